@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from hardstone.comparison.grey import condition_rows, differing
+from hardstone.comparison.grey import condition_rows
 from hardstone.comparison.points import RULES, points_of, repeated_tables
-from hardstone.comparison.rows import compared_rows, compared_tests, decisive_rows, systems_of
+from hardstone.comparison.rows import Systems, compared_rows, compared_tests, decisive_rows
 from hardstone.comparison.tables import columns_of, kernel_table, older_tables
 from hardstone.comparison.view import (
     LEAST_SYSTEMS,
     MOST_SYSTEMS,
-    ComparedRow,
     CompareView,
     ConditionRow,
     SystemColumn,
@@ -20,13 +20,12 @@ from hardstone.comparison.view import (
 from hardstone.errors import InputError
 from hardstone.stats.quantiles import PATH_NOT_TAKEN
 from hardstone.systems.published import load_studies
-from hardstone.systems.rating import Rating, rate
 from hardstone.systems.subjects import Subject, figure_rows
 from hardstone.wording import shorten
 
 _LATSTAT, _DEDICATED = "solaris-latstat-2007", "dedicated-systems-2012"
 _US = 1_000
-SINGLE_RUNS = (
+_SINGLE_RUNS = (
     "Each run is one measurement: a ratio holds between two runs. Whether two systems differ is "
     "decided by interleaved pairs only: hardstone gate --pairs."
 )
@@ -53,34 +52,41 @@ def compare_view(
     subjects: Sequence[Subject],
     reference: int = 0,
     *,
-    rated: Callable[[Subject], Rating] = rate,
     begun: Callable[[CompareView], object] = lambda view: None,
 ) -> CompareView:
-    """The comparison of `subjects`; the others are set against the one at place `reference`.
+    """Compare `subjects` with the one at place `reference`.
 
-    `rated` gives the stars. `begun` is called with the systems, decisive figures and yardsticks
-    alone, before every test is compared, which takes long for many systems. InputError unless there
-    are 2 to 20, each once.
+    `begun` is called with a view that has no tests yet: comparing every test takes long for many
+    systems. InputError unless there are 2 to 20 systems, each once.
     """
-    check_systems(subjects, reference)
-    columns = columns_of(subjects, reference, rated)
-    systems = systems_of(columns, reference)
+    _check_systems(subjects, reference)
+    columns = columns_of(subjects, reference)
+    systems = Systems(columns, reference)
     found = figure_rows(subjects)
     decisive = decisive_rows(found, systems)
-    yardsticks = yardsticks_of()
-    begun(_without_tests(columns, reference, decisive, yardsticks))
+    yardsticks = _yardsticks()
+    view = CompareView(
+        columns=columns,
+        reference=reference,
+        decisive=decisive,
+        points=[],
+        criteria=_criteria(),
+        tests=[],
+        tables=[],
+        conditions=[],
+        yardsticks=yardsticks,
+        notes=[],
+    )
+    begun(view)
     tests = compared_tests(
         columns, compared_rows(found, systems, {one.address for one in decisive})
     )
     conditions = condition_rows(columns, decisive)
     kernel = kernel_table(columns, reference)
     bounds = min(one.value_ns for one in yardsticks), max(one.value_ns for one in yardsticks)
-    return CompareView(
-        columns=columns,
-        reference=reference,
-        decisive=decisive,
+    return replace(
+        view,
         points=points_of(columns, decisive, tests, bounds, conditions),
-        criteria=criteria_of(),
         tests=tests,
         tables=[
             *repeated_tables(columns, decisive, conditions),
@@ -88,34 +94,12 @@ def compare_view(
             *older_tables(columns),
         ],
         conditions=conditions,
-        yardsticks=yardsticks,
         notes=list(_notes(columns, conditions)),
     )
 
 
-def _without_tests(
-    columns: list[SystemColumn],
-    reference: int,
-    decisive: list[ComparedRow],
-    yardsticks: list[Yardstick],
-) -> CompareView:
-    return CompareView(
-        columns=columns,
-        reference=reference,
-        decisive=decisive,
-        points=[],
-        criteria={},
-        tests=[],
-        tables=[],
-        conditions=[],
-        yardsticks=yardsticks,
-        notes=[],
-    )
-
-
-def check_systems(subjects: Sequence[Subject], reference: int) -> None:
-    """InputError, with what to do, unless there are 2 to 20 systems, each once, and the reference
-    is one of them."""
+def _check_systems(subjects: Sequence[Subject], reference: int) -> None:
+    """InputError unless there are 2 to 20 systems, each once, and the reference is one of them."""
     count = len(subjects)
     if count < LEAST_SYSTEMS:
         raise InputError(
@@ -139,17 +123,19 @@ def check_systems(subjects: Sequence[Subject], reference: int) -> None:
         )
 
 
-def criteria_of() -> dict[str, tuple[str, str]]:
+def _criteria() -> dict[str, tuple[str, str]]:
     """What each number of stars means, from 5 down: configuration, and result [D]."""
-    said = load_studies()[_DEDICATED].tables["rating_criteria"]
-    return {stars: (said[stars][0], said[stars][1]) for stars in sorted(said, reverse=True)}
+    meanings = load_studies()[_DEDICATED].tables["rating_criteria"]
+    return {
+        stars: (meanings[stars][0], meanings[stars][1]) for stars in sorted(meanings, reverse=True)
+    }
 
 
-def yardsticks_of() -> list[Yardstick]:
+def _yardsticks() -> list[Yardstick]:
     """The two lines of [L], the upper one first."""
     study = load_studies()[_LATSTAT]
-    said = study.tables["yardsticks"]
-    upper, lower = said["not_real_time_above_mean_us"], said["hard_real_time_embedded_us"]
+    table = study.tables["yardsticks"]
+    upper, lower = table["not_real_time_above_mean_us"], table["hard_real_time_embedded_us"]
     return [
         Yardstick(upper * _US, f"{upper} us mean: not real-time above ({study.reading.short})"),
         Yardstick(lower * _US, f"{lower} us: embedded hard real-time ({study.reading.short})"),
@@ -160,13 +146,15 @@ def _notes(columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]) 
     for column in columns:
         if column.apart:
             yield f"{column.label} stands apart: {column.apart}."
-    differs = [one for one in differing(conditions) if not one.startswith("values of")]
-    if differs:
-        yield f"What differs between the systems: {', '.join(differs)}."
+    differing = [
+        one.name for one in conditions if one.differs and not one.name.startswith("values of")
+    ]
+    if differing:
+        yield f"What differs between the systems: {', '.join(differing)}."
     runs = [one for one in columns if not one.is_published]
     if len(runs) > 1:
         yield _RATIO_NOTE
-        yield SINGLE_RUNS
+        yield _SINGLE_RUNS
     if len(runs) < len(columns):
         yield _PUBLISHED_NOTE
     yield _GREY_NOTE

@@ -25,11 +25,10 @@ from hardstone.figure_text import (
 from hardstone.systems.subjects import Amount, Missing
 from hardstone.wording import clean, is_rate, ratio_text, shorten
 
-BRIEF_CHARACTERS = 32
+_BRIEF_CHARACTERS = 32
 MEASURED = "measured"
 _MEDIAN = "p50"
 NAMED_SYSTEMS = 6  # of more systems a list has the numbers only
-_NO_DISTRIBUTION = Missing("-")
 
 
 class SystemLine(msgspec.Struct, frozen=True):
@@ -68,65 +67,66 @@ class SeriesGroup:
     common: list[str]
 
 
-def _numbers(view: CompareView, places: Iterable[int]) -> str:
-    numbers = [view.columns[place].number for place in places]
-    return f"system{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}"
-
-
 def groups_of(test: ComparedTest, view: CompareView) -> list[SeriesGroup]:
     """The series of a test. Systems without any figure of it are in its states, not in each."""
     without = {
         place
         for place, state in enumerate(test.states)
-        if state != MEASURED and not any(_is_there(row.cells[place]) for row in test.rows)
+        if state != MEASURED and not any(_has_figure(row.cells[place]) for row in test.rows)
     }
-    return [group_of(row, view, without) for row in test.rows]
+    return [_group(row, view, without) for row in test.rows]
 
 
-def group_of(row: ComparedRow, view: CompareView, without: Collection[int] = ()) -> SeriesGroup:
+def _group(row: ComparedRow, view: CompareView, without: Collection[int]) -> SeriesGroup:
     """The rows of `row`, without the systems that have no figure of it. Those in `without` are
     named elsewhere."""
     pairs = list(zip(view.columns, row.cells, strict=True))
-    there = [(column, cell) for column, cell in pairs if _is_there(cell)]
+    there = [(column, cell) for column, cell in pairs if _has_figure(cell)]
     common = common_remarks([cell for _, cell in there], "marks", "notes")
-    missing: dict[str, list[int]] = {}
-    for place, (_, cell) in enumerate(pairs):
-        if not _is_there(cell) and place not in without:
-            missing.setdefault(_why_absent(cell), []).append(place)
+    absent: dict[str, list[int]] = {}
+    for place, (column, cell) in enumerate(pairs):
+        if not _has_figure(cell) and place not in without:
+            missing = next(one for one in (cell.worst, cell.mean) if isinstance(one, Missing))
+            remedy = f" ({missing.remedy})" if missing.remedy else ""
+            absent.setdefault(f"{missing.reason}{remedy}", []).append(column.number)
     return SeriesGroup(
         label=row.label,
         address=row.address,
         is_rate=is_rate(row.unit),
-        is_divided=all(has_ratio(cell.held) for _, cell in there if cell.held),
+        is_divided=all(has_ratio(cell.subject_series) for _, cell in there if cell.subject_series),
         lines=[_line(column, cell, row, common) for column, cell in there],
-        absent=[(why, _numbers(view, places)) for why, places in missing.items()],
+        absent=[
+            (why, f"system{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}")
+            for why, numbers in absent.items()
+        ],
         common=common,
     )
 
 
-def _is_there(cell: ComparedCell) -> bool:
+def _has_figure(cell: ComparedCell) -> bool:
     return any(isinstance(one, Amount) for one in (cell.mean, cell.worst, *cell.more.values()))
 
 
-def _why_absent(cell: ComparedCell) -> str:
-    missing = next(one for one in (cell.worst, cell.mean) if isinstance(one, Missing))
-    return f"{missing.reason} ({missing.remedy})" if missing.remedy else missing.reason
-
-
 def common_remarks(cells: Sequence[ComparedCell], *kinds: str) -> list[str]:
-    """Remarks that all of `cells` have: they are said once. `kinds`: "marks", "notes"."""
+    """Remarks that all of `cells` have, which are shown once. `kinds`: "marks", "notes"."""
     if len(cells) < 2:
         return []
-    said = [[text for kind in kinds for text in getattr(cell, kind)] for cell in cells]
-    return [one for one in dict.fromkeys(said[0]) if all(one in other for other in said)]
+    remarks = [[text for kind in kinds for text in getattr(cell, kind)] for cell in cells]
+    return [one for one in dict.fromkeys(remarks[0]) if all(one in other for other in remarks)]
 
 
 def _line(
     column: SystemColumn, cell: ComparedCell, row: ComparedRow, common: Sequence[str]
 ) -> SystemLine:
     more = dict(cell.more)
-    median = more.pop(_MEDIAN) if _MEDIAN in more else _median(cell)
+    median = more.pop(_MEDIAN, None)
+    if median is None and cell.subject_series and cell.series:
+        median = cell.subject_series.amount(_MEDIAN)
+    # No study has a median, and too few values have none: nothing that a reader misses.
+    why_no_median = median.reason if isinstance(median, Missing) else ""
     source = _source(cell.mean) or _source(cell.worst)
+
+    without_ratio = "reference" if column.is_reference else "-"
 
     def shown(one: Amount | Missing) -> ShownFigure:
         return sourced_figure(one, column.is_published, source)
@@ -135,10 +135,12 @@ def _line(
         column=column,
         source=source,
         mean=shown(cell.mean),
-        median=shown(median) if isinstance(median, Amount) else _no_median(median),
+        median=shown(median)
+        if isinstance(median, Amount)
+        else ShownFigure("-", source=why_no_median),
         worst=shown(cell.worst),
         predictability="-" if cell.predictability is None else ratio_text(cell.predictability),
-        ratio=_ratio(column, cell),
+        ratio=ratio_words(cell.ratio)[0] if cell.ratio else without_ratio,
         outcome=cell.ratio.outcome if cell.ratio else "",
         look=_look(cell),
         remarks=_remarks(cell, common),
@@ -156,19 +158,8 @@ def why_grey(cell: ComparedCell) -> str:
     return cell.worst_why
 
 
-def _no_median(missing: Missing) -> ShownFigure:
-    """No study has one, and too few values have none: nothing that a reader misses."""
-    return ShownFigure("-", source="" if missing is _NO_DISTRIBUTION else missing.reason)
-
-
 def _source(amount: Amount | Missing) -> str:
     return amount.place if isinstance(amount, Amount) else ""
-
-
-def _ratio(column: SystemColumn, cell: ComparedCell) -> str:
-    if cell.ratio:
-        return ratio_words(cell.ratio)[0]
-    return "reference" if column.is_reference else "-"
 
 
 def _remarks(cell: ComparedCell, common: Sequence[str]) -> list[str]:
@@ -180,10 +171,6 @@ def _remarks(cell: ComparedCell, common: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _median(cell: ComparedCell) -> Amount | Missing:
-    return cell.held.amount(_MEDIAN) if cell.held and cell.series else _NO_DISTRIBUTION
-
-
 def _look(cell: ComparedCell) -> str:
     """A colour for a decided difference; the words say the same. Of a rate more is better."""
     outcome = cell.ratio.outcome if cell.ratio else ""
@@ -191,15 +178,6 @@ def _look(cell: ComparedCell) -> str:
         return ""
     unit = cell.series.unit if cell.series else "ns"
     return "better" if (outcome == "higher") == is_rate(unit) else "worse"
-
-
-def who(columns: Sequence[SystemColumn], places: Iterable[int]) -> str:
-    """Some systems by number: with their names if there are few, else "1, 3 to 7". Names have
-    commas, so semicolons part them."""
-    chosen = [columns[place] for place in places]
-    if len(columns) <= NAMED_SYSTEMS:
-        return "; ".join(f"{one.number} {shorten(one.label, 40)}" for one in chosen)
-    return numbers_text([one.number for one in chosen])
 
 
 def numbers_text(numbers: Iterable[int]) -> str:
@@ -251,13 +229,16 @@ def _row(line: SystemLine, has_names: bool, is_wide: bool) -> str:
     look = f' class="{_text(line.look)}"' if line.look else ""
     outcome = f"<small>{_text(line.outcome)}</small>" if line.outcome else ""
     more = "".join(f"<small>{_text(name)} {_figure(one)}</small>" for name, one in line.more)
+    refused = f"Not compared: {_text(line.why)}. " if line.why else ""
+    if line.worst_why:
+        refused += f"The worst is not compared: {_text(line.worst_why)}. "
     return (
         f"<tr{_title_attribute(line.source) if has_title else ''}{_grey(line.why)}>"
         f"<th scope=row><b>{column.number}</b>{name}{mark}</th>"
         f"<td>{_figure(line.mean)}</td><td>{'-' if is_bare else _figure(line.median)}</td>"
         f"<td{_grey(line.worst_why)}>{_figure(line.worst)}</td><td>{_text(line.predictability)}</td>"
         f"<td{look}>{_text(line.ratio)}{outcome}</td>"
-        f"<td>{_refused(line)}{_text('; '.join(line.remarks))}{more}</td></tr>\n"
+        f"<td>{refused}{_text('; '.join(line.remarks))}{more}</td></tr>\n"
     )
 
 
@@ -269,14 +250,9 @@ def _figure(one: ShownFigure) -> str:
     return f"<data value={_text(one.value)}{bound}{title}>{_text(one.text)}</data>"
 
 
-def _refused(line: SystemLine) -> str:
-    why = f"Not compared: {_text(line.why)}. " if line.why else ""
-    return f"{why}The worst is not compared: {_text(line.worst_why)}. " if line.worst_why else why
-
-
 @lru_cache(maxsize=1 << 8)
 def _brief_html(label: str) -> str:
-    return _text(shorten(label, BRIEF_CHARACTERS))
+    return _text(shorten(label, _BRIEF_CHARACTERS))
 
 
 def _grey(why: str) -> str:
@@ -291,8 +267,7 @@ def _notes(texts: list[str]) -> str:
     return "".join(f'<small class="note">{_text(one)}</small>' for one in texts)
 
 
-def _brief(label: str) -> str:
-    return shorten(label, BRIEF_CHARACTERS)
-
-
-FILTERS: dict[str, Callable[..., object]] = {"brief": _brief, "series_rows": series_rows}
+FILTERS: dict[str, Callable[..., object]] = {
+    "brief": lambda label: shorten(label, _BRIEF_CHARACTERS),
+    "series_rows": series_rows,
+}

@@ -31,10 +31,10 @@ from hardstone.stats.two_runs import ShiftPoint
 
 MOST_OVERLAID = 6
 GREY = "var(--quiet)"
-# One for each system of an overlay, so that colour is never all that tells them apart.
-SYSTEM_DASHES = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3], [1, 4], [12, 4])
+# One for each system of an overlay, so that not only colour tells them apart.
+_SYSTEM_DASHES = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3], [1, 4], [12, 4])
 _GREY_DASH = [1, 3]
-NEAR = 10.0
+_NEAR = 10.0
 NEAR_PANELS = 2.0  # whose curves need the room
 _ROOM = 1.15
 _MIDDLE = 0.45
@@ -52,7 +52,7 @@ def styled(spec: Spec, names: Sequence[str], grey: Sequence[bool]) -> Spec:
     """An overlay whose lines differ in colour and in dashes; what may not be compared is grey."""
     colours = [GREY if out else PALETTE[n % len(PALETTE)] for n, out in enumerate(grey)]
     dashes = [
-        _GREY_DASH if out else SYSTEM_DASHES[n % len(SYSTEM_DASHES)] for n, out in enumerate(grey)
+        _GREY_DASH if out else _SYSTEM_DASHES[n % len(_SYSTEM_DASHES)] for n, out in enumerate(grey)
     ]
     for layer in spec.get("spec", spec)["layer"]:
         encoding = layer.get("encoding", {})
@@ -72,7 +72,7 @@ def styled(spec: Spec, names: Sequence[str], grey: Sequence[bool]) -> Spec:
 
 
 def room_for(
-    standards: Sequence[Standard], low: float, high: float, near: float = NEAR
+    standards: Sequence[Standard], low: float, high: float, near: float = _NEAR
 ) -> tuple[list[Standard], float, float]:
     """The yardsticks to draw, and the ends of an axis that holds them too: those that it holds
     already, or that are beyond its ends by no more than the factor `near`."""
@@ -81,7 +81,7 @@ def room_for(
     return shown, min(ends), max(ends)
 
 
-def standard_layers(
+def _standard_layers(
     shown: Sequence[Standard],
     ends: tuple[float, float],
     channel: str,
@@ -142,11 +142,11 @@ def with_standards(
     if not shown:
         return spec
     axis.update(scale=value_scale(low, high), axis=value_axis(low, high, unit))
-    layers += standard_layers(shown, (low, high), channel, is_low=is_low)
+    layers += _standard_layers(shown, (low, high), channel, is_low=is_low)
     return spec
 
 
-COLUMNS = 3
+_COLUMNS = 3
 _EDGE = 0.1
 _WIDTH, _HEIGHT = 108, 66
 Point = tuple[float, float | None]
@@ -184,7 +184,14 @@ def panel_chart(
         layers.insert(0, _bands(x, y))
     if behind:
         layers.append(_behind(behind, look or {}))
-    layers += [_standard(one, across) for one in standards]
+    layers += [
+        {
+            "data": {"values": [{"k": one.value}]},
+            "mark": mark("rule", strokeWidth=0.8, strokeDash=[3, 2], color="var(--bad)"),
+            "encoding": {across: {"field": "k", "type": "quantitative"}},
+        }
+        for one in standards
+    ]
     names = [one.name for one in panels]
     return {
         "config": {**CONFIG, "facet": {"spacing": 8}},
@@ -196,7 +203,7 @@ def panel_chart(
             "title": None,
             "header": {"labelFontSize": 10, "labelLimit": _WIDTH + 8, "labelPadding": 2},
         },
-        "columns": COLUMNS,
+        "columns": _COLUMNS,
         "spec": {"width": _WIDTH, "height": _HEIGHT, "layer": layers},
     }
 
@@ -269,14 +276,6 @@ def _behind(points: Sequence[Point], look: Spec) -> Spec:
     }
 
 
-def _standard(one: Standard, across: str) -> Spec:
-    return {
-        "data": {"values": [{"k": one.value}]},
-        "mark": mark("rule", strokeWidth=0.8, strokeDash=[3, 2], color="var(--bad)"),
-        "encoding": {across: {"field": "k", "type": "quantitative"}},
-    }
-
-
 AVERAGE, WORST = "average", "worst"
 Kind = Literal["value", "below", "above", "missing", "nothing"]
 _PAIR_STEP, _TIGHT_PAIR_STEP = 27, 23
@@ -323,15 +322,17 @@ def pair_chart(
         "axis": value_axis(low, high, unit),
         "title": f"{title} (log)",
     }
+    # Rows that share their fields follow one another, so that the page has these once.
+    ordered = sorted(bars, key=lambda one: (one.which, one.kind, one.is_grey))
     return {
         "config": CONFIG,
-        "data": {"values": [_pair_row(one, low) for one in sorted(bars, key=_pair_fields)]},
+        "data": {"values": [_pair_row(one, low) for one in ordered]},
         "layer": [
             _filled(x, low, unit, _y(names, is_open=bool(shown))),
             _hollow(low, unit),
             *_ends(),
             *_texts(),
-            *standard_layers(shown, (low, high), "x", middle=_WORDS_LEFT),
+            *_standard_layers(shown, (low, high), "x", middle=_WORDS_LEFT),
         ],
         "width": width,
         "height": {
@@ -350,11 +351,6 @@ def _with_room(bars: Sequence[Bar], low: float, high: float, width: int) -> floa
         end = drawn(one.end) if one.end is not None else low
         most = max(most, low * (end / low) ** (1 / (1 - words)))
     return most
-
-
-def _pair_fields(one: Bar) -> tuple[str, str, bool]:
-    """Rows that share their fields follow one another, so that the page has these once."""
-    return one.which, one.kind, one.is_grey
 
 
 def _pair_row(one: Bar, low: float) -> dict[str, Any]:
@@ -452,7 +448,7 @@ def _ends() -> list[Spec]:
 
 
 def _texts() -> list[Spec]:
-    """The figures beside their bars; why one is missing at the left end."""
+    """The figures next to their bars; at the left end why one is missing."""
     look: Spec = {"align": "left", "baseline": "middle", "fontSize": 10}
     known = mark("text", dx=6, color="var(--ink)", **look)
     missing = mark("text", dx=3, fontStyle="italic", color=GREY, **look)
@@ -539,23 +535,23 @@ def spread_chart(dots: Sequence[Dot], names: Sequence[str]) -> Spec:
             ],
         },
     }
+    rows = [
+        {
+            "u": one.name,
+            "h": one.kind,
+            "e": "grey" if one.is_grey else "plain",
+            "v": one.ratio,
+        }
+        for one in sorted(shown, key=lambda one: (one.kind, one.is_grey))
+    ]
     return {
         "config": CONFIG,
-        "data": {
-            "values": [
-                _spread_row(one) for one in sorted(shown, key=lambda one: (one.kind, one.is_grey))
-            ]
-        },
+        "data": {"values": rows},
         "layer": [dot],
         "width": int(_WHOLE - label),
         "height": {"step": _SPREAD_STEP},
         "usermeta": {"zoom": ["x"]},
     }
-
-
-def _spread_row(one: Dot) -> dict[str, str | float]:
-    kind = "grey" if one.is_grey else "plain"
-    return {"u": one.name, "h": one.kind, "e": kind, "v": one.ratio}
 
 
 def _spread_colour(kinds: Sequence[str]) -> Spec:
@@ -601,26 +597,30 @@ class Shift:
 
 
 def shift_chart(found: Sequence[Shift]) -> Spec:
-    """Ratios over the quantiles, with their bands; at 1 the systems are alike. Up to six systems
+    """Ratios over the quantiles, with their bands; at 1 the systems are the same. Up to six systems
     share one chart, more have panels."""
     x, y = _axes(found)
+    floor, top = y["scale"]["domain"]
     if len(found) > MOST_OVERLAID:
         marks = [one for one in _FEW_TICKS if one in y["axis"]["values"]]
         y = {**y, "axis": {**y["axis"], "values": marks}}
         panels = [
-            Panel(one.name, _line(one), band=_band(one, *y["scale"]["domain"]))
-            for one in map(_thinned, found)
+            Panel(one.name, _line(one), band=_band(one, floor, top)) for one in map(_thinned, found)
         ]
         spec = panel_chart(
             panels,
-            {**x, "axis": {**x["axis"], "values": [odds(0.5), odds(0.99)]}},
+            {**x, "axis": {**x["axis"], "values": [_odds(0.5), _odds(0.99)]}},
             y,
             tips=("log of the odds", "ratio"),
         )
         spec["spec"]["layer"].append(_equal_line())
         return spec
     names = [one.name for one in found]
-    rows = [row for one in found for row in _shift_rows(one, *y["scale"]["domain"])]
+    rows: list[Row] = []
+    for one in found:
+        rows += [{"c": one.name, "v": at, "m": ratio} for at, ratio in _line(one)]
+        band = _band(one, floor, top)
+        rows += [{"c": one.name, "v": at, "min": low, "max": high} for at, low, high in band]
     group = Group([], colours=names)
     spec = figure(group, rows, [_lines(group, x, y), _area(group, x), _equal_line()])
     return styled(spec, names, [False] * len(names))
@@ -632,20 +632,20 @@ def _thinned(one: Shift) -> Shift:
     return Shift(one.name, [*one.points[::2], *last])
 
 
-def odds(q: float) -> float:
+def _odds(q: float) -> float:
     """Where the quantile `q` stands."""
     return round(log10(q / (1 - q)), 8)
 
 
 def _line(one: Shift) -> list[tuple[float, float | None]]:
-    return [(odds(point.q), point.ratio) for point in one.points]
+    return [(_odds(point.q), point.ratio) for point in one.points]
 
 
 def _band(one: Shift, floor: float, top: float) -> list[tuple[float, float, float]]:
     """Clipped to the axis; an open end reaches to its end."""
     return [
         (
-            odds(point.q),
+            _odds(point.q),
             floor if point.low is None else min(max(point.low, floor), top),
             top if point.high is None else min(max(point.high, floor), top),
         )
@@ -653,21 +653,14 @@ def _band(one: Shift, floor: float, top: float) -> list[tuple[float, float, floa
     ]
 
 
-def _shift_rows(one: Shift, floor: float, top: float) -> list[Row]:
-    lines: list[Row] = [{"c": one.name, "v": x, "m": y} for x, y in _line(one)]
-    return lines + [
-        {"c": one.name, "v": x, "min": low, "max": high} for x, low, high in _band(one, floor, top)
-    ]
-
-
 def _axes(found: Sequence[Shift]) -> tuple[Spec, Spec]:
-    places = [odds(point.q) for one in found for point in one.points]
+    places = [_odds(point.q) for one in found for point in one.points]
     least, most = min(places, default=-1.0), max(places, default=1.0)
     ratios = [point.ratio for one in found for point in one.points]
     low, high = min([1 / _LEAST_SPAN, *ratios]), max([_LEAST_SPAN, *ratios])
-    # Where a band is wide beside the ratios, its ends are not worth the room.
+    # A band that is much wider than the ratios is cut: its ends are not worth the room.
     low, high = max(low / _BAND_ROOM, 1 / _FURTHEST), min(high * _BAND_ROOM, _FURTHEST)
-    marks = [place for place in map(odds, _LEVELS) if least <= place <= most]
+    marks = [place for place in map(_odds, _LEVELS) if least <= place <= most]
     x: Spec = {
         "field": "v",
         "type": "quantitative",

@@ -5,7 +5,6 @@ Up to six systems are overlaid, then each has a panel of its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,12 +56,11 @@ from hardstone.stats.identity import histogram_problem
 from hardstone.stats.quantiles import quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
-from hardstone.systems.subjects import MeasuredRun, SubjectSeries
+from hardstone.systems.subjects import MeasuredRun
 from hardstone.units import format_count
 from hardstone.wording import format_value, is_rate, shorten
 
-PANEL_NAME = 20
-Lines = Sequence[tuple["Curve", Sequence[Point]]]
+_PANEL_NAME = 20
 
 
 @dataclass(frozen=True)
@@ -79,6 +77,9 @@ class Curve:
         return self.cell.is_grey
 
 
+_Lines = Sequence[tuple[Curve, Sequence[Point]]]
+
+
 @dataclass(frozen=True)
 class Place:
     """What all charts of a row share."""
@@ -93,23 +94,24 @@ class Place:
 def curves_of(row: ComparedRow, columns: Sequence[SystemColumn]) -> list[Curve]:
     """The systems whose distribution can be drawn."""
     return [
-        Curve(column, cell, cell.series, source_of(cell.held, column))
+        Curve(column, cell, cell.series, f"{column.id} {cell.subject_series.address}")
         for column, cell in measured_cells(row, columns)
-        if cell.series is not None
+        if cell.subject_series is not None
+        and cell.series is not None
         and cell.series.count >= LEAST_VALUES
         and cell.series.histogram.buckets
         and histogram_problem(cell.series.histogram) is None
     ]
 
 
-def curve_name(one: Curve, is_many: bool) -> str:
+def _curve_name(one: Curve, is_many: bool) -> str:
     mark = " (reference)" if one.column.is_reference else ""
-    return system_name(one.column, PANEL_NAME if is_many else 26) + mark
+    return system_name(one.column, _PANEL_NAME if is_many else 26) + mark
 
 
-def group_of_curves(found: Sequence[Curve]) -> Group:
+def _group_of_curves(found: Sequence[Curve]) -> Group:
     """The systems as the lines of one chart."""
-    names = [curve_name(one, False) for one in found]
+    names = [_curve_name(one, False) for one in found]
     lines = [
         Line(msgspec.structs.replace(one.series, labels={}), name, number)
         for number, (one, name) in enumerate(zip(found, names, strict=True))
@@ -117,7 +119,7 @@ def group_of_curves(found: Sequence[Curve]) -> Group:
     return Group(lines, colours=names)
 
 
-def overlaid(
+def _overlaid(
     place: Place,
     found: Sequence[Curve],
     chart: Callable[[Group, Unit], Spec],
@@ -125,15 +127,15 @@ def overlaid(
     *,
     is_low: bool = False,
 ) -> Spec:
-    group, unit = group_of_curves(found), place.row.unit
+    group, unit = _group_of_curves(found), place.row.unit
     spec = styled(chart(group, unit), group.colours, [one.is_grey for one in found])
     shown = standards_for(place.row, place.standards)
     return with_standards(spec, axis, shown, unit, is_low=is_low)
 
 
-def panelled(
+def _panelled(
     place: Place,
-    lines: Sequence[tuple[Curve, Sequence[Point]]],
+    lines: _Lines,
     axes: tuple[Spec, Spec],
     *,
     tips: tuple[str, str],
@@ -148,7 +150,7 @@ def panelled(
     axis.update(scale=value_scale(low, high), axis=inner_axis(low, high, place.row.unit))
     behind = next((points for one, points in lines if one.column.is_reference), ())
     panels = [
-        Panel(curve_name(one, True), points, one.is_grey, one.column.is_reference)
+        Panel(_curve_name(one, True), points, one.is_grey, one.column.is_reference)
         for one, points in lines
     ]
     look = {} if across == "y" else {"interpolate": "step-after"}
@@ -166,21 +168,21 @@ def _channel(field: str, low: float, high: float, axis: Spec) -> Spec:
     }
 
 
-def share_axes(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, Spec]:
+def _share_axes(lines: _Lines) -> tuple[Spec, Spec]:
     low, high = domain([x for _, points in lines for x, _ in points], 1.08)
     least = min((y for _, points in lines for _, y in points if y), default=0.1) * 0.6
     marks = {"values": ticks(least, 1.0)[::2], "labelExpr": run_charts.SHARE_LABEL}
     return _channel("v", low, high, {}), _channel("s", least, 1.0, marks)
 
 
-def count_axes(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, Spec]:
+def _count_axes(lines: _Lines) -> tuple[Spec, Spec]:
     low, high = domain([x for _, points in lines for x, _ in points])
     top = max((y for _, points in lines for _, y in points if y), default=1.0) * 1.6
     marks = {"values": ticks(1, top)[::2], "format": ".0s"}
     return _channel("v", low, high, {}), _channel("s", run_charts.FLOOR, top, marks)
 
 
-def second_axes(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, Spec]:
+def _second_axes(lines: _Lines) -> tuple[Spec, Spec]:
     low, high = domain([y for _, points in lines for _, y in points if y is not None], 1.25)
     x: Spec = {
         "field": "v",
@@ -208,9 +210,9 @@ def exceedance_figure(place: Place) -> Figure | None:
     lines = [(one, run_charts.curve(one.series, depth)) for one in found]
     about = "Share of values above each duration, both axes logarithmic."
     spec = (
-        panelled(place, lines, share_axes(lines), tips=("above", "share"))
+        _panelled(place, lines, _share_axes(lines), tips=("above", "share"))
         if is_many
-        else overlaid(place, found, run_charts.exceedance_chart, is_low=True)
+        else _overlaid(place, found, run_charts.exceedance_chart, is_low=True)
     )
     if not is_many:
         about += " Open triangle: upper bound, at 95 %, of the share above the worst observed."
@@ -241,12 +243,10 @@ def histogram_figure(place: Place) -> Figure | None:
     table = ChartTable([*head, "source"], rows)
     about = "Values per bin, both axes logarithmic."
     if is_many:
-        lines: list[tuple[Curve, Sequence[Point]]] = [
-            (one, list(run_charts.steps(bins))) for one, bins in binned
-        ]
-        spec = panelled(place, lines, count_axes(lines), tips=("from", "values"))
+        lines: _Lines = [(one, list(run_charts.steps(bins))) for one, bins in binned]
+        spec = _panelled(place, lines, _count_axes(lines), tips=("from", "values"))
     else:
-        spec = overlaid(place, found, run_charts.histogram_chart)
+        spec = _overlaid(place, found, run_charts.histogram_chart)
         about += " The triangle on the axis marks the worst observed."
     return _figure(place, "histogram", "Histogram", about, spec, table, found)
 
@@ -258,18 +258,22 @@ def course_figure(place: Place) -> Figure | None:
     if not found or is_rate(place.row.unit):
         return None
     is_many = len(found) > _OVERLAID_COURSES
-    joined = _joined(found, is_many)
+    if is_many:
+        longest = max(len(one.series.maxima_per_s) for one in found)
+        joined = max(1, -(-longest // _PANEL_COURSE))
+    else:
+        joined = run_charts.intervals_joined(_group_of_curves(found))
     lines = [(one, run_charts.course(one.series, joined)) for one in found]
     spans = sorted({joined * one.series.maxima_interval_ns / 1e9 for one in found})
     about = f"Largest value of each {' or '.join(f'{span:g}' for span in spans)} s."
     if is_many:
-        shown: list[tuple[Curve, Sequence[Point]]] = [
+        shown: _Lines = [
             (one, [(t, None if v is None else drawn(v)) for t, v in points])
             for one, points in lines
         ]
-        spec = panelled(place, shown, second_axes(shown), tips=("s", "largest"), across="y")
+        spec = _panelled(place, shown, _second_axes(shown), tips=("s", "largest"), across="y")
     else:
-        spec = overlaid(place, found, run_charts.time_chart, axis="y")
+        spec = _overlaid(place, found, run_charts.time_chart, axis="y")
     if len(found) < len(whole):
         about += f" {len(whole) - len(found)} systems are too short, or have no times."
     head = ["from (s)", unit_title("largest", place.row.unit)]
@@ -292,7 +296,7 @@ def shift_figure(place: Place) -> Figure | None:
         return None
     is_many = len(shifts) > MOST_OVERLAID
     spec = charts.shift_chart(
-        [charts.Shift(curve_name(one, is_many), points) for one, points in shifts]
+        [charts.Shift(_curve_name(one, is_many), points) for one, points in shifts]
     )
     head = [*WHO, "series", "quantile", "ratio", "low", "high"]
     rows: list[list[Value]] = [
@@ -305,13 +309,13 @@ def shift_figure(place: Place) -> Figure | None:
         for point in points
     ]
     about = f"Reference: {system_name(first.column)}. {SHIFT_ABOUT}"
-    told = [f"{system_name(one.column)}: {_spoken_shift(points)}" for one, points in shifts]
+    spoken = [f"{system_name(one.column)}: {_spoken_shift(points)}" for one, points in shifts]
     return system_figure(
         f"{place.name}-shift",
         f"{row_name(place.row)}: shift function",
         about,
         f"Shift function, {row_name(place.row)}, to {system_name(first.column)}. "
-        f"{'; '.join(told)}.",
+        f"{'; '.join(spoken)}.",
         spec,
         ChartTable([*head, "source"], rows),
         place.drawer,
@@ -324,12 +328,6 @@ def _spoken_shift(points: Sequence[Any]) -> str:
     return ", ".join(
         f"{100 * one.q:.8g} % {one.ratio:.3g} times" for one in dict.fromkeys((middle, last))
     )
-
-
-def _joined(found: Sequence[Curve], is_many: bool) -> int:
-    if not is_many:
-        return run_charts.intervals_joined(group_of_curves(found))
-    return max(1, -(-max(len(one.series.maxima_per_s) for one in found) // _PANEL_COURSE))
 
 
 def _table(
@@ -354,7 +352,10 @@ def _figure(
 ) -> Figure:
     label = row_name(place.row)
     if "facet" in spec:
-        about += _aboutpanelled(place, found)
+        first = next((one for one in found if one.column.is_reference), None)
+        about += f" Grey behind: the reference, {system_name(first.column)}." if first else ""
+        shown = standards_for(place.row, place.standards)
+        about += f" Red lines: {'; '.join(one.text for one in shown)}." if shown else ""
     if any(one.is_grey for one in found):
         about += " Systems in grey may not be compared with the reference."
     return system_figure(
@@ -368,24 +369,17 @@ def _figure(
     )
 
 
-def _aboutpanelled(place: Place, found: Sequence[Curve]) -> str:
-    first = next((one for one in found if one.column.is_reference), None)
-    about = f" Grey behind: the reference, {system_name(first.column)}." if first else ""
-    shown = standards_for(place.row, place.standards)
-    return about + (f" Red lines: {'; '.join(one.text for one in shown)}." if shown else "")
-
-
 def _spoken(one: Curve, unit: Unit) -> str:
-    told = [f"{format_count(one.series.count)} values"]
+    texts = [f"{format_count(one.series.count)} values"]
     for q, words in ((0.5, "median"), (_TAIL, "99.9 %")):
         found = quantile(one.series.histogram, q)
         if found is not None and one.series.count * (1 - q) >= 10:
-            told.append(f"{words} {quantile_value(found, unit)}")
-    told.append(f"worst observed {format_value(one.series.max, unit)}")
-    return f"{system_name(one.column)}: {', '.join(told)}"
+            texts.append(f"{words} {quantile_value(found, unit)}")
+    texts.append(f"worst observed {format_value(one.series.max, unit)}")
+    return f"{system_name(one.column)}: {', '.join(texts)}"
 
 
-KERNEL_NAME_CHARACTERS = 22
+_KERNEL_NAME_CHARACTERS = 22
 
 
 _SECTIONS = (
@@ -397,7 +391,6 @@ _SECTIONS = (
 _HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
 _RATES = "Blocking intervals longer than each length, per second, of all operations together."
 _OVERLAID = " Band: 95 %, of the first. Dashed: a lower rate may not have been seen."
-_SHARE_MARKS = [0, 0.5, 0.9]
 _MOST_POINTS = 40
 
 
@@ -413,7 +406,9 @@ class _System:
 def kernel_figures(view: CompareView, drawer: Drawer) -> list[Figure]:
     """Kernel time by length of section, and blocking rates, of the systems that measured them."""
     systems = [one for column in view.columns if (one := _system(column)) is not None]
-    history = None if _is_emulated(view) else kernel_history()
+    runs = [one.subject for one in view.columns if isinstance(one.subject, MeasuredRun)]
+    is_emulated = any(why_not_comparable_to_hardware(one.document) for one in runs)
+    history = None if is_emulated else kernel_history()
     shares = [one for one in systems if kernel_charts.has_sections(one.whole)]
     rates = [one for one in systems if kernel_charts.has_blocking(one.whole)]
     found = [_sections(shares, history)] if shares else []
@@ -450,14 +445,9 @@ def _system(column: SystemColumn) -> _System | None:
         except InputError:  # its series contradict each other, which the page says
             continue
         if time is not None:
-            name = system_name(column, KERNEL_NAME_CHARACTERS)
+            name = system_name(column, _KERNEL_NAME_CHARACTERS)
             return _System(column, time, replace(time.whole, name=name))
     return None
-
-
-def _is_emulated(view: CompareView) -> bool:
-    runs = [one.subject for one in view.columns if isinstance(one.subject, MeasuredRun)]
-    return any(why_not_comparable_to_hardware(one.document) for one in runs)
 
 
 def _sections(found: Sequence[_System], history: KernelHistory | None) -> _Chart:
@@ -469,7 +459,7 @@ def _sections(found: Sequence[_System], history: KernelHistory | None) -> _Chart
         about += _HISTORY.format(short=history.short, machine=history.machine)
     if len(found) > MOST_OVERLAID:
         low, high = domain([_number(row["v"]) for rows in [*lines, points] for row in rows], 1.1)
-        y = _kernel_channel([0, 1.03], kernel_charts.share_axis(_SHARE_MARKS), is_log=False)
+        y = _kernel_channel([0, 1.03], kernel_charts.share_axis([0, 0.5, 0.9]), is_log=False)
         spec = _panels(found, lines, low, high, y, ("shorter than (ns)", "share"))
         spec["spec"]["layer"].append(_points_layer(points))
         about += _behind(found)
@@ -579,14 +569,15 @@ def _kernel_table(
     return ChartTable([*WHO, *heads, "source"], rows)
 
 
-NAME_CHARACTERS = 26
-ROW_CHARACTERS = 60
+_NAME_CHARACTERS = 26
+_ROW_CHARACTERS = 60
 WHO = ["number", "system", "label"]
-_ODD = re.compile(r"[^a-z0-9]+")
+
+
 _LATENCIES = ("LAT", "DLT", "TLT")
 
 
-def system_name(column: SystemColumn, most: int = NAME_CHARACTERS) -> str:
+def system_name(column: SystemColumn, most: int = _NAME_CHARACTERS) -> str:
     """The number, which tells systems apart, and as much of the label as has room."""
     return f"{column.number} {shorten(column.label, most)}"
 
@@ -596,17 +587,7 @@ def who(column: SystemColumn) -> list[Value]:
     return [column.number, column.id, column.label]
 
 
-def source_of(held: SubjectSeries | None, column: SystemColumn) -> str:
-    """The run and the address of the series that a distribution is from."""
-    return f"{column.id} {held.address}" if held else ""
-
-
-def anchor_of(text: str) -> str:
-    """`text` as a part of an ID: small letters, digits and hyphens."""
-    return _ODD.sub("-", text.lower()).strip("-")[:40] or "x"
-
-
-def row_name(row: ComparedRow, most: int = ROW_CHARACTERS) -> str:
+def row_name(row: ComparedRow, most: int = _ROW_CHARACTERS) -> str:
     """The test and the series, since tests have series of the same name."""
     return shorten(f"{row.address.split('/')[0]} {row.label}", most)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +18,6 @@ from hardstone.comparison.charts import (
 from hardstone.comparison.curves import (
     WHO,
     Place,
-    anchor_of,
     course_figure,
     curves_of,
     exceedance_figure,
@@ -48,7 +48,6 @@ from hardstone.wording import is_rate, shorten
 
 _REASON_CHARACTERS = 30
 _KIND_CHARACTERS = 46
-_TICK = "tick"
 _ABOUT = "Above: average, below: worst{least}. The axis is logarithmic and does not begin at zero."
 _HOLLOW = " Hollow: only a bound is published, and the value lies below it."
 _BEYOND = " Triangle to the right: the value lies above."
@@ -63,12 +62,12 @@ _DOTS = (
 )
 
 
-def has_pair(row: ComparedRow) -> bool:
+def _has_pair(row: ComparedRow) -> bool:
     """Whether any system has an average or a worst."""
     return any(isinstance(one, Amount) for cell in row.cells for one in (cell.mean, cell.worst))
 
 
-def pair_figure(
+def _pair_figure(
     row: ComparedRow,
     columns: Sequence[SystemColumn],
     standards: Sequence[Standard],
@@ -109,34 +108,29 @@ def _is_grey(cell: ComparedCell, which: str) -> bool:
 
 
 def _bars(column: SystemColumn, cell: ComparedCell) -> list[Bar]:
-    mean, worst = cell.mean, cell.worst
+    mean, worst, name = cell.mean, cell.worst, system_name(column)
     if isinstance(mean, Missing) and isinstance(worst, Missing) and mean.reason == worst.reason:
         reason = shorten(worst.reason, _REASON_CHARACTERS)
-        return [Bar(system_name(column), AVERAGE, "nothing", None, reason)]
-    return [_bar(column, cell, which) for which in (AVERAGE, WORST)]
-
-
-def _bar(column: SystemColumn, cell: ComparedCell, which: str) -> Bar:
-    amount = _amount(cell, which)
-    name = system_name(column)
-    if isinstance(amount, Missing):
-        return Bar(name, which, "missing", None, shorten(amount.reason, _REASON_CHARACTERS))
-    kind, end = _kind(amount)
-    text = amount_text(amount, is_exact=column.is_published)
-    return Bar(name, which, kind, end, text + _remark(cell, which), _is_grey(cell, which))
+        return [Bar(name, AVERAGE, "nothing", None, reason)]
+    bars = []
+    for which in (AVERAGE, WORST):
+        amount = _amount(cell, which)
+        if isinstance(amount, Missing):
+            reason = shorten(amount.reason, _REASON_CHARACTERS)
+            bars.append(Bar(name, which, "missing", None, reason))
+            continue
+        kind, end = _kind(amount)
+        text = amount_text(amount, is_exact=column.is_published)
+        if which == WORST and cell.marks:
+            text += " = tick" if any("tick" in one for one in cell.marks) else " *"
+        bars.append(Bar(name, which, kind, end, text, _is_grey(cell, which)))
+    return bars
 
 
 def _kind(amount: Amount) -> tuple[Kind, float | None]:
     if amount.value is not None:
         return "value", amount.value
     return ("below", amount.below) if amount.below is not None else ("above", amount.above)
-
-
-def _remark(cell: ComparedCell, which: str) -> str:
-    """What stands beside the figure: that the worst equals the tick, or that there are remarks."""
-    if which == AVERAGE or not cell.marks:
-        return ""
-    return " = tick" if any(_TICK in one for one in cell.marks) else " *"
 
 
 def _about(found: Sequence[Bar], unit: Unit) -> str:
@@ -152,43 +146,42 @@ def _about(found: Sequence[Bar], unit: Unit) -> str:
 def _spoken_cell(cell: ComparedCell) -> str:
     if isinstance(cell.mean, Missing) and isinstance(cell.worst, Missing):
         return shorten(cell.worst.reason, _REASON_CHARACTERS)
-    told = [f"{which} {_words(_amount(cell, which))}" for which in (AVERAGE, WORST)]
-    grey = f"not comparable, {cell.why}" if cell.is_grey else ""
-    if cell.worst_why and not grey:
-        grey = f"worst not comparable, {cell.worst_why}"
-    why = [shorten(grey, 80)] if grey else []
-    return ", ".join([*told, *map(shorten, cell.marks), *why])
-
-
-def _words(amount: Amount | Missing) -> str:
-    if isinstance(amount, Missing):
-        return shorten(amount.reason, _REASON_CHARACTERS)
-    return amount_text(amount)
+    texts = []
+    for which in (AVERAGE, WORST):
+        one = _amount(cell, which)
+        if isinstance(one, Missing):
+            texts.append(f"{which} {shorten(one.reason, _REASON_CHARACTERS)}")
+        else:
+            texts.append(f"{which} {amount_text(one)}")
+    texts += map(shorten, cell.marks)
+    if cell.is_grey:
+        texts.append(shorten(f"not comparable, {cell.why}", 80))
+    elif cell.worst_why:
+        texts.append(shorten(f"worst not comparable, {cell.worst_why}", 80))
+    return ", ".join(texts)
 
 
 def _pair_table(row: ComparedRow, columns: Sequence[SystemColumn]) -> ChartTable:
     value = unit_title("value", row.unit)
     head = [*WHO, "series", "figure", value, "bound", "missing", "not comparable", "remarks"]
-    rows = [
-        [*who(column), row.address, *_cells(cell, which)]
-        for column, cell in zip(columns, row.cells, strict=True)
-        for which in (AVERAGE, WORST)
-    ]
+    rows: list[list[Value]] = []
+    for column, cell in zip(columns, row.cells, strict=True):
+        for which in (AVERAGE, WORST):
+            amount = _amount(cell, which)
+            remarks = "; ".join([*cell.marks, *cell.notes])
+            grey = (cell.why or cell.worst_why) if _is_grey(cell, which) else ""
+            if isinstance(amount, Missing):
+                figure: list[Value] = [None, "", amount.reason, grey, remarks, ""]
+            else:
+                kind, end = _kind(amount)
+                remarks = "; ".join([*filter(None, [remarks]), *amount.notes])
+                bound = "" if kind == "value" else kind
+                figure = [end, bound, "", grey, remarks, amount.source]
+            rows.append([*who(column), row.address, which, *figure])
     return ChartTable([*head, "source"], rows)
 
 
-def _cells(cell: ComparedCell, which: str) -> list[Value]:
-    amount = _amount(cell, which)
-    remarks = "; ".join([*cell.marks, *cell.notes])
-    grey = (cell.why or cell.worst_why) if _is_grey(cell, which) else ""
-    if isinstance(amount, Missing):
-        return [which, None, "", amount.reason, grey, remarks, ""]
-    kind, end = _kind(amount)
-    told = "; ".join([*filter(None, [remarks]), *amount.notes])
-    return [which, end, "" if kind == "value" else kind, "", grey, told, amount.source]
-
-
-def spread_figure(view: CompareView, drawer: Drawer) -> Figure | None:
+def _spread_figure(view: CompareView, drawer: Drawer) -> Figure | None:
     """Worst over mean of the decisive rows; None where no system has both."""
     dots = []
     rows: list[list[Value]] = []
@@ -200,21 +193,15 @@ def spread_figure(view: CompareView, drawer: Drawer) -> Figure | None:
             is_grey = _is_grey(cell, WORST)
             kind = row_name(row, _KIND_CHARACTERS)
             dots.append(charts.Dot(system_name(column), kind, cell.predictability, is_grey))
-            rows.append(
-                [
-                    *who(column),
-                    row.address,
-                    cell.predictability,
-                    (cell.worst.source if isinstance(cell.worst, Amount) else ""),
-                ]
-            )
+            source = cell.worst.source if isinstance(cell.worst, Amount) else ""
+            rows.append([*who(column), row.address, cell.predictability, source])
     if not dots:
         return None
     names = [system_name(column) for column in view.columns]
     spoken = [
-        f"{name}: {'; '.join(told)}"
+        f"{name}: {'; '.join(ratios)}"
         for name in names
-        if (told := [f"{one.kind} {one.ratio:.3g}" for one in dots if one.name == name])
+        if (ratios := [f"{one.kind} {one.ratio:.3g}" for one in dots if one.name == name])
     ]
     return system_figure(
         "chart-predictability",
@@ -229,8 +216,8 @@ def spread_figure(view: CompareView, drawer: Drawer) -> Figure | None:
 
 
 def _spread_rows(view: CompareView) -> tuple[list[ComparedRow], str]:
-    """The rows with dots: as many as differ in colour and shape, those of most systems; and words
-    on the others."""
+    """The rows with dots, those of most systems: as many as differ in colour and shape; and a
+    sentence on the others."""
     known = {
         row.address: sum(cell.predictability is not None for cell in row.cells)
         for row in view.decisive
@@ -242,15 +229,15 @@ def _spread_rows(view: CompareView) -> tuple[list[ComparedRow], str]:
     return [row for row in view.decisive if row.address in chosen], left_out
 
 
-# In charts of one panel, each about 40 ms: one of twenty panels takes as long as four.
-MOST_COST = 96
+# A cost of 1 is a chart of one panel, about 40 ms; one of twenty panels takes as long as four.
+_MOST_COST = 96
 LEAST_COST = 68
-FEW_COST = 260  # of up to _FEW_SYSTEMS: the battery has no more charts
+_FEW_COST = 260  # of up to _FEW_SYSTEMS: the battery has no more charts
 _FEW_SYSTEMS = 3
 _COST_OF_SYSTEM = 3  # for the time that loading and comparing it takes
 _PANELS_COST = 4
 _KEPT_FOR_CURVES = 16
-_MOST_TOLD = 6
+_MOST_NAMED = 6
 _MOST_TWICE = 8  # systems: bars of more are large, and stand in the summary alone
 _FIRST = "TMR-P-LAT"  # of the decisive tests, if there is no room for the curves of all
 _ALONE = "Curves of decisive figures only: the report of the run has those of all tests."
@@ -282,20 +269,20 @@ class CompareFigures:
 
 
 def compare_figures(view: CompareView, drawer: Drawer) -> CompareFigures:
-    """The pictures of `view`, the most telling first: of few systems all, of more as many as
-    MOST_COST allows."""
+    """The pictures of `view`, the most telling first: all for few systems, for more as many as a
+    page can hold."""
     return BegunFigures(view, drawer).finished(view)
 
 
 class BegunFigures:
-    """The pictures that need decisive figures and kernel time only: they are drawn in other
-    processes while the rest is compared. `view` may have nothing else yet."""
+    """The pictures that need only decisive figures and kernel time: other processes draw them
+    while the rest is compared. `view` may have nothing else yet."""
 
     def __init__(self, view: CompareView, drawer: Drawer) -> None:
         self._maker = _Maker(view, drawer)
         self._summary = self._maker.summary()
         self._kernel = kernel_figures(view, drawer)
-        self._spread = spread_figure(view, drawer)
+        self._spread = _spread_figure(view, drawer)
 
     def finished(self, view: CompareView) -> CompareFigures:
         """With the pictures of each test, as many as there is room for."""
@@ -308,16 +295,12 @@ class BegunFigures:
 
 
 def shown_row(test: ComparedTest, decisive: Sequence[ComparedRow]) -> ComparedRow | None:
-    """The row of a test that is drawn: a decisive one, else the one that most systems have, of
-    these that with the largest worst. None where fewer than two systems have a figure."""
-    rows = [row for row in test.rows if _known(row) >= _LEAST_SYSTEMS and has_pair(row)]
+    """The row of a test that is drawn: a decisive one, else the one that most systems have and,
+    of these, the one with the largest worst. None where fewer than two systems have a figure."""
+    rows = [row for row in test.rows if row.known_count >= _LEAST_SYSTEMS and _has_pair(row)]
     wanted = {row.address for row in decisive}
     chosen = [row for row in rows if row.address in wanted] or rows
-    return max(chosen, key=lambda row: (_known(row), _largest(row)), default=None)
-
-
-def _known(row: ComparedRow) -> int:
-    return sum(1 for cell in row.cells if cell.held is not None)
+    return max(chosen, key=lambda row: (row.known_count, _largest(row)), default=None)
 
 
 def _largest(row: ComparedRow) -> float:
@@ -335,15 +318,18 @@ class _Maker:
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.standards = [
-            Standard(float(one.value_ns), _short(one.text)) for one in self.view.yardsticks
-        ]
+        self.standards = []
+        for one in self.view.yardsticks:
+            text = one.text.partition(" (")[0].partition(" [")[0]  # the page names the source
+            self.standards.append(
+                Standard(float(one.value_ns), shorten(text, _YARDSTICK_CHARACTERS))
+            )
 
     def summary(self) -> list[tuple[ComparedRow, Figure]]:
         """A pair of bars for each decisive figure."""
         found = []
         for number, row in enumerate(self.view.decisive, 1):
-            if has_pair(row):
+            if _has_pair(row):
                 found.append((row, self._pair(row, f"chart-summary-{number}")))
         self.spent += len(found)
         return found
@@ -352,7 +338,7 @@ class _Maker:
         """Bars of each test first, then curves, the tests of the summary first."""
         again = {row.address: figure for row, figure in summary}
         rows = {
-            test.test: (row, f"chart-{number}-{anchor_of(test.test)}")
+            test.test: (row, f"chart-{number}-{_anchor(test.test)}")
             for number, test in enumerate(self.view.tests, 1)
             if (row := shown_row(test, self.view.decisive)) is not None
         }
@@ -384,25 +370,22 @@ class _Maker:
             is_alone = count == 1 and row.address not in decisive
             if not count or is_alone or not self._has_room(_cost(count), kind, test):
                 continue
-            place = places.get(test) or self._place(row, name)
-            places[test] = place
-            figure = make(place)
+            if test not in places:
+                curves = curves_of(row, self.view.columns)
+                places[test] = Place(row, curves, self.standards, name, self.drawer)
+            figure = make(places[test])
             if figure is None:
                 self.spent -= _cost(count)
             else:
                 yield test, figure
 
-    def _place(self, row: ComparedRow, name: str) -> Place:
-        curves = curves_of(row, self.view.columns)
-        return Place(row, curves, self.standards, name, self.drawer)
-
     def _pair(self, row: ComparedRow, name: str) -> Figure:
-        return pair_figure(row, self.view.columns, self.standards, name, self.drawer)
+        return _pair_figure(row, self.view.columns, self.standards, name, self.drawer)
 
     def _has_room(self, cost: int, kind: str, test: str, kept: int = 0) -> bool:
         count = len(self.view.columns)
-        most = max(MOST_COST - _COST_OF_SYSTEM * count, LEAST_COST)
-        most = FEW_COST if count <= _FEW_SYSTEMS else most
+        most = max(_MOST_COST - _COST_OF_SYSTEM * count, LEAST_COST)
+        most = _FEW_COST if count <= _FEW_SYSTEMS else most
         if self.spent + cost > most - kept:
             self.left_out.setdefault(kind, []).append(test)
             return False
@@ -414,22 +397,20 @@ class _Maker:
         found = []
         if sum(1 for column in self.view.columns if not column.is_published) == 1:
             found.append(_ALONE)
-        told = [f"{kind} of {_listed(tests)}" for kind, tests in self.left_out.items()]
-        if told:
-            found.append(_LEFT_OUT.format("; ".join(told)))
+        kinds = []
+        for kind, tests in self.left_out.items():
+            more = len(tests) - _MOST_NAMED
+            names = ", ".join(tests[:_MOST_NAMED])
+            kinds.append(f"{kind} of {names}" + (f" and {more} more" if more > 0 else ""))
+        if kinds:
+            found.append(_LEFT_OUT.format("; ".join(kinds)))
         return found
-
-
-def _listed(tests: Sequence[str]) -> str:
-    shown = list(tests[:_MOST_TOLD])
-    more = len(tests) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def _short(text: str) -> str:
-    """A yardstick without its source, which the page names."""
-    return shorten(text.partition(" (")[0].partition(" [")[0], _YARDSTICK_CHARACTERS)
 
 
 def _cost(curves: int) -> int:
     return _PANELS_COST if curves > MOST_OVERLAID else 1
+
+
+def _anchor(text: str) -> str:
+    """`text` as a part of an ID: small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40] or "x"

@@ -32,23 +32,21 @@ from hardstone.wording import fact_text, parameter_text, shorten, spoken, work_t
 def why_another(figure: Figure, result: Result) -> str:
     """Policy and parameters of `result` that differ from those the study fixed for `figure`;
     "" if none do."""
-    told = []
+    found = []
     policy = figure.address.conditions.get("policy", result.conditions.policy)
     if policy != result.conditions.policy:
-        told.append(f"policy {result.conditions.policy}, in the study {policy}")
+        found.append(f"policy {result.conditions.policy}, in the study {policy}")
     for name, value in figure.params.items():
         used = result.params.get(name)
+        fixed = f"in the study {parameter_text(name, value)}"
         if used is None:
-            told.append(f"{name} is not known, in the study {parameter_text(name, value)}")
+            found.append(f"{name} is not known, {fixed}")
         elif used not in (value, [value]):
-            told.append(f"{parameter_text(name, used)}, in the study {parameter_text(name, value)}")
-    return "; ".join(told)
+            found.append(f"{parameter_text(name, used)}, {fixed}")
+    return "; ".join(found)
 
 
-_SWITCH = "context_switch"
-_PAIR = "signal_wait"
-ON_LINUX = "on Linux this kind enters the kernel only when a thread waits"
-NOT_COMPARABLE = f"not comparable: {ON_LINUX}"
+_ON_LINUX = "on Linux this kind enters the kernel only when a thread waits"
 
 
 @dataclass(frozen=True)
@@ -71,15 +69,14 @@ def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Comparabl
     series = address.parts[-1] if address.parts else ""
     if when == "always" or system.get("kernel.name") != "Linux":
         yield ComparableAddress(address)
-    elif series != _SWITCH:
-        yield ComparableAddress(address, note=ON_LINUX if series == _PAIR else "")
+    elif series != "context_switch":
+        yield ComparableAddress(address, note=_ON_LINUX if series == "signal_wait" else "")
     else:
-        yield ComparableAddress(address, refused=NOT_COMPARABLE)
+        yield ComparableAddress(address, refused=f"not comparable: {_ON_LINUX}")
         for kind in (kind for kind, found in kinds.items() if found == "always"):
             yield ComparableAddress(replace(address, labels={**address.labels, "kind": kind}))
 
 
-_SOURCES = ("ipi", "timer")
 _SENT_BY = {"ipi": "another CPU", "timer": "the CPU's timer"}
 # What a run without an external interrupt source has in place of a figure of a device's interrupts.
 _IN_PLACE = {
@@ -92,9 +89,9 @@ _IN_PLACE = {
 
 @dataclass(frozen=True)
 class StandIn:
-    """A series that stands where a system has none of the row. `what` says what it is."""
+    """A series in place of one that a system does not have. `what` says what it is."""
 
-    held: SubjectSeries
+    series: SubjectSeries
     what: str
 
 
@@ -113,7 +110,7 @@ def with_stand_ins(
             stand_in = _in_place(row, subject)
             if stand_in is not None:
                 found[place] = stand_in
-    filled = [found[place].held if place in found else one for place, one in enumerate(row.found)]
+    filled = [found[place].series if place in found else one for place, one in enumerate(row.found)]
     return replace(row, found=tuple(filled)), found
 
 
@@ -121,10 +118,10 @@ def _in_place(row: FigureRow, subject: MeasuredRun) -> StandIn | None:
     test, name = row.key[0], row.key[1]
     own = [one for one in subject.held() if one.test == test]
     for series in dict.fromkeys((name, _IN_PLACE[test, name])):
-        for source in _SOURCES:
+        for source, sender in _SENT_BY.items():
             for one in own:
                 if one.name == series and one.labels.get("source") == source:
-                    return StandIn(one, f"{spoken(series)} of interrupts from {_SENT_BY[source]}")
+                    return StandIn(one, f"{spoken(series)} of interrupts from {sender}")
     return None
 
 
@@ -141,9 +138,9 @@ class Pair:
 
 
 class DifferingResults:
-    """Why the values of two results are unlike, looked for once: all series of both share it.
+    """Why the values of two results differ, found once for all series of both.
 
-    It keeps the results, so that none of another comparison can have the identity of one of them.
+    It keeps the results, so that no other result can have the identity of one of them.
     """
 
     def __init__(self) -> None:
@@ -157,8 +154,8 @@ class DifferingResults:
 
 
 def why_grey(pair: Pair, known: DifferingResults | None = None) -> str:
-    """Why `pair.one` may not be compared with `pair.against`; empty if it may. `known`: of the
-    comparison that both are in."""
+    """Why `pair.one` may not be compared with `pair.against`; empty if it may. `known` belongs to
+    the comparison that both are in."""
     return next(_reasons(pair, known or DifferingResults()), "")
 
 
@@ -190,7 +187,7 @@ def why_alone_grey(one: SubjectSeries) -> str:
     if not isinstance(one, MeasuredSeries):
         return ""
     if not is_sound(one):
-        return "it cannot be true: see the top of its run"
+        return f"it {CONTRADICTORY}"
     return "measured without real-time scheduling" if lacks_realtime(one.result) else ""
 
 
@@ -217,8 +214,8 @@ def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
 
 
 def _other_parameters(ours: Result, theirs: Result) -> Iterator[str]:
-    for unlike in differing_parameters(ours, theirs):
-        mine, its = (parameter_text(unlike.name, each) for each in unlike[1:])
+    for differing in differing_parameters(ours, theirs):
+        mine, its = (parameter_text(differing.name, each) for each in differing[1:])
         yield f"measured with {mine}, the reference with {its}"
     steps = _interrupts(ours), _interrupts(theirs)
     if all(steps) and max(steps) > UNLIKE_COUNTS * min(steps):
@@ -241,9 +238,9 @@ def _other_study(
     if another:
         yield another
     system = run.document.system if isinstance(run, MeasuredRun) else {}
-    for stand in beside(figure.address, system):
-        if stand.refused:
-            yield stand.refused
+    for one in beside(figure.address, system):
+        if one.refused:
+            yield one.refused
 
 
 NOT_KNOWN = "-"
@@ -261,7 +258,7 @@ _SHOWN = {
     "kernel.hz",
     "power.governor",
 }
-# What decides whether figures may be set beside each other, most first.
+# What decides most whether figures may be compared comes first.
 _ORDER = (
     "load",
     "CPU configuration",
@@ -288,20 +285,19 @@ _ORDER = (
 def condition_rows(
     columns: Sequence[SystemColumn], decisive: Sequence[ComparedRow]
 ) -> list[ConditionRow]:
-    """Conditions, facts that are not alike in all runs, and the counts of the decisive series."""
-    said = [_conditions(one) for one in columns]
-    names = {name for one in said for name in one}
-    ordered = sorted(names, key=lambda one: (_place(one), one))
-    rows = [_row(name, [one.get(name, NOT_KNOWN) for one in said]) for name in ordered]
+    """Conditions, facts that differ between runs, and the counts of the decisive series."""
+    found = [_conditions(one) for one in columns]
+    places = {name: place for place, name in enumerate(_ORDER)}
+    names = {name for one in found for name in one}
+    rows = []
+    for name in sorted(names, key=lambda one: (places.get(one, len(places)), one)):
+        cells = [one.get(name, NOT_KNOWN) for one in found]
+        rows.append(ConditionRow(name, cells, differs=_differs(cells)))
     return [*rows, *_facts(columns), *_counts(decisive)]
 
 
-def _place(name: str) -> int:
-    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
-
-
-def _row(name: str, cells: list[str]) -> ConditionRow:
-    return ConditionRow(name, cells, len({one for one in cells if one != NOT_KNOWN}) > 1)
+def _differs(cells: Sequence[str]) -> bool:
+    return len({one for one in cells if one != NOT_KNOWN}) > 1
 
 
 def _conditions(column: SystemColumn) -> Mapping[str, str]:
@@ -309,7 +305,9 @@ def _conditions(column: SystemColumn) -> Mapping[str, str]:
     found = {name: shorten(text, _CHARACTERS) for name, text in subject.conditions.items()}
     if isinstance(subject, MeasuredRun):
         document = subject.document
-        found["priority"] = _priority(subject)
+        priorities = {one.conditions.priority for one in subject.results}
+        known = sorted(one for one in priorities if one is not None)
+        found["priority"] = ", ".join(map(str, known))
         found[REPEAT] = repeat_text(document)
         found["libc"] = shorten(document.tool.libc or "", _CHARACTERS)
         found["compiler"] = shorten(document.tool.compiler or "", _CHARACTERS)
@@ -319,24 +317,16 @@ def _conditions(column: SystemColumn) -> Mapping[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def _priority(subject: MeasuredRun) -> str:
-    found = {one.conditions.priority for one in subject.results} - {None}
-    return ", ".join(str(one) for one in sorted(one for one in found if one is not None))
-
-
 def _facts(columns: Sequence[SystemColumn]) -> Iterator[ConditionRow]:
     """Facts that have no row above and differ between runs."""
-    documents = [_document(one) for one in columns]
+    subjects = [one.subject for one in columns]
+    documents = [one.document if isinstance(one, MeasuredRun) else None for one in subjects]
     for fact in STEADY_FACTS:
         if fact in _SHOWN:
             continue
         values = [_fact(one, fact) for one in documents]
-        if len({value for value in values if value != NOT_KNOWN}) > 1:
+        if _differs(values):
             yield ConditionRow(fact, values, differs=True)
-
-
-def _document(column: SystemColumn) -> RunDocument | None:
-    return column.subject.document if isinstance(column.subject, MeasuredRun) else None
 
 
 def _fact(document: RunDocument | None, name: str) -> str:
@@ -354,8 +344,3 @@ def _counts(decisive: Sequence[ComparedRow]) -> Iterator[ConditionRow]:
             cells = [NOT_KNOWN if one is None else format_count(one) for one in counts]
             differs = max(known) > UNLIKE_COUNTS * min(known)
             yield ConditionRow(f"values of {shorten(row.address, 80)}", cells, differs)
-
-
-def differing(rows: Sequence[ConditionRow]) -> list[str]:
-    """The names of the conditions that differ."""
-    return [one.name for one in rows if one.differs]

@@ -31,13 +31,12 @@ Cells = Sequence[tuple[ComparedRow, ComparedCell]]
 MOST_POINTS = 8
 GOOD_STARS, BAD_STARS = 4.5, 2.5
 STEADY, SPREAD = 5.0, 100.0  # worst over mean
-NOT_PUBLISHED = "not published"
 _MOST_OF_A_KIND = 2
 _MOST_CATEGORIES = 3
 _EVIDENCE_CHARACTERS = 120
 _ADDRESS_CHARACTERS = 80
-# Conditions of a measurement: with another one a median says nothing about the system alone.
-_ALIKE = ("load", "CPU configuration", "policy", "priority", "clock")
+# With another of these conditions a median says nothing about the system alone.
+_OF_A_MEASUREMENT = ("load", "CPU configuration", "policy", "priority", "clock")
 RULES = (
     f"Positive: a calibrated category of {GOOD_STARS:g} stars or more; all claims that were judged "
     f"and count hold; the worst of every decisive duration is at most {STEADY:g} times its mean; "
@@ -58,13 +57,16 @@ def points_of(
     conditions: Sequence[ConditionRow] = (),
 ) -> list[SystemPoints]:
     """At most MOST_POINTS of each side for each system, by RULES. `yardsticks` in ns: the lower and
-    the upper one. A median beside the reference says which of `conditions` are other ones."""
+    the upper one. A median compared with the reference says which of `conditions` differ."""
     reference = next((place for place, one in enumerate(columns) if one.is_reference), 0)
     found = []
     for place, one in enumerate(columns):
-        facts = _Facts(
-            place, one, decisive, tests, yardsticks, _other(conditions, place, reference)
-        )
+        other = [
+            row.name
+            for row in conditions
+            if row.name in _OF_A_MEASUREMENT and row.cells[place] != row.cells[reference]
+        ]
+        facts = _Facts(place, one, decisive, tests, yardsticks, other)
         positive, negative = list(_positive(facts)), list(_negative(facts))
         found.append(SystemPoints(positive[:MOST_POINTS], negative[:MOST_POINTS]))
     return found
@@ -72,8 +74,8 @@ def points_of(
 
 @dataclass(frozen=True)
 class _Facts:
-    """What the points of one system follow from. `other`: conditions that are not those of the
-    reference."""
+    """What the points of one system follow from. `other`: conditions that differ from those of
+    the reference."""
 
     place: int
     column: SystemColumn
@@ -85,28 +87,30 @@ class _Facts:
     @property
     def cells(self) -> Cells:
         """Without figures that may be compared with nothing: no point follows from them."""
-        found = [(row, row.cells[self.place]) for row in self.decisive]
-        return [one for one in found if one[1].held is None or not why_alone_grey(one[1].held)]
-
-
-def _other(conditions: Sequence[ConditionRow], place: int, reference: int) -> list[str]:
-    return [
-        one.name
-        for one in conditions
-        if one.name in _ALIKE and one.cells[place] != one.cells[reference]
-    ]
+        found = []
+        for row in self.decisive:
+            series = row.cells[self.place].subject_series
+            if series is None or not why_alone_grey(series):
+                found.append((row, row.cells[self.place]))
+        return found
 
 
 def _positive(facts: _Facts) -> Iterator[str]:
     column, cells = facts.column, facts.cells
     if column.trust == "untrustworthy":
         return
-    if not column.mark:  # times of an emulated processor, or instructions, are held against nothing
-        good = [one for one in _calibrated(column) if _certain(one) >= GOOD_STARS]
+    # Times of an emulated processor, and counted instructions, are compared with nothing.
+    if not column.mark:
+        good = [
+            one
+            for one in _calibrated(column)
+            if certain_stars(one.stars or 0, one.lowest_stars) >= GOOD_STARS
+        ]
         yield from _category_texts(good, column)
         yield from _below(cells, facts.yardsticks[0])
     spread = _largest_spread(cells)
-    if spread is not None and spread[2] <= STEADY and _known(cells) > 1:
+    known_count = sum(cell.predictability is not None for _, cell in cells)
+    if spread is not None and spread[2] <= STEADY and known_count > 1:
         yield (
             f"worst at most {ratio_text(spread[2])} times the mean in the decisive tests "
             f"({_short(spread[0])})"
@@ -124,7 +128,7 @@ def _negative(facts: _Facts) -> Iterator[str]:
     yield from _failed(facts.place, facts.tests)
     low = [one for one in _calibrated(column) if (one.stars or 0) <= BAD_STARS]
     yield from _category_texts(sorted(low, key=lambda one: one.stars or 0), column)
-    if not column.mark:  # times of an emulated processor are held against nothing
+    if not column.mark:
         yield from _reaches(cells, facts.yardsticks[1])
     spread = _largest_spread(cells)
     if spread is not None and spread[2] >= SPREAD:
@@ -132,7 +136,7 @@ def _negative(facts: _Facts) -> Iterator[str]:
         yield f"worst {ratio_text(times)} times the mean: {_figures(row, cell)}"
     yield from _medians(facts, "higher")
     configuration = column.rating.configuration
-    if configuration not in ("", OUT_OF_THE_BOX, NOT_PUBLISHED):
+    if configuration not in ("", OUT_OF_THE_BOX, "not published"):
         yield f"configuration: {configuration}"
     if column.rating.why_none:
         yield f"no overall rating: {shorten(column.rating.why_none, _EVIDENCE_CHARACTERS)}"
@@ -144,14 +148,14 @@ def _calibrated(column: SystemColumn) -> list[CategoryRating]:
     return [one for one in found if one.is_calibrated and one.stars is not None]
 
 
-def _certain(one: CategoryRating) -> float:
-    return certain_stars(one.stars or 0, one.lowest_stars)
-
-
 def _category_texts(found: Sequence[CategoryRating], column: SystemColumn) -> Iterator[str]:
     """The first with their figures, the others by name."""
     for one in found[:_MOST_CATEGORIES]:
-        yield _category_text(one, is_exact=column.is_published)
+        text = f"{_stars_text(one)} of 5"
+        if one.decisive is not None:
+            worst = amount_text(one.decisive.amount, is_exact=column.is_published)
+            text += f": worst {worst} ({shorten(one.decisive.address, _ADDRESS_CHARACTERS)})"
+        yield text
     rest = [_stars_text(one) for one in found[_MOST_CATEGORIES:]]
     if rest:
         yield f"also {', '.join(rest)} of 5"
@@ -159,14 +163,6 @@ def _category_texts(found: Sequence[CategoryRating], column: SystemColumn) -> It
 
 def _stars_text(one: CategoryRating) -> str:
     return f"{one.category} {category_number(one)}"
-
-
-def _category_text(one: CategoryRating, *, is_exact: bool) -> str:
-    said = f"{_stars_text(one)} of 5"
-    if one.decisive is None:
-        return said
-    worst = amount_text(one.decisive.amount, is_exact=is_exact)
-    return f"{said}: worst {worst} ({shorten(one.decisive.address, _ADDRESS_CHARACTERS)})"
 
 
 def _below(cells: Cells, yardstick_ns: int) -> Iterator[str]:
@@ -190,12 +186,7 @@ def _is_latency(row: ComparedRow) -> bool:
 
 def _largest_spread(cells: Cells) -> tuple[ComparedRow, ComparedCell, float] | None:
     found = [(row, cell, cell.predictability) for row, cell in cells if cell.predictability]
-    known = [(row, cell, times) for row, cell, times in found if times is not None]
-    return max(known, key=lambda one: one[2], default=None)
-
-
-def _known(cells: Cells) -> int:
-    return sum(cell.predictability is not None for _, cell in cells)
+    return max(found, key=lambda one: one[2], default=None)
 
 
 def _short(row: ComparedRow) -> str:
@@ -203,8 +194,7 @@ def _short(row: ComparedRow) -> str:
 
 
 def _medians(facts: _Facts, outcome: str) -> Iterator[str]:
-    """The strongest first; with the conditions that are other ones, so that nothing is ranked
-    silently."""
+    """The strongest first; with the conditions that differ, so that nothing is ranked silently."""
     other = f", with another {', '.join(facts.other)}" if facts.other else ""
     found = [
         (row, cell.ratio)
@@ -221,12 +211,12 @@ def _medians(facts: _Facts, outcome: str) -> Iterator[str]:
 
 def _figures(row: ComparedRow, cell: ComparedCell) -> str:
     is_exact = cell.series is None
-    told = [
+    texts = [
         f"{name} {amount_text(one, is_exact=is_exact)}"
         for name, one in (("mean", cell.mean), ("worst", cell.worst))
         if isinstance(one, Amount)
     ]
-    return f"{', '.join(told)} ({_short(row)})"
+    return f"{', '.join(texts)} ({_short(row)})"
 
 
 def _failed(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:
@@ -253,7 +243,7 @@ def _all_hold(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:
 _P50 = "p50"
 _COLUMNS = ["series", "runs", "mean", "p50", "worst of a run", "worst of all runs"]
 _UNTRUSTWORTHY = "untrustworthy"
-_COUNTS = "values of "  # of a series: no condition, and looked at where it matters
+_COUNTS = "values of "  # of a series: no condition
 _LABEL_CHARACTERS = 120
 _NONE = "-"
 _DEPEND = "runs depend"
@@ -261,8 +251,8 @@ _DEPEND = "runs depend"
 
 @dataclass(frozen=True)
 class _Group:
-    """Places of runs that are of one system, in the order in which they ran, and how many more of
-    it were not trustworthy."""
+    """Places of the runs of one system, in the order in which they ran, and how many more of it
+    were not trustworthy."""
 
     places: list[int]
     left_out_count: int
@@ -287,30 +277,29 @@ def _groups(
     columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]
 ) -> Iterator[_Group]:
     same: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    started: dict[int, tuple[str, str]] = {}
     rows = [one for one in conditions if one.name != REPEAT and not one.name.startswith(_COUNTS)]
     for place, column in enumerate(columns):
         run = column.subject
         is_poor = column.trust == _UNTRUSTWORTHY  # apart too, and counted as left out
         if not isinstance(run, MeasuredRun) or (column.apart and not is_poor):
             continue
-        told = run.document.plan.target, str(run.document.system.get("machine.node"))
-        same[(*told, *run.condition, *(one.cells[place] for one in rows))].append(place)
+        machine = run.document.plan.target, str(run.document.system.get("machine.node"))
+        same[(*machine, *run.condition, *(one.cells[place] for one in rows))].append(place)
+        started[place] = run.document.started_utc, column.id
     for places in same.values():
         kept = [one for one in places if columns[one].trust != _UNTRUSTWORTHY]
         if len({columns[one].id for one in kept}) == len(kept) >= LEAST_RUNS:
-            kept.sort(key=lambda one: _started(columns[one]))
+            kept.sort(key=lambda one: started[one])
             yield _Group(kept, len(places) - len(kept))
-
-
-def _started(column: SystemColumn) -> tuple[str, str]:
-    run = column.subject
-    return (run.document.started_utc if isinstance(run, MeasuredRun) else "", column.id)
 
 
 def _table(
     number: int, group: _Group, rows: list[list[str]], columns: Sequence[SystemColumn]
 ) -> PlainTable:
-    numbers = _numbers(sorted(columns[one].number for one in group.places))
+    numbers = sorted(columns[one].number for one in group.places)
+    is_range = numbers == list(range(numbers[0], numbers[-1] + 1))
+    named = f"{numbers[0]} to {numbers[-1]}" if is_range else ", ".join(map(str, numbers))
     notes = [
         f"Median over the runs, with its {CONFIDENCE:.0%} interval, low to high, by order "
         "statistics. The run is the unit: the values within a run depend on each other.",
@@ -324,56 +313,45 @@ def _table(
     return PlainTable(
         anchor="runs-of-one-system" if number == 1 else f"runs-of-one-system-{number}",
         title="Runs of one system" if number == 1 else f"Runs of one system ({number})",
-        about=f"Systems {numbers} are runs of one machine under the same conditions.",
+        about=f"Systems {named} are runs of one machine under the same conditions.",
         columns=_COLUMNS,
         rows=rows,
         notes=notes,
     )
 
 
-def _numbers(found: list[int]) -> str:
-    """ "1 to 10", or "1, 2, 4"."""
-    is_range = found == list(range(found[0], found[-1] + 1))
-    return f"{found[0]} to {found[-1]}" if is_range else ", ".join(map(str, found))
-
-
 def _row(row: ComparedRow, places: Sequence[int]) -> list[str] | None:
     """The figures of a row; None where fewer than LEAST_RUNS of the runs have it, or any of them
-    may not be set beside the others."""
-    cells = [row.cells[place] for place in places if row.cells[place].held is not None]
-    held = [one.held for one in cells if one.held is not None]
-    if len(held) < LEAST_RUNS or any(map(why_alone_grey, held)) or not _are_same(held):
+    may not be compared with the others."""
+    cells = [row.cells[place] for place in places if row.cells[place].subject_series is not None]
+    series = [one.subject_series for one in cells if one.subject_series is not None]
+    if len(series) < LEAST_RUNS or any(map(why_alone_grey, series)) or not _are_same(series):
         return None
-    means, worsts = (
-        _known_values(one.mean for one in cells),
-        _known_values(one.worst for one in cells),
-    )
+    means = _known_values(one.mean for one in cells)
+    worsts = _known_values(one.worst for one in cells)
     has_median = _P50 in row.more and row.unit != "count"
     medians = _known_values(one.more[_P50] for one in cells) if has_median else []
     figures = [one if len(one) == len(cells) else [] for one in (means, medians, worsts)]
     is_dependent = any(map(runs_depend, figures))
-    said = [_over_runs(one, row.unit, is_dependent=is_dependent) for one in figures]
-    if any(why_worst_grey(one, two) for one in held for two in held):
-        said[-1] = "unlike counts"
+    texts = [_over_runs(one, row.unit, is_dependent=is_dependent) for one in figures]
+    if any(why_worst_grey(one, two) for one in series for two in series):
+        texts[-1] = "unlike counts"
     of_all = min if is_rate(row.unit) else max
     worst = _text(row.unit, of_all(worsts)) if len(worsts) == len(cells) else _NONE
-    return [_label(row, cells), str(len(cells)), *said, worst]
+    test = row.address.partition("/")[0]
+    # What all runs remark, such as that an interrupt is not one of a device.
+    shared = [note for note in cells[0].notes if all(note in one.notes for one in cells)]
+    label = shorten("; ".join([f"{test} {row.label}", *shared]), _LABEL_CHARACTERS)
+    return [label, str(len(cells)), *texts, worst]
 
 
 def _known_values(amounts: Iterable[Amount | Missing]) -> list[float]:
     return [one.value for one in amounts if isinstance(one, Amount) and one.value is not None]
 
 
-def _label(row: ComparedRow, cells: Sequence[ComparedCell]) -> str:
-    """The label of a row, with what all runs remark: that an interrupt is not one of a device."""
-    shared = [note for note in cells[0].notes if all(note in one.notes for one in cells)]
-    test = row.address.partition("/")[0]
-    return shorten("; ".join([f"{test} {row.label}", *shared]), _LABEL_CHARACTERS)
-
-
-def _are_same(held: Sequence[SubjectSeries]) -> bool:
-    first = held[0]
-    return all(not why_grey(Pair(one, first)) and _params(one) == _params(first) for one in held)
+def _are_same(series: Sequence[SubjectSeries]) -> bool:
+    first = series[0]
+    return all(not why_grey(Pair(one, first)) and _params(one) == _params(first) for one in series)
 
 
 def _params(one: SubjectSeries) -> dict[str, object]:
@@ -384,13 +362,13 @@ def _params(one: SubjectSeries) -> dict[str, object]:
 
 
 def _over_runs(values: Sequence[float], unit: Unit, *, is_dependent: bool) -> str:
-    """ "18.2 us (17.9 to 18.6 us)"; "-" without values. Of runs that depend on each other no
-    interval: it would be too narrow."""
+    """ "18.2 us (17.9 to 18.6 us)"; "-" without values. Runs that depend on each other have no
+    interval, which would be too narrow."""
     found = interval_of_runs(values)
     if found is None:
         return _NONE
-    said = [_text(unit, one) for one in (found.estimate, found.low, found.high)]
-    return f"{said[0]} ({_DEPEND if is_dependent else range_text(said[1], said[2])})"
+    estimate, low, high = (_text(unit, one) for one in (found.estimate, found.low, found.high))
+    return f"{estimate} ({_DEPEND if is_dependent else range_text(low, high)})"
 
 
 def _text(unit: Unit, value: float) -> str:

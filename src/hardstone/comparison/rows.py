@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,7 +30,7 @@ from hardstone.model import Descriptor, Verdict
 from hardstone.stats.consistency import MARK
 from hardstone.stats.quantiles import NEAR_LIMIT_RATIO, is_printable, median_limit
 from hardstone.stats.two_runs import QuantileEnds, QuantileRatio, compare_quantile, quantile_ends
-from hardstone.systems.published import Figure, figures_of, load_studies
+from hardstone.systems.published import figures_of, load_studies
 from hardstone.systems.subjects import (
     Amount,
     FigureRow,
@@ -56,18 +56,18 @@ class Medians:
     _known: dict[int, QuantileEnds | None] = field(default_factory=dict)
 
     def figure(self, place: int) -> Amount | Missing:
-        """As `Held.amount` gives it."""
-        held = self.found[place]
+        """As `SubjectSeries.amount` gives it."""
+        own = self.found[place]
         ends = self._ends(place)
-        if held is None:
+        if own is None:
             return Missing("no values")
-        is_shown = held.series is not None and is_printable(_HALF, held.series.count)
+        is_shown = own.series is not None and is_printable(_HALF, own.series.count)
         if ends is None or ends.value is None or not is_shown:
-            return held.amount(MEDIAN)
-        if not isinstance(held, MeasuredSeries):
-            return held.amount(MEDIAN)
-        source = f"{held.run_id} {held.address} {MEDIAN}"
-        return Amount(held.unit, MEDIAN, source, value=float(ends.value))
+            return own.amount(MEDIAN)
+        if not isinstance(own, MeasuredSeries):
+            return own.amount(MEDIAN)
+        source = f"{own.run_id} {own.address} {MEDIAN}"
+        return Amount(own.unit, MEDIAN, source, value=float(ends.value))
 
     def ratio(self, place: int, reference: int) -> QuantileRatio | None:
         """The median at `place` divided by that of the reference."""
@@ -79,12 +79,12 @@ class Medians:
         return compare_quantile(series[0], series[1], _HALF, ends=(ends[0], ends[1]))
 
     def limit(self, place: int) -> str | None:
-        """That a series is close to the cost of reading the clock. The least value of most is far
-        from it, which tells without the median."""
-        held = self.found[place]
-        if held is None or held.series is None or held.result is None or not is_sound(held):
+        """That a series is close to the cost of reading the clock. The least value of most series
+        is far from it, so that they need no median."""
+        own = self.found[place]
+        if own is None or own.series is None or own.result is None or not is_sound(own):
             return None
-        series, instrument = held.series, held.result.instrument
+        series, instrument = own.series, own.result.instrument
         if instrument is None or series.min is None or series.unit != "ns" or series.derived:
             return None
         if series.min >= NEAR_LIMIT_RATIO * instrument.pair.median:
@@ -93,18 +93,16 @@ class Medians:
         return median_limit(ends.value if ends else None, instrument)
 
     def _ends(self, place: int) -> QuantileEnds | None:
+        own = self.found[place]
+        if own is None or own.series is None:
+            return None
         if place not in self._known:
-            self._known[place] = self._read(place)
+            try:
+                ends = quantile_ends(own.series, _HALF, quantum=self._quantum)
+            except InputError:
+                ends = None
+            self._known[place] = ends
         return self._known[place]
-
-    def _read(self, place: int) -> QuantileEnds | None:
-        held = self.found[place]
-        if held is None or held.series is None:
-            return None
-        try:
-            return quantile_ends(held.series, _HALF, quantum=self._quantum)
-        except InputError:
-            return None
 
     @cached_property
     def _quantum(self) -> float:
@@ -114,9 +112,9 @@ class Medians:
         return max((max(one.quantum_ns, 0.0) for one in known), default=0.0)
 
 
-TICK = ("CLK-P-DUR", "tick")
+_TICK = ("CLK-P-DUR", "tick")
 EQUALS_TICK = "equals the tick"
-TICK_TOLERANCE = 0.2
+_TICK_TOLERANCE = 0.2
 CONTRADICTS = f"{MARK} cannot be true"
 _LEAST_IS_ALL = "minimal_period"
 _LABEL_CHARACTERS = 80
@@ -124,25 +122,22 @@ _LABEL_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Systems:
-    """What a row is set against: the systems, and the longest tick of each in ns where known.
-    `unlike` is what was found of their results so far."""
+    """What a row is compared with. `differing` is what was found of their results so far."""
 
     columns: Sequence[SystemColumn]
     reference: int
-    ticks: Sequence[float | None]
-    unlike: DifferingResults = field(default_factory=DifferingResults)
+    differing: DifferingResults = field(default_factory=DifferingResults)
 
-
-def systems_of(columns: Sequence[SystemColumn], reference: int) -> Systems:
-    return Systems(columns, reference, [_longest_tick(one) for one in columns])
-
-
-def _longest_tick(column: SystemColumn) -> float | None:
-    for one in column.subject.held():
-        if (one.test, one.name) == TICK:
-            longest = one.amount("max")
-            return longest.value if isinstance(longest, Amount) else None
-    return None
+    @cached_property
+    def ticks(self) -> list[float | None]:
+        """The longest tick of each system in ns, where it is known."""
+        found = []
+        for column in self.columns:
+            series = column.subject.held()
+            tick = next((one for one in series if (one.test, one.name) == _TICK), None)
+            longest = tick.amount("max") if tick else None
+            found.append(longest.value if isinstance(longest, Amount) else None)
+        return found
 
 
 def compared_rows(
@@ -150,19 +145,19 @@ def compared_rows(
 ) -> list[ComparedRow]:
     """Every series of any system, in the order in which they have them. `decisive`: addresses of
     the rows of the summary."""
-    return [compared_row(one, systems, decisive=one.address in decisive) for one in found]
+    return [_compared_row(one, systems, decisive=one.address in decisive) for one in found]
 
 
-def compared_row(
+def _compared_row(
     found: FigureRow, systems: Systems, label: str = "", *, decisive: bool = False
 ) -> ComparedRow:
-    """One row. `label`: what it is called instead of by its series and labels."""
+    """One row. `label` replaces its series and labels."""
     row, stand_ins = with_stand_ins(found, [one.subject for one in systems.columns])
     worst, more = _worst_statistic(found.first), _more(row)
     builder = _Cells(row, systems, stand_ins, worst, more, Medians(row.found))
     return ComparedRow(
         address=found.address,
-        label=label or row_label(found),
+        label=label or _row_label(found),
         unit=found.first.unit,
         cells=[builder.cell(place) for place in range(len(row.found))],
         more=more,
@@ -170,7 +165,7 @@ def compared_row(
     )
 
 
-def row_label(row: FigureRow) -> str:
+def _row_label(row: FigureRow) -> str:
     """The series and the labels that the systems share: "switch, threads 128"."""
     first, kept = row.first, dict(row.key[2])
     labels = [
@@ -189,9 +184,9 @@ def _more(row: FigureRow) -> tuple[str, ...]:
     """The median where two distributions are compared; what studies published beyond mean and
     worst."""
     shown = {"mean", _worst_statistic(row.first)}
-    held = [one for one in row.found if one is not None]
-    median = [MEDIAN] if sum(one.series is not None for one in held) > 1 else []
-    published = [name for one in held if one.series is None for name in one.statistics()]
+    known = [one for one in row.found if one is not None]
+    median = [MEDIAN] if sum(one.series is not None for one in known) > 1 else []
+    published = [name for one in known if one.series is None for name in one.statistics()]
     return tuple(one for one in dict.fromkeys([*median, *published]) if one not in shown)
 
 
@@ -208,46 +203,52 @@ class _Cells:
 
     def cell(self, place: int) -> ComparedCell:
         """The figures of the system at `place`, and why they may not be compared."""
-        held, column = self.row.found[place], self.systems.columns[place]
-        if held is None:
+        own, column = self.row.found[place], self.systems.columns[place]
+        if own is None:
             return self._without(column)
-        mean, worst = held.amount("mean"), held.amount(self.worst)
-        why = column.apart or why_alone_grey(held) or self._why(place, held)
+        mean, worst = own.amount("mean"), own.amount(self.worst)
+        why = column.apart or why_alone_grey(own) or self._why(place, own)
         against = self.row.found[self.systems.reference]
+        worst_why = ""
+        if not why and against is not None and own.name != _LEAST_IS_ALL:
+            worst_why = why_worst_grey(own, against)
         return ComparedCell(
             mean=mean,
             worst=worst,
-            held=held,
+            subject_series=own,
             is_grey=bool(why),
             why=why,
-            marks=self._marks(place, held, mean, worst),
-            notes=self._notes(place, held),
-            ratio=None if why else self._ratio(place, held),
-            predictability=_predictability(held, mean, worst),
-            worst_why="" if why or against is None else self._why_worst(held, against),
-            more={name: self._figure(place, held, name) for name in self.more},
+            marks=self._marks(place, own, mean, worst),
+            notes=self._notes(place, own),
+            ratio=None if why else self._ratio(place, own),
+            predictability=_predictability(own, mean, worst),
+            worst_why=worst_why,
+            more={
+                name: self.medians.figure(place) if name == MEDIAN else own.amount(name)
+                for name in self.more
+            },
             worst_name=self.worst,
         )
 
     def _without(self, column: SystemColumn) -> ComparedCell:
-        missing = missing_of(column, self.row.key[0])
+        missing = _missing_of(column, self.row.key[0])
         more = dict.fromkeys(self.more, missing)
         return ComparedCell(missing, missing, more=more, worst_name=self.worst)
 
-    def _why(self, place: int, held: SubjectSeries) -> str:
-        """Beside the reference, or where that has no figure, beside the first that has one."""
+    def _why(self, place: int, own: SubjectSeries) -> str:
+        """Compared with the reference, or where that has no figure, with the first that has one."""
         reference = self.systems.reference
         if self.row.found[reference] is not None:
-            return self._why_beside(place, held, reference)
+            return self._why_against(place, own, reference)
         stand_in = self.stand_ins.get(place)
-        if stand_in:  # nothing that the others have
+        if stand_in:
             return f"{stand_in.what}, not from a device"
         first = self._first()
         number = self.systems.columns[first].number
-        return self._why_beside(place, held, first).replace("the reference", f"system {number}")
+        return self._why_against(place, own, first).replace("the reference", f"system {number}")
 
     def _first(self) -> int:
-        """The first system whose figure may stand beside others."""
+        """The first system whose figure may be compared with others."""
         there = [
             (place, one)
             for place, one in enumerate(self.row.found)
@@ -260,60 +261,56 @@ class _Cells:
         ]
         return (sound or there)[0][0]
 
-    def _why_beside(self, place: int, held: SubjectSeries, other: int) -> str:
+    def _why_against(self, place: int, own: SubjectSeries, other: int) -> str:
         against = self.row.found[other]
-        if against is None or against is held:
+        if against is None or against is own:
             return ""
         ours, theirs = self.stand_ins.get(place), self.stand_ins.get(other)
         pair = Pair(
-            held,
+            own,
             against,
             ours.what if ours else "",
             theirs.what if theirs else "",
             self.systems.columns[place].subject,
             self.systems.columns[other].subject,
         )
-        return why_grey(pair, self.systems.unlike)
+        return why_grey(pair, self.systems.differing)
 
-    def _why_worst(self, held: SubjectSeries, against: SubjectSeries) -> str:
-        return "" if held.name == _LEAST_IS_ALL else why_worst_grey(held, against)
-
-    def _ratio(self, place: int, held: SubjectSeries) -> QuantileRatio | None:
+    def _ratio(self, place: int, own: SubjectSeries) -> QuantileRatio | None:
         """The ratio of the medians, where the reference's own figure may be compared too."""
         reference = self.systems.reference
         against = self.row.found[reference]
-        if against is None or against is held or against.series is None or held.series is None:
+        if against is None or against is own or against.series is None or own.series is None:
             return None
         is_refused = self.systems.columns[reference].apart or why_alone_grey(against)
-        if is_refused or not has_ratio(held):
+        if is_refused or not has_ratio(own):
             return None
         return self.medians.ratio(place, reference)
 
-    def _figure(self, place: int, held: SubjectSeries, statistic: str) -> Amount | Missing:
-        return self.medians.figure(place) if statistic == MEDIAN else held.amount(statistic)
-
     def _marks(
-        self, place: int, held: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
+        self, place: int, own: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
     ) -> tuple[str, ...]:
-        marks = []
-        if not is_sound(held):
-            marks.append(CONTRADICTS)
-        is_timed = held.unit == "ns" and not held.test.startswith("CLK-")
+        marks = [] if is_sound(own) else [CONTRADICTS]
+        is_timed = own.unit == "ns" and not own.test.startswith("CLK-")
         if is_timed and equals_tick(mean, worst, self.systems.ticks[place]):
             marks.append(EQUALS_TICK)
         return tuple(marks)
 
-    def _notes(self, place: int, held: SubjectSeries) -> tuple[str, ...]:
+    def _notes(self, place: int, own: SubjectSeries) -> tuple[str, ...]:
         stand_in = self.stand_ins.get(place)
-        own = self.row.notes[place]
         limit = self.medians.limit(place)
-        first = [stand_in.what] if stand_in else []
-        return tuple(dict.fromkeys([*first, *own, *held.notes, *([limit] if limit else [])]))
+        notes = [
+            *([stand_in.what] if stand_in else []),
+            *self.row.notes[place],
+            *own.notes,
+            *([limit] if limit else []),
+        ]
+        return tuple(dict.fromkeys(notes))
 
 
-def has_ratio(held: SubjectSeries) -> bool:
+def has_ratio(series: SubjectSeries) -> bool:
     """Whether medians of such series are divided: not of counts, nor of a single least value."""
-    return held.unit != "count" and held.name != _LEAST_IS_ALL
+    return series.unit != "count" and series.name != _LEAST_IS_ALL
 
 
 def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float | None) -> bool:
@@ -322,23 +319,23 @@ def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float 
     if tick_ns is None or tick_ns <= 0 or not isinstance(worst, Amount) or worst.value is None:
         return False
     usual = mean.lowest if isinstance(mean, Amount) else 0.0
-    return abs(worst.value - usual - tick_ns) <= TICK_TOLERANCE * tick_ns
+    return abs(worst.value - usual - tick_ns) <= _TICK_TOLERANCE * tick_ns
 
 
 def _predictability(
-    held: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
+    series: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
 ) -> float | None:
-    """How many times the mean the worst is [O]; None where either is not known, or no duration."""
+    """The worst over the mean [O]; None where either is not known, or is no duration."""
     known = [one.value if isinstance(one, Amount) else None for one in (mean, worst)]
     usual, extreme = known
-    if held.unit == "count" or held.name == _LEAST_IS_ALL or usual is None or extreme is None:
+    if series.unit == "count" or series.name == _LEAST_IS_ALL or usual is None or extreme is None:
         return None
     if usual <= 0 or extreme <= 0:
         return None
-    return usual / extreme if is_rate(held.unit) else extreme / usual
+    return usual / extreme if is_rate(series.unit) else extreme / usual
 
 
-def missing_of(column: SystemColumn, test: str) -> Missing:
+def _missing_of(column: SystemColumn, test: str) -> Missing:
     """Why a system has no figure of a series of `test`."""
     subject = column.subject
     if not isinstance(subject, MeasuredRun):
@@ -346,19 +343,19 @@ def missing_of(column: SystemColumn, test: str) -> Missing:
     found = [one for one in subject.results if one.test == test]
     if not found:
         return Missing("not run", f"hardstone run {test}")
-    state = state_of(found[0].status, found[0].reason)
+    state = _state_of(found[0].status, found[0].reason)
     return Missing("no values" if state == "measured" else state)
 
 
-def state_of(status: str, reason: str | None) -> str:
+def _state_of(status: str, reason: str | None) -> str:
     """ "measured", or why not: "denied: no right to ..."."""
     return f"{status}: {shorten(reason, 120)}" if reason and status != "measured" else status
 
 
 _MOST_CLAIMS = 60  # of one test
-AS_A_WHOLE = "as a whole"
+_AS_A_WHOLE = "as a whole"
 _WHOLE_CLAIM = "all claims that count for a rating hold; of a study, what it says"
-HOLDS, FAILS = "holds", "fails"
+_HOLDS, _FAILS = "holds", "fails"
 
 
 def compared_tests(
@@ -368,23 +365,17 @@ def compared_tests(
     by_test: dict[str, list[ComparedRow]] = {}
     for row in rows:
         by_test.setdefault(row.address.partition("/")[0], []).append(row)
+    specs: dict[str, Descriptor] = {}  # as the probe of the first run declared them
+    for column in columns:
+        if isinstance(column.subject, MeasuredRun):
+            for spec in column.subject.document.descriptors:
+                specs.setdefault(spec.id, spec)
     names = {test: None for column in columns for test in column.subject.tests()}
     catalogue = load_catalogue()
     ordered = sorted(
         {**names, **dict.fromkeys(by_test)}, key=lambda one: catalogue.entry(one).order
     )
-    specs = _descriptors(columns)
     return [_compared_test(one, columns, by_test.get(one, []), specs.get(one)) for one in ordered]
-
-
-def _descriptors(columns: Sequence[SystemColumn]) -> Mapping[str, Descriptor]:
-    """As the probe of the first run declared them."""
-    found: dict[str, Descriptor] = {}
-    for column in columns:
-        if isinstance(column.subject, MeasuredRun):
-            for one in column.subject.document.descriptors:
-                found.setdefault(one.id, one)
-    return found
 
 
 def _compared_test(
@@ -421,13 +412,13 @@ def _state(column: SystemColumn, test: str) -> str:
         return "not run"
     if found.status == "measured" and (not found.complete or found.interrupted):
         return "cut off before its end"
-    return state_of(found.status, found.reason)
+    return _state_of(found.status, found.reason)
 
 
 def _claim_rows(
     test: str, columns: Sequence[SystemColumn], spec: Descriptor | None
 ) -> tuple[list[ClaimRow], int]:
-    """The row of the whole where a study judged, then those claims that are not alike, then the
+    """The row of the whole where a study judged, then the claims that fail somewhere, then the
     others; and how many were left out."""
     found = [_verdicts(column, test) for column in columns]
     claims = [[claim_of(one, test, spec) for one in verdicts] for verdicts in found]
@@ -436,7 +427,9 @@ def _claim_rows(
         if not columns[place].is_published:
             for one in own:
                 by_name.setdefault(one.name, [None] * len(columns))[place] = one
-    ordered = sorted(by_name.items(), key=lambda one: not _is_telling(one[1]))
+    ordered = sorted(
+        by_name.items(), key=lambda named: all(one is None or one.passed for one in named[1])
+    )
     rows = [
         ClaimRow(
             name,
@@ -448,9 +441,13 @@ def _claim_rows(
         )
         for name, cells in ordered[:_MOST_CLAIMS]
     ]
-    is_judged = any(column.is_published and own for column, own in zip(columns, found, strict=True))
-    whole = [_whole(test, columns, claims)] if is_judged else []
-    return [*whole, *rows], max(len(ordered) - _MOST_CLAIMS, 0)
+    if any(column.is_published and own for column, own in zip(columns, found, strict=True)):
+        whole = [
+            _whole_cell(own) if own else _without(column, test)
+            for own, column in zip(claims, columns, strict=True)
+        ]
+        rows.insert(0, ClaimRow(_AS_A_WHOLE, _WHOLE_CLAIM, whole))
+    return rows, max(len(ordered) - _MOST_CLAIMS, 0)
 
 
 def _verdicts(column: SystemColumn, test: str) -> Sequence[Verdict]:
@@ -458,12 +455,8 @@ def _verdicts(column: SystemColumn, test: str) -> Sequence[Verdict]:
     return [] if isinstance(found, Missing) else found
 
 
-def _is_telling(cells: Sequence[Claim | None]) -> bool:
-    return any(one is not None and not one.passed for one in cells)
-
-
 def _cell(one: Claim) -> ClaimCell:
-    word = HOLDS if one.passed else FAILS
+    word = _HOLDS if one.passed else _FAILS
     if one.uncounted and not one.passed:
         return ClaimCell(word, "uncounted", f"{one.evidence} (does not count: {one.uncounted})")
     return ClaimCell(word, "passed" if one.passed else "failed", one.evidence)
@@ -472,59 +465,49 @@ def _cell(one: Claim) -> ClaimCell:
 def _without(column: SystemColumn, test: str) -> ClaimCell:
     if column.is_published:
         judged = _verdicts(column, test)
-        return ClaimCell(AS_A_WHOLE if judged else "not published", "quiet")
-    reason = missing_of(column, test).reason
+        return ClaimCell(_AS_A_WHOLE if judged else "not published", "quiet")
+    reason = _missing_of(column, test).reason
     return ClaimCell("not judged" if reason == "no values" else reason, "quiet")
-
-
-def _whole(
-    test: str, columns: Sequence[SystemColumn], claims: Sequence[Sequence[Claim]]
-) -> ClaimRow:
-    cells = [
-        _whole_cell(own) if own else _without(column, test)
-        for own, column in zip(claims, columns, strict=True)
-    ]
-    return ClaimRow(AS_A_WHOLE, _WHOLE_CLAIM, cells)
 
 
 def _whole_cell(own: Sequence[Claim]) -> ClaimCell:
     failed = [one for one in own if not one.passed and not one.uncounted]
     if failed:
-        return ClaimCell(FAILS, "failed", "; ".join(one.evidence for one in failed[:3]))
+        return ClaimCell(_FAILS, "failed", "; ".join(one.evidence for one in failed[:3]))
     aside = [one for one in own if not one.passed]
-    told = own[0].evidence if len(own) == 1 else f"{len(own) - len(aside)} of {len(own)} hold"
+    evidence = own[0].evidence if len(own) == 1 else f"{len(own) - len(aside)} of {len(own)} hold"
     more = f"; not counted: {', '.join(one.name for one in aside)}" if aside else ""
-    return ClaimCell(HOLDS, "passed", told + more)
+    return ClaimCell(_HOLDS, "passed", evidence + more)
 
 
 def _statements(test: str) -> list[str]:
     """What studies say about no single system, in words and figures, with their source."""
-    said = [_said(one) for one in figures_of(test) if one.system is None or one.unit is None]
-    return list(dict.fromkeys(one for one in said if one))
-
-
-def _said(one: Figure) -> str:
-    study = load_studies()[one.study].reading.short
-    load = one.address.conditions.get("load")
-    where = f"{study}, load {load}" if load else study
-    if one.statistic is None and one.system is None:
-        return f"{where}: {one.value}"
-    if one.system is None and one.unit is not None:
-        amount = amount_of(one)
-        return f"{where}: {one.address} {one.statistic} {format_value(amount.value, amount.unit)}"
-    return ""
+    found = []
+    for one in figures_of(test):
+        is_in_words = one.statistic is None
+        if one.system is not None or (one.unit is None and not is_in_words):
+            continue
+        study = load_studies()[one.study].reading.short
+        load = one.address.conditions.get("load")
+        where = f"{study}, load {load}" if load else study
+        if is_in_words:
+            found.append(f"{where}: {one.value}")
+        else:
+            amount = amount_of(one)
+            value = format_value(amount.value, amount.unit)
+            found.append(f"{where}: {one.address} {one.statistic} {value}")
+    return list(dict.fromkeys(found))
 
 
 def judged_claims(test: ComparedTest, place: int) -> list[tuple[ClaimRow, ClaimCell]]:
     """What was judged about one system and counts: claim by claim, or of a study the whole."""
     found = [(row, row.cells[place]) for row in test.claims]
     judged = [one for one in found if one[1].look in ("passed", "failed")]
-    return [one for one in judged if one[0].name != AS_A_WHOLE] or judged
+    return [one for one in judged if one[0].name != _AS_A_WHOLE] or judged
 
 
-WAKEUP = ("TMR-P-LAT", "wakeup")
+_WAKEUP = ("TMR-P-LAT", "wakeup")
 _TOTAL = "total"
-_WAITERS = "waiters"
 _BOTH = "both"  # threads and processes take the same way
 
 
@@ -542,35 +525,35 @@ class Decisive:
 
 _SEMAPHORE = (("kind", "unnamed"), ("scope", "thread"))
 _MUTEX = (("protocol", "inherit"),)
-DECISIVE = (
+_DECISIVE = (
     Decisive("tick", "CLK-P-DUR", ("tick",)),
     Decisive("switch", "THR-P-SLS", ("switch",), most="threads"),
     Decisive("irq", "IRQ-S-SUS", ("minimal_period",)),
     Decisive("sem", "SEM-P-ARN", ("acquire", "release"), _SEMAPHORE),
-    Decisive("sem cont", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most=_WAITERS),
+    Decisive("sem cont", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most="waiters"),
     Decisive("mutex", "MUT-P-ARN", ("acquire", "release"), _MUTEX),
     Decisive("mut cont", "MUT-P-ARC", ("acquire", "release"), _MUTEX),
 )
 
 
 def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
-    """Those of DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
+    """Those of _DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
     rows = [
-        compared_row(row, systems, decisive=True)
-        for one in DECISIVE
+        _compared_row(row, systems, decisive=True)
+        for one in _DECISIVE
         for name in one.series
         for row in _chosen(found, one, name)
     ]
     wakeup = _wakeup(systems.columns)
     if wakeup is not None:
-        rows.append(compared_row(wakeup, systems, "wakeup, total, worst CPU", decisive=True))
+        rows.append(_compared_row(wakeup, systems, "wakeup, total, worst CPU", decisive=True))
     return rows
 
 
 def group_of(row: ComparedRow) -> str:
     """A short name of what a decisive row is about: "tick", "wakeup"."""
     test = row.address.partition("/")[0]
-    return next((one.short for one in DECISIVE if one.test == test), "wakeup")
+    return next((one.short for one in _DECISIVE if one.test == test), "wakeup")
 
 
 def _chosen(found: Sequence[FigureRow], one: Decisive, name: str) -> Iterator[FigureRow]:
@@ -578,12 +561,15 @@ def _chosen(found: Sequence[FigureRow], one: Decisive, name: str) -> Iterator[Fi
     that two or more have."""
     rows = [row for row in found if row.test == one.test and row.key[1] == name]
     fitting = [row for row in rows if _fits(row, one)] or rows
-    shared = [row for row in fitting if _held_count(row) > 1] or fitting
-    order: Callable[[FigureRow], tuple[int, int]] = (
-        (lambda row: (_number(row, one.most), _held_count(row)))
-        if one.most
-        else (lambda row: (_published_count(row), _held_count(row)))
-    )
+    shared = [row for row in fitting if _known_count(row) > 1] or fitting
+
+    def order(row: FigureRow) -> tuple[int, int]:
+        if one.most:
+            texts = [row.first.labels.get(one.most, ""), *row.first.parts]
+            return max((whole_number(text) or 0 for text in texts), default=0), _known_count(row)
+        published_count = sum(own is not None and own.series is None for own in row.found)
+        return published_count, _known_count(row)
+
     if shared:
         yield max(shared, key=order)
 
@@ -593,38 +579,28 @@ def _fits(row: FigureRow, one: Decisive) -> bool:
     return all(labels.get(name, value) in (value, _BOTH) for name, value in one.labels)
 
 
-def _held_count(row: FigureRow) -> int:
+def _known_count(row: FigureRow) -> int:
     return sum(one is not None for one in row.found)
 
 
-def _published_count(row: FigureRow) -> int:
-    """How many published systems have the row: of interrupts the studies' row is taken."""
-    return sum(one is not None and one.series is None for one in row.found)
-
-
-def _number(row: FigureRow, label: str) -> int:
-    texts = [row.first.labels.get(label, ""), *row.first.parts]
-    return max((whole_number(one) or 0 for one in texts), default=0)
-
-
 def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
-    """The CPU with the largest worst of each system: merged, a bad CPU would not be seen."""
+    """The CPU with the largest worst of each system: merging would hide a bad CPU."""
     found: list[SubjectSeries | None] = []
     notes: list[tuple[str, ...]] = []
     for column in columns:
-        own = [one for one in column.subject.held() if _is_total(one)]
+        own = [
+            one
+            for one in column.subject.held()
+            if (one.test, one.name) == _WAKEUP
+            and (one.labels.get("part") == _TOTAL or _TOTAL in one.parts)
+        ]
         worst = max(own, key=_largest, default=None)
         cpu = worst.labels.get("cpu") if worst is not None else None
         found.append(worst)
         notes.append((f"CPU {cpu}, the worst of {len(own)}",) if cpu and len(own) > 1 else ())
     if not any(found):
         return None
-    return FigureRow((*WAKEUP, (("part", _TOTAL),)), tuple(found), tuple(notes))
-
-
-def _is_total(one: SubjectSeries) -> bool:
-    is_wakeup = (one.test, one.name) == WAKEUP
-    return is_wakeup and (one.labels.get("part") == _TOTAL or _TOTAL in one.parts)
+    return FigureRow((*_WAKEUP, (("part", _TOTAL),)), tuple(found), tuple(notes))
 
 
 def _largest(one: SubjectSeries) -> float:

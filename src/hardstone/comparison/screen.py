@@ -9,7 +9,6 @@ import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO
 
 from rich.text import Text
 
@@ -19,7 +18,6 @@ from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
     CompareView,
-    ConditionRow,
     SystemColumn,
 )
 from hardstone.figure_text import amount_text
@@ -39,23 +37,23 @@ _STARS = 6
 _NAME, _MOST_NAME = 17, 40
 _FIGURE = 9
 _TICK_MARK, _CONTRADICTION = "*", "!"
-_TOLD = ("machine", "kernel", "study", "hardstone")  # named with the systems
+_NAMED_ABOVE = ("machine", "kernel", "study", "hardstone")  # with the systems
 _MOST_DIFFERING = 5
 _PAIRS = ("acquire", "release")
 _UNCONTENDED = ("sem", "mutex")  # the first to go where systems are rows
 
 
-def print_comparison(view: CompareView, stream: IO[str] | None = None) -> None:
-    """Prints `view` to `stream` (default: standard output) in at most MOST_LINES lines."""
-    console = make_console(stream)
+def print_comparison(view: CompareView) -> None:
+    """Prints `view` to standard output in at most MOST_LINES lines."""
+    console = make_console()
     for line in comparison_lines(view, console.width):
         line.truncate(console.width, overflow="ellipsis")
         console.print(line, soft_wrap=True)
 
 
 def comparison_lines(view: CompareView, width: int) -> list[Text]:
-    """The lines of the screen, none broken; those that tell most are kept where all do not fit."""
-    count = len(view.columns)
+    """The lines of the screen, none broken; the most telling are kept where not all fit."""
+    columns, count = view.columns, len(view.columns)
     are_columns = count <= MOST_COLUMNS and _LEAST_LABEL + _LEAST_CELL * count <= width
     figures = _as_columns(view, width) if are_columns else _as_rows(view, width)
     systems = list(_systems(view, _origin) if are_columns else [])
@@ -67,42 +65,36 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
         Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
         *_why(view),
     ]
-    head = Text(_head(view), style="bold")
-    room = MOST_LINES - 1 - len(systems) - len(figures) - len(below)
+    reference = columns[view.reference]
+    head = f"{count} systems; {reference.number} is the reference: {shorten(reference.label, 40)}"
+    apart = [f"{one.number} {one.apart}" for one in columns if one.apart]
+    origins = [] if are_columns else _shared([_origin(one) for one in columns])
+    hardware = _shared([one.hardware or "not known" for one in columns]) if is_cut else []
+    reserves = _shared([", ".join(one.rating.rated_as) for one in columns])
+    medians = _shared(["; ".join(_outcomes(view, place)) for place in range(count)])
     sections = [
-        _labelled(
-            "apart",
-            [f"{one.number} {one.apart}" for one in view.columns if one.apart],
-            width,
-            3,
-            "bold red",
-        ),
-        *([] if are_columns else [_labelled("from", _shared(view, _origin), width, 6)]),
-        *([_labelled("hardware", _shared(view, _hardware), width, 8)] if is_cut else []),
-        _labelled("rated as", _reserves(view), width, 3, "yellow"),
-        _labelled("differs", _differing(view), width, _MOST_DIFFERING),
-        _labelled("median", _medians(view), width, 4),
+        *_labelled("apart", apart, width, 3, "bold red"),
+        *_labelled("from", origins, width, 6),
+        *_labelled("hardware", hardware, width, 8),
+        *_labelled("rated as", reserves, width, 3, "yellow"),
+        *_labelled("differs", _differing(view), width, _MOST_DIFFERING),
+        *_labelled("median", medians, width, 4),
     ]
-    return [head, *systems, *figures, *_fitting(sections, max(room, 0)), *below]
+    room = max(MOST_LINES - 1 - len(systems) - len(figures) - len(below), 0)
+    return [Text(head, style="bold"), *systems, *figures, *sections[:room], *below]
 
 
-def _head(view: CompareView) -> str:
-    reference = view.columns[view.reference]
-    name = shorten(reference.label, 40)
-    return f"{len(view.columns)} systems; {reference.number} is the reference: {name}"
-
-
-def _systems(view: CompareView, told: Callable[[SystemColumn], str]) -> Iterator[Text]:
-    """Number, name, and what is `told` of each."""
+def _systems(view: CompareView, origin: Callable[[SystemColumn], str]) -> Iterator[Text]:
+    """Number, name and origin of each system."""
     names = different_names([one.label for one in view.columns], 32)
     for one, label in zip(view.columns, names, strict=True):
         style = "" if not one.apart else "dim"
         name = " ".join(filter(None, (label, one.mark)))
-        yield Text(f"{one.number:>2} {one_line(f'{name}: {told(one)}')}", style=style)
+        yield Text(f"{one.number:>2} {one_line(f'{name}: {origin(one)}')}", style=style)
 
 
 def different_names(names: Sequence[str], most: int) -> list[str]:
-    """`names` cut to `most` characters; those that look alike then in their middle."""
+    """`names` cut to `most` characters; those that are then the same, in their middle."""
     cut = [shorten(one, most) for one in names]
     same, half = Counter(cut), most // 2
     return [
@@ -117,10 +109,6 @@ def _study(one: SystemColumn) -> str:
     return f"{one.study} {year}".strip()
 
 
-def _hardware(one: SystemColumn) -> str:
-    return one.hardware or "not known"
-
-
 def _origin(one: SystemColumn) -> str:
     return ", ".join(filter(None, (_study(one), one.hardware)))
 
@@ -131,7 +119,7 @@ def _as_columns(view: CompareView, width: int) -> list[Text]:
     label = max(width - cell * count, _LEAST_LABEL)
     numbers = "".join(f"{one.number:>{cell}}" for one in view.columns)
     lines = [Text(f"{'worst observed':{label}}{numbers}", style="bold")]
-    stars = "".join(f"{stars_short(one.rating):>{cell}}" for one in view.columns)
+    stars = "".join(f"{_stars_short(one.rating):>{cell}}" for one in view.columns)
     lines.append(Text(f"{'stars of 5':{label}}{stars}"))
     for row in view.decisive:
         line = Text(f"{shorten(_row_name(row), label):{label}}")
@@ -142,8 +130,7 @@ def _as_columns(view: CompareView, width: int) -> list[Text]:
 
 
 def _row_name(row: ComparedRow) -> str:
-    """ "SEM-P-ARC 128 acquire": the test, the number that was chosen, and the series if the summary
-    has several of the test."""
+    """ "SEM-P-ARC 128 acquire": test, chosen number, and series if the summary has several."""
     test, *parts = row.address.split("/")
     numbers = [one for one in parts if one.isdecimal()]
     series = parts[-1] if parts and parts[-1] in _PAIRS else ""
@@ -160,21 +147,20 @@ def _as_rows(view: CompareView, width: int) -> list[Text]:
     full = [" ".join(filter(None, (column.mark, column.label))) for column in view.columns]
     names = different_names(full, wide - 1)
     for place, (column, name) in enumerate(zip(view.columns, names, strict=True)):
-        line = Text(f"{column.number:>2} {name:{wide}}{stars_short(column.rating):>{_STARS}}")
+        line = Text(f"{column.number:>2} {name:{wide}}{_stars_short(column.rating):>{_STARS}}")
         for group in shown:
             cells = [row.cells[place] for row in view.decisive if group_of(row) == group]
-            line += _cell(max(cells, key=_order), _FIGURE)
+            line += _cell(max(cells, key=_worst_value), _FIGURE)
         lines.append(line)
     return lines
 
 
-def _order(cell: ComparedCell) -> float:
-    """The largest worst of a group is the one that is shown."""
+def _worst_value(cell: ComparedCell) -> float:
     worst = cell.worst
     return worst.highest or worst.lowest if isinstance(worst, Amount) else -1.0
 
 
-def stars_short(rating: Rating) -> str:
+def _stars_short(rating: Rating) -> str:
     """ "4.5", "<=4.5" where figures are missing, "1-4" for a range, "-" where there are too few."""
     return stars_number(
         rating.overall,
@@ -203,34 +189,25 @@ def _cell(cell: ComparedCell, width: int) -> Text:
     return Text(f"{shorten(text, width - 1):>{width}}", style="dim" if is_grey else "")
 
 
-def _reserves(view: CompareView) -> list[str]:
-    """What a rating is made with, by the systems for which it is the same."""
-    told = [", ".join(one.rating.rated_as) for one in view.columns]
-    return [f"{numbers}: {text}" for text, numbers in _grouped(told).items() if text]
-
-
 def _differing(view: CompareView) -> list[str]:
-    rows = [one for one in view.conditions if one.differs and not one.name.startswith("values of")]
-    counts = sum(one.differs and one.name.startswith("values of") for one in view.conditions)
-    told = [_condition(one) for one in rows if one.name not in _TOLD]
-    names = [one.name for one in rows if one.name in _TOLD]
-    more = [f"numbers of values in {counts} of the rows above"] if counts else []
-    return [*told, *([f"also {', '.join(names)}"] if names else []), *more]
-
-
-def _condition(row: ConditionRow) -> str:
-    groups = _grouped(row.cells)
-    told = [f"{shorten(text, 28)} ({numbers})" for text, numbers in groups.items() if text != "-"]
-    return f"{row.name}: {', '.join(told)}"
-
-
-def _medians(view: CompareView) -> list[str]:
-    """Beside the reference, of each other run: where its decisive medians differ."""
-    told = ["; ".join(_outcomes(view, place)) for place in range(len(view.columns))]
-    return [f"{numbers}: {text}" for text, numbers in _grouped(told).items() if text]
+    differing = [one for one in view.conditions if one.differs]
+    rows = [one for one in differing if not one.name.startswith("values of")]
+    found = []
+    for row in rows:
+        if row.name not in _NAMED_ABOVE:
+            groups = _grouped(row.cells)
+            values = [f"{shorten(text, 28)} ({groups[text]})" for text in groups if text != "-"]
+            found.append(f"{row.name}: {', '.join(values)}")
+    names = [one.name for one in rows if one.name in _NAMED_ABOVE]
+    if names:
+        found.append(f"also {', '.join(names)}")
+    if len(differing) > len(rows):
+        found.append(f"numbers of values in {len(differing) - len(rows)} of the rows above")
+    return found
 
 
 def _outcomes(view: CompareView, place: int) -> Iterator[str]:
+    """How the decisive medians of a run differ from those of the reference."""
     found: dict[str, list[str]] = {}
     for row in view.decisive:
         ratio = row.cells[place].ratio
@@ -246,10 +223,9 @@ def _outcomes(view: CompareView, place: int) -> Iterator[str]:
             yield f"{outcome} in {len(found[outcome])}"
 
 
-def _shared(view: CompareView, told: Callable[[SystemColumn], str]) -> list[str]:
-    """What is `told` of the systems, once for all of which it is the same."""
-    texts = [told(one) for one in view.columns]
-    return [f"{numbers}: {text}" for text, numbers in _grouped(texts).items()]
+def _shared(texts: Sequence[str]) -> list[str]:
+    """Each text once, after the numbers of the systems that share it: "1-3, 5: heavy"."""
+    return [f"{numbers}: {text}" for text, numbers in _grouped(texts).items() if text]
 
 
 def _grouped(texts: Sequence[str]) -> dict[str, str]:
@@ -273,21 +249,21 @@ def numbers_text(numbers: Sequence[int]) -> str:
 
 def _legend(view: CompareView, width: int) -> Iterator[Text]:
     cells = [cell for row in view.decisive for cell in row.cells]
-    told = [
+    marks = [
         (any(one.is_grey or one.worst_why for one in cells), "( ) not comparable, see the report"),
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
         (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
         (any(map(_is_at_most, view.columns)), "<= at most: figures are missing"),
         (any(map(_is_range, view.columns)), "1-4: stars from stand-ins or too few values"),
     ]
-    text = "; ".join(text for is_there, text in told if is_there)
+    text = "; ".join(text for is_there, text in marks if is_there)
     yield from (Text(line, style="dim") for line in textwrap.wrap(text, width))
     if sum(not one.is_published for one in view.columns) > 1:
         yield Text("One run each: only hardstone gate --pairs decides about systems.", style="dim")
 
 
 def _why(view: CompareView) -> Iterator[Text]:
-    """The command that says what the stars of the first run follow from."""
+    """The command that explains the stars of the first run."""
     run = next((one.id for one in view.columns if not one.is_published), None)
     if run is not None:
         yield Text(f"{'stars, why':{_GUTTER}}") + Text(
@@ -326,9 +302,3 @@ def _labelled(
         Text(f"{'' if number else label:{_GUTTER}}") + Text(line, style=style)
         for number, line in enumerate(lines)
     ]
-
-
-def _fitting(sections: Sequence[list[Text]], room: int) -> list[Text]:
-    """The sections in their order, as far as there is room."""
-    found = [line for section in sections for line in section]
-    return found[:room]

@@ -5,7 +5,6 @@ and where figures are from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 
 from hardstone.comparison.curves import row_name, system_name
@@ -28,30 +27,29 @@ from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing, PublishedSystem
 from hardstone.wording import one_line, shorten
 
-OF_RUNS = (
+_OF_RUNS = (
     "A figure of a run is at TEST/label values/series in that run: the heading names the test, the "
     "row the rest. To see it again: hardstone show ID TEST."
 )
-OF_OTHERS = (
+_OF_OTHERS = (
     "Other figures: the table of the study, or the run, that they are from, the systems by number, "
     "and their addresses."
 )
 
 
-def system_rows(view: CompareView) -> list[list[str]]:
+def _system_rows(view: CompareView) -> list[list[str]]:
     """Each system with its ID, and the run or study that it is of."""
-    return [[system_name(one), one.id, _what(one)] for one in view.columns]
+    rows = []
+    for column in view.columns:
+        origin, subject = column.study, column.subject
+        if isinstance(subject, PublishedSystem):
+            parts = (subject.study.author, subject.study.title, column.year)
+            origin = ", ".join(filter(None, parts))
+        rows.append([system_name(column), column.id, origin])
+    return rows
 
 
-def _what(column: SystemColumn) -> str:
-    subject = column.subject
-    if not isinstance(subject, PublishedSystem):
-        return column.study
-    study = subject.study
-    return ", ".join(filter(None, (study.author, study.title, column.year)))
-
-
-def figure_rows(view: CompareView) -> list[list[str]]:
+def source_rows(view: CompareView) -> list[list[str]]:
     """Where, systems, addresses: a row for each test, with the addresses that the same systems have
     from the same place."""
     found: dict[tuple[str, str], dict[str, list[str]]] = {}
@@ -61,22 +59,17 @@ def figure_rows(view: CompareView) -> list[list[str]]:
             numbers = found.setdefault((where, test), {}).setdefault(address, [])
             if str(column.number) not in numbers:
                 numbers.append(str(column.number))
-    return [
-        [where, numbers, ", ".join(addresses)]
-        for (where, _), by_address in found.items()
-        for numbers, addresses in _by_numbers(by_address).items()
-    ]
-
-
-def _by_numbers(by_address: dict[str, list[str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for address, numbers in by_address.items():
-        found.setdefault(", ".join(numbers), []).append(address)
-    return found
+    rows = []
+    for (where, _), by_address in found.items():
+        by_numbers: dict[str, list[str]] = {}
+        for address, numbers in by_address.items():
+            by_numbers.setdefault(", ".join(numbers), []).append(address)
+        rows += [[where, text, ", ".join(addresses)] for text, addresses in by_numbers.items()]
+    return rows
 
 
 def _places(view: CompareView, row: ComparedRow) -> Iterator[tuple[SystemColumn, str, str]]:
-    """Every place that a figure of the row is from, but that which its row names."""
+    """Every place that a figure of the row is from, except the one that the row itself names."""
     for column, cell in zip(view.columns, row.cells, strict=True):
         for amount in (cell.mean, cell.worst, *cell.more.values()):
             if not isinstance(amount, Amount) or amount.place == f"{column.id} {row.address}":
@@ -85,7 +78,7 @@ def _places(view: CompareView, row: ComparedRow) -> Iterator[tuple[SystemColumn,
             yield column, before.strip() or column.id, address
 
 
-def stars_cell(rating: Rating) -> str:
+def _stars_cell(rating: Rating) -> str:
     if rating.overall is None:
         return f"none: {shorten(rating.why_none, 80)}"
     number = stars_number(rating.overall, is_at_most=rating.is_at_most, lowest=rating.lowest)
@@ -93,14 +86,14 @@ def stars_cell(rating: Rating) -> str:
     return f"{number} of 5{more}"
 
 
-def category_cell(rating: Rating, name: str) -> str:
+def _category_cell(rating: Rating, name: str) -> str:
     for one in rating.categories:
         if one.category == name:
             return category_number(one, at_most="<= ")
     return "-"
 
 
-def pair_cell(cell: ComparedCell, column: SystemColumn) -> str:
+def _pair_cell(cell: ComparedCell, column: SystemColumn) -> str:
     """ "2.2 us / 10 us"; the reason once where both are missing."""
     if isinstance(cell.mean, Missing) and isinstance(cell.worst, Missing):
         return shorten(cell.worst.reason, 40)
@@ -115,7 +108,7 @@ def _amount(amount: Amount | Missing, column: SystemColumn) -> str:
     return amount_text(amount, is_exact=column.is_published)
 
 
-def grouped_text(words: Sequence[str], columns: Sequence[SystemColumn]) -> str:
+def _grouped_text(words: Sequence[str], columns: Sequence[SystemColumn]) -> str:
     """ "measured: 1, 2; not published: 3": systems by their numbers."""
     found: dict[str, list[str]] = {}
     for word, column in zip(words, columns, strict=True):
@@ -123,17 +116,17 @@ def grouped_text(words: Sequence[str], columns: Sequence[SystemColumn]) -> str:
     return "; ".join(f"{word}: {', '.join(numbers)}" for word, numbers in found.items())
 
 
-def claim_text(claim: ClaimRow, columns: Sequence[SystemColumn]) -> str:
-    told = grouped_text([cell.word for cell in claim.cells], columns)
+def _claim_text(claim: ClaimRow, columns: Sequence[SystemColumn]) -> str:
+    words = _grouped_text([cell.word for cell in claim.cells], columns)
     failed = [
         f"{column.number}: {shorten(cell.evidence, 120)}"
         for cell, column in zip(claim.cells, columns, strict=True)
         if cell.look in ("failed", "uncounted") and cell.evidence
     ]
-    return f"{claim.name}: {told}" + (f" ({'; '.join(failed)})" if failed else "")
+    return f"{claim.name}: {words}" + (f" ({'; '.join(failed)})" if failed else "")
 
 
-def remarks_on(rows: Sequence[ComparedRow], columns: Sequence[SystemColumn]) -> list[str]:
+def _remarks_on(rows: Sequence[ComparedRow], columns: Sequence[SystemColumn]) -> list[str]:
     """Why cells are grey, and notes on figures: each text once, with the systems it is of."""
     found: dict[str, list[str]] = {}
     for row in rows:
@@ -160,36 +153,27 @@ _READ = (
 )
 
 
-def render_compare_pdf(
-    view: CompareView, *, drawer: Drawer | None = None, figures: CompareFigures | None = None
-) -> bytes:
-    """The comparison as PDF. `figures` are those of `compare_figures`, if they are there yet."""
-    with nullcontext(drawer) if drawer else Drawer() as drawing:
-        shown = figures or compare_figures(view, drawing)
-        book = _Book(view)
-        book.opening()
-        book.decisive(shown)
-        book.conditions()
-        book.studies(shown)
-        for test in view.tests:
-            book.test(test, shown.by_test.get(test.test, []))
-        book.sources()
-        return bind(book.title, "hardstone comparison", book.sheets)
+def render_compare_pdf(view: CompareView, *, drawer: Drawer) -> bytes:
+    """The comparison as PDF."""
+    figures = compare_figures(view, drawer)
+    book = _Book(view)
+    book.opening()
+    book.decisive(figures)
+    book.conditions()
+    book.studies(figures)
+    for test in view.tests:
+        book.test(test, figures.by_test.get(test.test, []))
+    book.sources()
+    return bind(book.title, "hardstone comparison", book.sheets)
 
 
-def write_compare_pdf(
-    view: CompareView,
-    path: Path,
-    *,
-    drawer: Drawer | None = None,
-    figures: CompareFigures | None = None,
-) -> None:
+def write_compare_pdf(view: CompareView, path: Path, *, drawer: Drawer) -> None:
     """Writes the comparison to `path` atomically, following symbolic links.
 
     InputError if `path` exists and is not a regular file; raises OSError.
     """
     target = regular_target(path)
-    data = render_compare_pdf(view, drawer=drawer, figures=figures)
+    data = render_compare_pdf(view, drawer=drawer)
     replace_file(regular_target(target), data, None, is_durable=False)
 
 
@@ -229,11 +213,11 @@ class _Book:
         going_on = ", continued"
         self._page(self._heading.removesuffix(going_on) + going_on)
 
-    def _text(self, text: str, size: float = 8, **look: str) -> None:
+    def _text(self, text: str, size: float = 8, *, colour: str = "ink") -> None:
         lines = len(one_line(text)) * size * 0.49 / 515 + 1
         if not self._sheet.has_room(lines * size * 1.35):
             self._next()
-        self._sheet.text(text, size, colour=look.get("colour", "ink"))
+        self._sheet.text(text, size, colour=colour)
 
     def _table(
         self, head: Sequence[str], rows: Sequence[Sequence[str]], *, is_numeric: bool = True
@@ -266,7 +250,7 @@ class _Book:
         rows = [
             [
                 system_name(one, _LABEL) + (" (reference)" if one.is_reference else ""),
-                stars_cell(one.rating),
+                _stars_cell(one.rating),
                 one.study if one.year in one.study else f"{one.study} {one.year}".strip(),
                 " ".join(filter(None, (one.hardware, one.mark))),
                 one.trust or "-",
@@ -283,14 +267,14 @@ class _Book:
         sheet.gap()
         self._categories()
         for one, points in zip(view.columns, view.points, strict=True):
-            told = [f"+ {text}" for text in points.positive]
-            told += [f"- {text}" for text in points.negative]
-            if told:
-                self._text(f"{system_name(one)}: {'; '.join(told)}")
+            texts = [f"+ {text}" for text in points.positive]
+            texts += [f"- {text}" for text in points.negative]
+            if texts:
+                self._text(f"{system_name(one)}: {'; '.join(texts)}")
         self._sheet.gap()
         self._table(
             ["Stars", "Configuration", "Results"],
-            [(stars, *said) for stars, said in view.criteria.items()],
+            [(stars, *meaning) for stars, meaning in view.criteria.items()],
             is_numeric=False,
         )
 
@@ -303,7 +287,7 @@ class _Book:
             )
         )
         rows = [
-            [system_name(column, 20), *(category_cell(column.rating, name) for name in names)]
+            [system_name(column, 20), *(_category_cell(column.rating, name) for name in names)]
             for column in view.columns
         ]
         self._table(["System", *names], rows)
@@ -328,7 +312,7 @@ class _Book:
                     [
                         label,
                         *(
-                            pair_cell(cell, one)
+                            _pair_cell(cell, one)
                             for cell, one in zip(row.cells, columns, strict=True)
                         ),
                     ]
@@ -342,18 +326,18 @@ class _Book:
             self._table(
                 head,
                 [
-                    [system_name(one), *(pair_cell(row.cells[place], one) for row in part)]
+                    [system_name(one), *(_pair_cell(row.cells[place], one) for row in part)]
                     for place, one in enumerate(columns)
                 ],
             )
 
     def conditions(self) -> None:
-        """What differs, system by system; what is alike, once."""
+        """What differs, system by system; what is the same, once."""
         view = self.view
         self._section("Conditions", _LEAST_ROOM)
-        alike = [row for row in view.conditions if not row.differs]
-        if alike:
-            self._text("Alike: " + "; ".join(f"{row.name} {row.cells[0]}" for row in alike))
+        same = [row for row in view.conditions if not row.differs]
+        if same:
+            self._text("Alike: " + "; ".join(f"{row.name} {row.cells[0]}" for row in same))
             self._sheet.gap(4)
         differing = [row for row in view.conditions if row.differs]
         for start in range(0, len(differing), _ABREAST):
@@ -368,7 +352,7 @@ class _Book:
             )
 
     def studies(self, figures: CompareFigures) -> None:
-        """The tables beside older studies, and the curves of kernel time."""
+        """The tables compared with older studies, and the curves of kernel time."""
         for table in self.view.tables:
             self._section(table.title, _LEAST_ROOM)
             self._text(table.about, colour="quiet")
@@ -384,19 +368,19 @@ class _Book:
         self._text(test.about)
         for name, meaning in test.moments:
             self._text(f"{name.replace('_', ' ')}: {meaning}.", colour="quiet")
-        states = grouped_text(test.states, self.view.columns)
         if set(test.states) != {"measured"}:
+            states = _grouped_text(test.states, self.view.columns)
             self._text(f"State: {states}", colour="quiet")
         for claim in test.claims:
-            self._text(claim_text(claim, self.view.columns))
+            self._text(_claim_text(claim, self.view.columns))
         self._sheet.gap(4)
-        rows = sorted(test.rows, key=lambda row: -sum(one.held is not None for one in row.cells))
+        rows = sorted(test.rows, key=lambda row: -row.known_count)
         shown = rows[:MOST_SERIES]
         if shown:
             self._figures(shown, [row.label for row in shown])
         if len(rows) > len(shown):
             self._text(f"{len(rows) - len(shown)} more series in the HTML report.", colour="quiet")
-        for line in (*test.published, *test.notes, *remarks_on(shown, self.view.columns)):
+        for line in (*test.published, *test.notes, *_remarks_on(shown, self.view.columns)):
             self._text(line)
         if figures:
             self._drawings(figures)
@@ -404,11 +388,11 @@ class _Book:
     def sources(self) -> None:
         """Which run or study each system is, and where figures are from that are not its own."""
         self._section("Sources", _LEAST_ROOM)
-        self._table(["System", "ID", "Run or study"], system_rows(self.view), is_numeric=False)
-        self._text(OF_RUNS, colour="quiet")
-        rows = figure_rows(self.view)
+        self._table(["System", "ID", "Run or study"], _system_rows(self.view), is_numeric=False)
+        self._text(_OF_RUNS, colour="quiet")
+        rows = source_rows(self.view)
         if rows:
-            self._text(OF_OTHERS, colour="quiet")
+            self._text(_OF_OTHERS, colour="quiet")
             self._sheet.gap(4)
             self._table(["From", "Systems", "Figures"], rows, is_numeric=False)
 
@@ -421,6 +405,6 @@ class _Book:
         self._drawn(figures)
 
     def _drawn(self, figures: Sequence[Figure]) -> None:
-        """Two abreast, so that pages look alike; titles keep to their column."""
+        """Two abreast, so that pages look the same; titles keep to their column."""
         titled = [(shorten(title, _TITLE), svg) for title, svg in pictures(figures)]
         self._sheet.drawings(titled, columns=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.catalogue import load_catalogue
@@ -13,12 +13,11 @@ from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
 from hardstone.kernel.analysis import ALL, TEST
 from hardstone.kernel.tables import STATISTICS, KernelHistory, kernel_history, milliseconds
-from hardstone.model import Result, Scalar, Trust, Verdict
+from hardstone.model import Result, Scalar, Trust
 from hardstone.preemption.tables import (
     MEANING,
     NOT_KNOWN,
     TITLE_OF,
-    PreemptionRow,
     Side,
     differing_conditions,
     preemption_rows,
@@ -32,7 +31,7 @@ from hardstone.stats.consistency import (
     why_not_comparable_to_hardware,
 )
 from hardstone.systems.published import Study, load_studies
-from hardstone.systems.rating import Rating
+from hardstone.systems.rating import rate
 from hardstone.systems.subjects import (
     Amount,
     MeasuredRun,
@@ -43,55 +42,43 @@ from hardstone.systems.subjects import (
 )
 from hardstone.wording import ratio_text, short, shorten, time_mark
 
-OWN_STUDY = "measured with hardstone"
+_OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60
 _REASON_CHARACTERS = 200
 
 
-def columns_of(
-    subjects: Sequence[Subject], reference: int, rate: Callable[[Subject], Rating]
-) -> list[SystemColumn]:
+def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn]:
     """A column for each of `subjects`, in their order; `reference` is a place in it."""
-    labels = _labels(subjects)
-    return [
-        _column(place, one, labels[place], subjects[reference], rate)
-        for place, one in enumerate(subjects)
-    ]
-
-
-def _column(
-    place: int,
-    one: Subject,
-    label: str,
-    reference: Subject,
-    rate: Callable[[Subject], Rating],
-) -> SystemColumn:
-    trust = one.trust if isinstance(one, MeasuredRun) else None
-    return SystemColumn(
-        number=place + 1,
-        id=one.id,
-        label=label,
-        subject=one,
-        is_published=one.is_published,
-        is_reference=one is reference,
-        study=short(one.conditions.get("study"), 80) or OWN_STUDY,
-        hardware=_hardware(one),
-        year=one.year,
-        trust=trust.grade if trust else None,
-        trust_reasons=list(trust.reasons) if trust else [],
-        mark=time_mark(one.document.system) if isinstance(one, MeasuredRun) else "",
-        apart=why_apart(one, reference, trust) or None,
-        rating=rate(one),
-    )
+    columns = []
+    for number, (one, label) in enumerate(zip(subjects, _labels(subjects), strict=True), 1):
+        trust = one.trust if isinstance(one, MeasuredRun) else None
+        columns.append(
+            SystemColumn(
+                number=number,
+                id=one.id,
+                label=label,
+                subject=one,
+                is_published=one.is_published,
+                is_reference=one is subjects[reference],
+                study=short(one.conditions.get("study"), 80) or _OWN_STUDY,
+                hardware=_hardware(one),
+                year=one.year,
+                trust=trust.grade if trust else None,
+                trust_reasons=list(trust.reasons) if trust else [],
+                mark=time_mark(one.document.system) if isinstance(one, MeasuredRun) else "",
+                apart=_why_apart(one, subjects[reference], trust) or None,
+                rating=rate(one),
+            )
+        )
+    return columns
 
 
 def _hardware(one: Subject) -> str:
     if not isinstance(one, MeasuredRun):
         return one.conditions.get("machine", "not known")
-    said = one.conditions
-    machine = shorten(said.get("machine", ""), 80) or "not known"
-    count = said.get("CPUs")
-    virtual = said.get("virtual")
+    machine = shorten(one.conditions.get("machine", ""), 80) or "not known"
+    count = one.conditions.get("CPUs")
+    virtual = one.conditions.get("virtual")
     parts = [
         machine,
         f"{count} CPU{'' if count == '1' else 's'}" if count else "",
@@ -100,12 +87,12 @@ def _hardware(one: Subject) -> str:
     return ", ".join(filter(None, parts))
 
 
-def why_apart(one: Subject, reference: Subject, trust: Trust | None) -> str:
-    """Why no time of `one`, a run of grade `trust`, may stand beside those of `reference`; empty
-    if they may.
+def _why_apart(one: Subject, reference: Subject, trust: Trust | None) -> str:
+    """Why no time of `one`, a run of grade `trust`, may be compared with those of `reference`;
+    empty if they may.
 
     Times of a processor, of an emulated one, and counted instructions are of different kinds;
-    published times are those of hardware. A run that is not trustworthy is beside nothing.
+    published times are those of hardware. A run that is not trustworthy is compared with nothing.
     """
     if isinstance(one, MeasuredRun):
         apart = clocks_apart(one.document.clock_check) if one.document.clock_check else None
@@ -117,8 +104,8 @@ def why_apart(one: Subject, reference: Subject, trust: Trust | None) -> str:
     return "" if ours is theirs else f"it {ours.value}, and the reference {theirs.value}"
 
 
-def why_not_trusted(column: SystemColumn) -> str:
-    """Why no figure of a system may stand beside others; empty if it is trusted so far."""
+def _why_not_trusted(column: SystemColumn) -> str:
+    """Why no figure of a system may be compared with others; empty if it is trusted so far."""
     return _not_trusted(column.trust_reasons) if column.trust == "untrustworthy" else ""
 
 
@@ -134,38 +121,28 @@ def _kind(one: Subject) -> KindOfTime:
 
 
 def _labels(subjects: Sequence[Subject]) -> list[str]:
-    """Different from each other: the label, then what tells the runs of one label apart, then the
-    ID, then the number."""
-    plain = [shorten(one.label, _LABEL_CHARACTERS) or one.id for one in subjects]
-    for more in (_kernel, _of_id):
-        same = Counter(plain)
-        plain = [
-            f"{label}, {more(one)}" if same[label] > 1 and more(one) else label
-            for label, one in zip(plain, subjects, strict=True)
+    """Labels that all differ: where two are the same, the kernel follows, then the ID, then a
+    number."""
+    kernels = [
+        short(one.document.system.get("kernel.release"), 40) if isinstance(one, MeasuredRun) else ""
+        for one in subjects
+    ]
+    labels = [shorten(one.label, _LABEL_CHARACTERS) or one.id for one in subjects]
+    for more in (kernels, [one.id for one in subjects]):
+        same = Counter(labels)
+        labels = [
+            f"{label}, {text}" if same[label] > 1 and text else label
+            for label, text in zip(labels, more, strict=True)
         ]
-    return list(_numbered(plain))
-
-
-def _kernel(one: Subject) -> str:
-    if not isinstance(one, MeasuredRun):
-        return ""
-    return short(one.document.system.get("kernel.release"), 40)
-
-
-def _of_id(one: Subject) -> str:
-    return one.id
-
-
-def _numbered(labels: Sequence[str]) -> Iterator[str]:
     same = Counter(labels)
-    for number, label in enumerate(labels, 1):
-        yield f"{label} #{number}" if same[label] > 1 else label
+    return [
+        f"{label} #{number}" if same[label] > 1 else label for number, label in enumerate(labels, 1)
+    ]
 
 
 _OBENLAND, _GARRE = "obenland-2000", "garre-2014"
 _UNKNOWN = "not known"
 _CHARACTERS = 90
-Find = Callable[[Subject, str], str]
 _SWITCH = tuple(
     (f"{scope} {title}", f"SEM-P-RTP/{{kind}}/{scope}/context_switch", statistic)
     for scope in ("thread", "process")
@@ -188,11 +165,11 @@ _WORST = (
     ("preemption", "THR-P-PRE/thread/preemption", "max"),
     ("semaphore shuffle", "SEM-P-SHF/unnamed/thread/shuffle", "max"),
 )
-Wanted = Sequence[tuple[str, str, str]]
+_Wanted = Sequence[tuple[str, str, str]]
 
 
 def older_tables(columns: Sequence[SystemColumn]) -> list[PlainTable]:
-    """Context switches and queues beside Obenland's, worst cases beside those of Garre et al., the
+    """Context switches and queues with Obenland's, worst cases with those of Garre et al., the
     ladder of priorities and classes."""
     return [_switches(columns), _queues(columns), _worst_cases(columns), _ladder(columns)]
 
@@ -206,8 +183,8 @@ def _runs(columns: Sequence[SystemColumn]) -> Iterator[tuple[SystemColumn, Measu
 def _switches(columns: Sequence[SystemColumn]) -> PlainTable:
     study = load_studies()[_OBENLAND]
     rows = [
-        [system, load, *_figures(published_system(key, load), _of_kind("unnamed"))]
-        for key, system in _systems(study)
+        [system.name, load, *_figures(published_system(key, load), _of_kind("unnamed"))]
+        for key, system in study.systems.items()
         for load in ("none", "heavy")
     ]
     kinds = load_catalogue().entry("SEM-P-RTP").enters_kernel
@@ -234,15 +211,15 @@ def _switches(columns: Sequence[SystemColumn]) -> PlainTable:
     )
 
 
-def _of_kind(kind: str) -> Wanted:
+def _of_kind(kind: str) -> _Wanted:
     return [(title, address.format(kind=kind), name) for title, address, name in _SWITCH]
 
 
 def _queues(columns: Sequence[SystemColumn]) -> PlainTable:
     study = load_studies()[_OBENLAND]
     rows = [
-        [system, "none", *_figures(published_system(key, "none"), _QUEUE)]
-        for key, system in _systems(study)
+        [system.name, "none", *_figures(published_system(key, "none"), _QUEUE)]
+        for key, system in study.systems.items()
     ]
     rows += _own_rows(columns, _QUEUE)
     note = study.reading.tables["message_queue"].note
@@ -263,13 +240,13 @@ def _queues(columns: Sequence[SystemColumn]) -> PlainTable:
 
 def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
     study = load_studies()[_GARRE]
-    keys = list(study.tables["worst_case"]["rows"])
+    table = study.tables["worst_case"]
+    keys = list(table["rows"])
     rows = [
         [study.systems[key].name, _UNKNOWN, *_figures(published_system(key), _WORST)]
         for key in keys
     ]
     rows += _own_rows(columns, _WORST)
-    said = study.tables["worst_case"]
     return PlainTable(
         anchor="worst-cases",
         title="Worst observed of three operations",
@@ -281,23 +258,18 @@ def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
         rows=rows,
         notes=[
             f"{study.reading.short}: {study.conditions.get('hardware', _UNKNOWN)}; "
-            f"{said['conditions']}; {said['assumed']} assumed.",
+            f"{table['conditions']}; {table['assumed']} assumed.",
             "A maximum grows with the number of values, which the study does not give.",
         ],
     )
 
 
-def _own_rows(columns: Sequence[SystemColumn], wanted: Wanted) -> list[list[str]]:
+def _own_rows(columns: Sequence[SystemColumn], wanted: _Wanted) -> list[list[str]]:
     found = [
         [column.label, run.condition.load, *_own_figures(column, run, wanted)]
         for column, run in _runs(columns)
     ]
     return [row for row in found if _has_any(row[2:])]
-
-
-def _systems(study: Study) -> Iterator[tuple[str, str]]:
-    for key, system in study.systems.items():
-        yield key, system.name
 
 
 def _hardware_notes(study: Study) -> list[str]:
@@ -308,22 +280,22 @@ def _has_any(figures: Sequence[str]) -> bool:
     return any(one != "-" for one in figures)
 
 
-def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: Wanted) -> list[str]:
-    """The figures of a run; where none may stand beside those of a study the reason, once."""
-    refused = why_not_comparable_to_hardware(run.document) or why_not_trusted(column)
+def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: _Wanted) -> list[str]:
+    """The figures of a run; the reason, once, where none may be compared with those of a study."""
+    refused = why_not_comparable_to_hardware(run.document) or _why_not_trusted(column)
     figures = _figures(run, wanted)
     if refused and _has_any(figures):
         return [refused, *["-"] * (len(figures) - 1)]
     return figures
 
 
-def _figures(subject: Subject, wanted: Wanted) -> list[str]:
-    held = {frozenset(one.address.split("/")): one for one in subject.held()}
-    return [_figure(held, address, statistic) for _, address, statistic in wanted]
+def _figures(subject: Subject, wanted: _Wanted) -> list[str]:
+    series = {frozenset(one.address.split("/")): one for one in subject.held()}
+    return [_figure(series, address, statistic) for _, address, statistic in wanted]
 
 
-def _figure(held: Mapping[frozenset[str], SubjectSeries], address: str, statistic: str) -> str:
-    found = held.get(frozenset(address.split("/")))
+def _figure(series: Mapping[frozenset[str], SubjectSeries], address: str, statistic: str) -> str:
+    found = series.get(frozenset(address.split("/")))
     if found is None:
         return "-"
     amount = found.amount(statistic)
@@ -335,17 +307,13 @@ def _figure(held: Mapping[frozenset[str], SubjectSeries], address: str, statisti
 
 def _ladder(columns: Sequence[SystemColumn]) -> PlainTable:
     study = load_studies()[_OBENLAND]
-    rows = [
-        [
-            system.name,
-            str(system.priorities) if system.priorities else _UNKNOWN,
-            _classes(system.classes) or _UNKNOWN,
-            f"{system.clock_tick_hz} Hz" if system.clock_tick_hz else _UNKNOWN,
-            "-",
-        ]
-        for system in study.systems.values()
-        if system.priorities
-    ]
+    rows = []
+    for system in study.systems.values():
+        if system.priorities:
+            ordered = sorted(system.classes.items(), key=lambda one: -one[1][1])
+            classes = ", ".join(f"{name} {low} to {high}" for name, (low, high) in ordered)
+            tick = f"{system.clock_tick_hz} Hz" if system.clock_tick_hz else _UNKNOWN
+            rows.append([system.name, str(system.priorities), classes or _UNKNOWN, tick, "-"])
     rows += [_own_ladder(column, run) for column, run in _runs(columns)]
     return PlainTable(
         anchor="priorities",
@@ -363,11 +331,6 @@ def _ladder(columns: Sequence[SystemColumn]) -> PlainTable:
     )
 
 
-def _classes(classes: Mapping[str, tuple[int, int]]) -> str:
-    ordered = sorted(classes.items(), key=lambda one: -one[1][1])
-    return ", ".join(f"{name} {low} to {high}" for name, (low, high) in ordered)
-
-
 def _own_ladder(column: SystemColumn, run: MeasuredRun) -> list[str]:
     facts = run.document.system
     low, high = facts.get("limits.priority_min"), facts.get("limits.priority_max")
@@ -383,19 +346,13 @@ def _own_ladder(column: SystemColumn, run: MeasuredRun) -> list[str]:
 
 
 def _tried(run: MeasuredRun) -> str:
-    told = [
-        f"{test}: {shorten(verdict.evidence, _CHARACTERS)}"
-        for test, name in (("THR-B-PRI", "levels"), ("POS-B-INV", "priorities_32"))
-        for verdict in _named(run, test, name)
-    ]
-    return "; ".join(told)
-
-
-def _named(run: MeasuredRun, test: str, name: str) -> list[Verdict]:
-    found = run.verdicts(test)
-    if isinstance(found, Missing):
-        return []
-    return [one for one in found if one.name.partition("/")[0] == name][:1]
+    found = []
+    for test, name in (("THR-B-PRI", "levels"), ("POS-B-INV", "priorities_32")):
+        verdicts = run.verdicts(test)
+        if not isinstance(verdicts, Missing):
+            named = [one for one in verdicts if one.name.partition("/")[0] == name]
+            found += [f"{test}: {shorten(one.evidence, _CHARACTERS)}" for one in named[:1]]
+    return "; ".join(found)
 
 
 _MOST_NOTES = 4  # of one system
@@ -429,10 +386,12 @@ def kernel_table(columns: Sequence[SystemColumn], reference: int) -> PlainTable 
     first = next((one for one in found if one.column is columns[reference]), None)
     for one in found:
         if first is not None and one is not first and first.side and one.side:
-            is_divided = not _refused(first, one)
+            refused = _refused(first, one)
             sides = first.side, one.side
-            rows.append(_improvement(sides, one, history, is_divided=is_divided))
-            notes.extend(f"{one.column.label}: {text}" for text in _differing(first, one))
+            rows.append(_improvement(sides, one, history, is_divided=not refused))
+            differing = differing_conditions(first.results, one.results, (first.facts, one.facts))
+            remarks = [*refused, *(f"differs: {text}" for text in differing)]
+            notes += [f"{one.column.label}: {shorten(text, 200)}" for text in remarks[:_MOST_NOTES]]
     return PlainTable(
         anchor="kernel-preemption",
         title="Time in sections of the kernel",
@@ -450,20 +409,13 @@ def _own(column: SystemColumn) -> _KernelOfRun | None:
     results = [one for one in run.results if one.test == TEST]
     if not results:
         return None
-    facts = _facts(run)
+    facts, model = run.document.system, run.condition.preemption
+    if model:  # the kernel was switched to it
+        facts = {**facts, "kernel.preemption": model, "kernel.preemption_model": model}
     try:
         return _KernelOfRun(column, run, results, facts, side_of(results, facts, run.kernel_time))
     except InputError as error:
         return _KernelOfRun(column, run, results, facts, None, error.cause)
-
-
-def _facts(run: MeasuredRun) -> Mapping[str, Scalar]:
-    """The facts while the kernel was switched to the model of the condition."""
-    facts = run.document.system
-    model = run.condition.preemption
-    if not model:
-        return facts
-    return {**facts, "kernel.preemption": model, "kernel.preemption_model": model}
 
 
 def _published(history: KernelHistory) -> Iterator[list[str]]:
@@ -494,15 +446,15 @@ def _cell(side: Side, statistic: str) -> str:
 
 def _why_alone(one: _KernelOfRun) -> str:
     """Why the figures of a run may be divided by nothing; empty if they may."""
-    held = [series for series in one.run.held() if series.test == TEST]
-    reasons = [why_not_trusted(one.column), *map(why_alone_grey, held)]
+    found = [series for series in one.run.held() if series.test == TEST]
+    reasons = [_why_not_trusted(one.column), *map(why_alone_grey, found)]
     return next(filter(None, reasons), "")
 
 
 def _refused(first: _KernelOfRun, one: _KernelOfRun) -> list[str]:
     """Why the figures of two runs are not divided."""
-    told = [f"no improvement is given: {text}" for text in map(_why_alone, (first, one)) if text]
-    found = [*why_not_divided(first.facts, one.facts), *told]
+    alone = [f"no improvement is given: {text}" for text in map(_why_alone, (first, one)) if text]
+    found = [*why_not_divided(first.facts, one.facts), *alone]
     apart = one.column.apart  # a clock that ran wrong
     return list(dict.fromkeys(found or ([f"no improvement is given: {apart}"] if apart else [])))
 
@@ -512,18 +464,9 @@ def _improvement(
 ) -> list[str]:
     found = preemption_rows(*sides, history, is_divided=is_divided)
     rows = {row.figure: row for row in found if row.operation == ALL}
-    cells = [_divided(rows.get(TITLE_OF[statistic])) for statistic in STATISTICS]
+    cells = []
+    for statistic in STATISTICS:
+        row = rows.get(TITLE_OF[statistic])
+        limits = f" ({', '.join(row.limits)})" if row and row.limits else ""
+        cells.append(f"{row.improvement}{limits}" if row else "-")
     return [f"{one.column.label}, improvement", "reference / system", *cells]
-
-
-def _divided(row: PreemptionRow | None) -> str:
-    if row is None:
-        return "-"
-    return f"{row.improvement} ({', '.join(row.limits)})" if row.limits else row.improvement
-
-
-def _differing(first: _KernelOfRun, one: _KernelOfRun) -> list[str]:
-    refused = _refused(first, one)
-    unlike = differing_conditions(first.results, one.results, (first.facts, one.facts))
-    told = [*refused, *(f"differs: {text}" for text in unlike)]
-    return [shorten(text, 200) for text in told[:_MOST_NOTES]]

@@ -8,7 +8,7 @@ untrusted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -44,8 +44,7 @@ class SystemColumn:
     """One system. `number` counts from 1 in the order of the command line and names it where its
     `label` has no room; `id` is what a command takes. `study`, `hardware` and `year` are always
     shown. `trust`: None for a published system. `mark` says that its times are emulated. `apart`:
-    why its times stand beside those of the reference in grey, without a ratio; None if they
-    may."""
+    why its times are grey beside those of the reference, without a ratio; None if they are not."""
 
     number: int
     id: str
@@ -77,7 +76,7 @@ class ComparedCell:
 
     mean: Amount | Missing
     worst: Amount | Missing
-    held: SubjectSeries | None = None
+    subject_series: SubjectSeries | None = None
     is_grey: bool = False
     why: str = ""
     marks: tuple[str, ...] = ()
@@ -108,7 +107,7 @@ class ComparedCell:
     @property
     def series(self) -> Series | None:
         """The distribution, where the system is a run."""
-        return self.held.series if self.held else None
+        return self.subject_series.series if self.subject_series else None
 
 
 @dataclass(frozen=True)
@@ -123,6 +122,11 @@ class ComparedRow:
     cells: list[ComparedCell]
     more: tuple[str, ...] = ()
     decisive: bool = False
+
+    @property
+    def known_count(self) -> int:
+        """How many systems have the series."""
+        return sum(cell.subject_series is not None for cell in self.cells)
 
 
 Look = Literal["passed", "failed", "uncounted", "quiet"]
@@ -178,7 +182,7 @@ class PlainTable:
 
 @dataclass(frozen=True)
 class ConditionRow:
-    """One condition of all systems, "-" where it is not known. `differs`: not all alike."""
+    """One condition of all systems, "-" where it is not known. `differs`: not all are the same."""
 
     name: str
     cells: list[str]
@@ -232,10 +236,12 @@ class CompareView:
 
     @property
     def systems(self) -> list[_PlacedSystem]:
-        return [
-            _PlacedSystem(**vars(one), conditions=_known(self.conditions, place), points=points)
-            for place, (one, points) in enumerate(zip(self.columns, self.points, strict=True))
-        ]
+        found = []
+        for place, (column, points) in enumerate(zip(self.columns, self.points, strict=True)):
+            cells = {row.name: row.cells[place] for row in self.conditions}
+            known = {name: text for name, text in cells.items() if text != "-"}
+            found.append(_PlacedSystem(**vars(column), conditions=known, points=points))
+        return found
 
     @property
     def summary(self) -> list[ComparedRow]:
@@ -284,7 +290,7 @@ class DetailedTest(msgspec.Struct, kw_only=True):
 
 
 class System(msgspec.Struct, kw_only=True):
-    """One system. `apart`: why its times stand beside those of the reference without a ratio."""
+    """One system. `apart`: why its times have no ratio to those of the reference."""
 
     number: int
     id: str
@@ -323,10 +329,6 @@ class ComparisonDocument(msgspec.Struct, kw_only=True):
 def comparison_document(view: CompareView) -> ComparisonDocument:
     """`view` as data for programs: every figure with its unit and source."""
     return msgspec.convert(view, ComparisonDocument, from_attributes=True)
-
-
-def _known(rows: Sequence[ConditionRow], place: int) -> dict[str, str]:
-    return {row.name: row.cells[place] for row in rows if row.cells[place] != "-"}
 
 
 def _figure(statistic: str, one: Amount | Missing) -> Figure:

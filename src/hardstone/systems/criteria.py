@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -71,15 +71,6 @@ class FigureCriterion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     def address(self) -> str:
         return "/".join([self.test, *self.labels.values(), self.series])
 
-    def written_out(self) -> list[FigureCriterion]:
-        """One criterion for each combination of the values in `each`."""
-        return [
-            msgspec.structs.replace(
-                self, each={}, labels={**self.labels, **dict(zip(self.each, values, strict=True))}
-            )
-            for values in itertools.product(*self.each.values())
-        ]
-
 
 class CategoryCriteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """What a category is rated by. `weight` 0: not calibrated. `why_no_stars`: it has none, and
@@ -89,10 +80,6 @@ class CategoryCriteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown
     figures: list[FigureCriterion] = []
     why_no_stars: str = ""
     behaviours: list[str] = []
-
-    def each_figure(self) -> list[FigureCriterion]:
-        """Every rated figure, `each` written out."""
-        return [one for figure in self.figures for one in figure.written_out()]
 
 
 class SpecialAttention(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -131,8 +118,15 @@ class Criteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
 @cache
 def rated_figures(category: str) -> tuple[FigureCriterion, ...]:
-    """Every figure that `category` is rated by."""
-    return tuple(load_criteria().categories[category].each_figure())
+    """Every figure that `category` is rated by: one for each combination of the values in
+    `each`."""
+    return tuple(
+        msgspec.structs.replace(
+            one, each={}, labels={**one.labels, **dict(zip(one.each, values, strict=True))}
+        )
+        for one in load_criteria().categories[category].figures
+        for values in itertools.product(*one.each.values())
+    )
 
 
 @cache
@@ -143,7 +137,6 @@ def load_criteria() -> Criteria:
 
 
 OUT_OF_THE_BOX = "out of the box"
-SPECIAL_ATTENTION = "special attention"
 _NO_LOADS = ("none", NOT_KNOWN)
 _KINDS = {
     KindOfTime.EMULATED: "emulated",
@@ -153,7 +146,7 @@ _KINDS = {
 
 
 def is_loaded(run: MeasuredRun) -> bool:
-    """Whether there was load beside the tests."""
+    """Whether there was load during the tests."""
     return run.condition.load not in _NO_LOADS
 
 
@@ -161,7 +154,7 @@ def configuration_of(subject: Subject) -> str:
     """A key of `configurations` in criteria.toml; a study's own words where it has other ones."""
     if not isinstance(subject, MeasuredRun):
         return subject.conditions.get("configuration", "not published")
-    return SPECIAL_ATTENTION if special_attention(subject) else OUT_OF_THE_BOX
+    return "special attention" if special_attention(subject) else OUT_OF_THE_BOX
 
 
 def special_attention(run: MeasuredRun) -> list[str]:
@@ -213,7 +206,7 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
     changed = sorted(tests.intersection(_changed_tests(run)))
     if changed:
         yield f"parameters changed: {' '.join(changed)}"
-    if document.status != "complete" or any(map(is_cut_off, run.results)):
+    if document.status != "complete" or any(map(_is_cut_off, run.results)):
         yield "incomplete"
 
 
@@ -240,7 +233,7 @@ def _changed_tests(run: MeasuredRun) -> Iterator[str]:
                 yield one.test
 
 
-def is_cut_off(result: Result) -> bool:
+def _is_cut_off(result: Result) -> bool:
     """Whether the figures of a result are of less than was asked for."""
     return not result.complete or result.interrupted or result.status in ("failed", "timeout")
 
@@ -288,7 +281,7 @@ def find_figure(
         found = _worst_of(_fitting(subject, stand_in, statistic, one.about))
         if found is not None:
             substitutes.append(replace(found, is_stand_in=not one.is_stricter))
-    return _worst_of(substitutes) or why_missing(subject, criterion)
+    return _worst_of(substitutes) or _why_missing(subject, criterion)
 
 
 def _worst_of(found: Iterable[FoundFigure]) -> FoundFigure | None:
@@ -305,9 +298,11 @@ def _fitting(
     subject: Subject, criterion: FigureCriterion, statistic: str, about: str = ""
 ) -> Iterator[FoundFigure]:
     if not isinstance(subject, MeasuredRun):
-        for held in subject.held():
-            if _fits(held, criterion):
-                yield from _amounts(held, criterion, statistic, about, _published_block_ns(held))
+        for series in subject.held():
+            if _fits(series, criterion):
+                figures = series.figures if isinstance(series, PublishedSeries) else ()
+                block_ns = _positive(figures[0].params.get("block_ns") if figures else None)
+                yield from _amounts(series, criterion, statistic, about, block_ns)
         return
     fitting = list(_measured(subject, criterion))
     for measured in fitting:
@@ -338,7 +333,7 @@ def _why_too_few(run: MeasuredRun, measured: MeasuredSeries, criterion: FigureCr
         wanted = criterion.interrupts
         return f"{count:,} of {wanted:,} interrupts at this period" if count < wanted else ""
     count = measured.series.count
-    if is_cut_off(measured.result):
+    if _is_cut_off(measured.result):
         return f"cut off after {count:,} values"
     document = run.document
     is_short = shorter_than_standard(document).get(criterion.test, has_short_profile(document))
@@ -361,21 +356,22 @@ def _none_sustained(
 
 
 def _amounts(
-    held: SubjectSeries, criterion: FigureCriterion, statistic: str, about: str, block_ns: int
+    one: SubjectSeries, criterion: FigureCriterion, statistic: str, about: str, block_ns: int
 ) -> Iterator[FoundFigure]:
-    amount = held.amount(statistic)
+    amount = one.amount(statistic)
     if isinstance(amount, Missing) or not isfinite(rated_value(amount)):
         return
-    notes = tuple(dict.fromkeys((*amount.notes, *held.notes)))
+    notes = tuple(dict.fromkeys((*amount.notes, *one.notes)))
     block = block_ns if criterion.reading else 0
-    yield FoundFigure(held.address, msgspec.structs.replace(amount, notes=notes), block, about)
+    yield FoundFigure(one.address, msgspec.structs.replace(amount, notes=notes), block, about)
 
 
 def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
     """The series that fit; else those without values; else one with a smaller number than that
     of the criterion, as where a system has fewer priorities. None where figures of the test
     cannot be true: the others alone could flatter."""
-    found = _named(subject, criterion)
+    named = subject.held_of(criterion.test, criterion.series)
+    found = [one for one in named if _fits(one, criterion)]
     results = [one for one in subject.results if one.test == criterion.test]
     if not all(map(_has_sound_figures, results)):
         return []
@@ -396,11 +392,6 @@ def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[Measured
     ]
 
 
-def _named(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
-    named = subject.held_of(criterion.test, criterion.series)
-    return [one for one in named if _fits(one, criterion)]
-
-
 def _resolved(subject: MeasuredRun, result: Result, criterion: FigureCriterion) -> Series | Missing:
     address = Address(criterion.test, (criterion.series,), criterion.labels)
     try:
@@ -418,13 +409,13 @@ def _has_sound_figures(result: Result) -> bool:
     return next(series_contradictions(result), None) is None
 
 
-def _fits(held: SubjectSeries, criterion: FigureCriterion) -> bool:
+def _fits(one: SubjectSeries, criterion: FigureCriterion) -> bool:
     """Whether the labels are those of the criterion. A study may give values without labels."""
-    if (held.test, held.name) != (criterion.test, criterion.series):
+    if (one.test, one.name) != (criterion.test, criterion.series):
         return False
-    unnamed = list(held.parts)
+    unnamed = list(one.parts)
     for label, wanted in criterion.labels.items():
-        has = held.labels.get(label)
+        has = one.labels.get(label)
         if has is None and wanted in unnamed:
             unnamed.remove(wanted)
         elif has != wanted and not (label == "scope" and has == "both"):
@@ -432,7 +423,7 @@ def _fits(held: SubjectSeries, criterion: FigureCriterion) -> bool:
     return True
 
 
-def why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
+def _why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
     """Why `subject` has no figure of `criterion`."""
     if not isinstance(subject, MeasuredRun):
         return Missing("not published")
@@ -443,13 +434,6 @@ def why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
         return _CONTRADICTORY
     found = _resolved(subject, results[0], criterion)
     return found if isinstance(found, Missing) else Missing("it has no values")
-
-
-def _published_block_ns(held: SubjectSeries) -> int:
-    params: Mapping[str, int] = {}
-    if isinstance(held, PublishedSeries):
-        params = held.figures[0].params
-    return _positive(params.get("block_ns"))
 
 
 def _positive(value: object) -> int:

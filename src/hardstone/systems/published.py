@@ -16,7 +16,7 @@ from weakref import KeyedRef
 import msgspec
 
 from hardstone.errors import InputError, remedy_text
-from hardstone.model import Register, Result, RunDocument, Series, Verdict
+from hardstone.model import Result, RunDocument, Series, Verdict
 from hardstone.units import whole_number
 
 if TYPE_CHECKING:
@@ -138,21 +138,20 @@ def load_studies() -> Mapping[str, Study]:
 
 def read_studies(found: Mapping[str, Any], readings: Mapping[str, Any]) -> Mapping[str, Study]:
     """Studies from both files. KeyError or msgspec.ValidationError if they do not match."""
-    return {key: _study(key, table, readings[key]) for key, table in found.items()}
-
-
-def _study(key: str, table: Mapping[str, Any], reading: Any) -> Study:
-    return Study(
-        key=key,
-        title=table["title"],
-        author=table.get("author", ""),
-        conditions={
-            name: table[name] for name in ("hardware", "load", "configuration") if name in table
-        },
-        systems=msgspec.convert(table["systems"], dict[str, System]),
-        tables={name: value for name, value in table.items() if name not in _OWN},
-        reading=msgspec.convert(reading, StudyReading),
-    )
+    return {
+        key: Study(
+            key=key,
+            title=table["title"],
+            author=table.get("author", ""),
+            conditions={
+                name: table[name] for name in ("hardware", "load", "configuration") if name in table
+            },
+            systems=msgspec.convert(table["systems"], dict[str, System]),
+            tables={name: value for name, value in table.items() if name not in _OWN},
+            reading=msgspec.convert(readings[key], StudyReading),
+        )
+        for key, table in found.items()
+    }
 
 
 # Fields of a table, and roles of its keys, that are not labels of a series.
@@ -198,11 +197,6 @@ def tables_of(test: str) -> list[str]:
     return list(dict.fromkeys(f"{one.study}/{one.table}" for one in figures_of(test)))
 
 
-def is_measurable(figure: Figure, register: Register) -> bool:
-    """Whether the probe has the test of `figure`; some figures belong to tests to come."""
-    return any(test.id == figure.address.test for test in register.tests)
-
-
 def study_figures(study: Study) -> Iterator[Figure]:
     """The figures of one study. InputError if file and reading do not match."""
     for name, reading in study.reading.tables.items():
@@ -220,20 +214,17 @@ def _cells(table: Mapping[str, Any], reading: TableReading) -> Iterator[tuple[di
     for key, row in table.get("rows", table).items():
         words = common | _said(key, reading.rows)
         if isinstance(row, list):
-            yield from ((words | one, cell) for one, cell in _columns(table, reading, row))
+            columns = reading.keys or [_said(name, reading.columns) for name in table["columns"]]
+            for column, cell in zip(columns, row, strict=True):
+                if column:
+                    yield words | column, cell
         elif isinstance(row, dict):
             words |= {name: row[name] for name in _LABEL_FIELDS if name in row}
-            named = {name: cell for name, cell in row.items() if name not in _LABEL_FIELDS}
-            yield from ((words | _said(name, reading.columns), named[name]) for name in named)
+            for name, cell in row.items():
+                if name not in _LABEL_FIELDS:
+                    yield words | _said(name, reading.columns), cell
         else:
             yield words, row
-
-
-def _columns(
-    table: Mapping[str, Any], reading: TableReading, row: list[Any]
-) -> Iterator[tuple[dict[str, str], Any]]:
-    said = reading.keys or [_said(name, reading.columns) for name in table["columns"]]
-    return ((words, cell) for words, cell in zip(said, row, strict=True) if words)
 
 
 def _said(key: str, roles: list[str]) -> dict[str, str]:
@@ -363,8 +354,11 @@ def resolve(address: Address, document: RunDocument, **conditions: str) -> Resol
     if shortened:
         notes = [one.note for one in shortened]
         return _only(address, result, [one.series for one in shortened], notes)
+    asked = [f"{name} {value}" for name, value in wanted.labels.items()] + list(wanted.parts)
+    seen = _some(filter(None, map(_labels, named.series)), "; ") or "no labels"
     raise AddressError(
-        f"{address}: {_absence(wanted, named.series)}", f"run it: {_command(address)}"
+        f"{address}: no series with {', '.join(asked)}; there are {seen}",
+        f"run it: {_command(address)}",
     )
 
 
@@ -375,10 +369,10 @@ def _behaviour(address: Address, result: Result) -> Resolved:
             f"{address}: no verdict ({result.status}{why})",
             remedy_text(result.remedy, result.command),
         )
-    return Resolved(result, verdicts=result.verdicts, notes=_unlike(result))
+    return Resolved(result, verdicts=result.verdicts, notes=_incomplete(result))
 
 
-def _unlike(result: Result) -> list[str]:
+def _incomplete(result: Result) -> list[str]:
     """How a result that has figures is incomplete."""
     if result.status != "measured":
         return [f"{result.status}: {result.reason or 'no reason was given'}"]
@@ -390,15 +384,15 @@ def _result(address: Address, document: RunDocument, conditions: Mapping[str, st
     if not of_test:
         raise AddressError(f"{address}: the run has no {address.test}", _command(address))
     found = [one for one in of_test if is_under(one, conditions)]
-    said = ", ".join(f"{name} {value}" for name, value in conditions.items())
+    under = ", ".join(f"{name} {value}" for name, value in conditions.items())
     if not found:
         raise AddressError(
-            f"{address}: the run has no {address.test} under {said}", _command(address)
+            f"{address}: the run has no {address.test} under {under}", _command(address)
         )
     if len(found) > 1:
         raise AddressError(
             f"{address}: the run has {len(found)} results of {address.test}"
-            + (f" under {said}" if said else ""),
+            + (f" under {under}" if under else ""),
             "name the load, CPU configuration or policy",
         )
     if found[0].status != "measured" and not found[0].series:
@@ -430,8 +424,8 @@ def _of_series(address: Address, result: Result) -> _Named:
     if last in by_name:
         return _Named(last, by_name[last], address.parts[:-1])
     if len(by_name) != 1:
-        told = f"has the series {_some(by_name, ', ')}" if by_name else "has no series"
-        raise AddressError(f"{address}: {address.test} {told}", "end the address with one of them")
+        seen = f"has the series {_some(by_name, ', ')}" if by_name else "has no series"
+        raise AddressError(f"{address}: {address.test} {seen}", "end the address with one of them")
     return _Named(next(iter(by_name)), result.series, address.parts)
 
 
@@ -501,8 +495,9 @@ def _has_labels(series: Series, wanted: Address) -> bool:
 
 def _shortened(wanted: Address, result: Result, among: list[Series]) -> Iterator[_Shortened]:
     """Series with a smaller number than `wanted`, since the system has no more."""
+    lists = [value for value in result.params.values() if isinstance(value, list)]
     for text in (*wanted.labels.values(), *wanted.parts):
-        asked = _asked(text, result)
+        asked = next((one for one in lists if whole_number(text) in one), [])
         for one in among if asked else ():
             for label, used in one.labels.items():
                 is_fewer = isinstance(used, int) and used < int(text)
@@ -517,12 +512,6 @@ def _with(wanted: Address, text: str, used: int | str) -> Address:
     return Address(wanted.test, parts, labels)
 
 
-def _asked(text: str, result: Result) -> list[int | str]:
-    """The list of a parameter that holds the number `text`; empty if none does."""
-    lists = (value for value in result.params.values() if isinstance(value, list))
-    return next((one for one in lists if whole_number(text) in one), [])
-
-
 def _only(address: Address, result: Result, found: list[Series], notes: list[str]) -> Resolved:
     if len(found) > 1:
         seen = _some(map(_labels, found), "; ")
@@ -532,13 +521,7 @@ def _only(address: Address, result: Result, found: list[Series], notes: list[str
         )
     if found[0].count == 0:
         raise AddressError(f"{address}: the series has no values", "measure for longer")
-    return Resolved(result, series=found[0], notes=[*notes, *_unlike(result)])
-
-
-def _absence(wanted: Address, among: list[Series]) -> str:
-    asked = [f"{name} {value}" for name, value in wanted.labels.items()] + list(wanted.parts)
-    seen = _some(filter(None, map(_labels, among)), "; ") or "no labels"
-    return f"no series with {', '.join(asked)}; there are {seen}"
+    return Resolved(result, series=found[0], notes=[*notes, *_incomplete(result)])
 
 
 def _some(names: Iterable[str], between: str) -> str:

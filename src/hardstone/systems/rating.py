@@ -171,14 +171,14 @@ def rounded_down(duration_ns: float) -> float:
 _PER_THOUSANDTH_NS = 1e6  # a thousandth of a block counts as 1 us
 
 
-def figure_score(value_ns: float, role: Role, block_ns: int = 0) -> float:
+def _figure_score(value_ns: float, role: Role, block_ns: int = 0) -> float:
     """The score of a figure in its role. Of a block of processing only what it took beyond."""
     criteria = load_criteria()
     rated_ns = (value_ns - block_ns) / block_ns * _PER_THOUSANDTH_NS if block_ns else value_ns
     return score_of_ns(rated_ns * criteria.factor(role), criteria.anchors)
 
 
-def limit_ns(score: float, figure: RatedFigure) -> float:
+def _limit_ns(score: float, figure: RatedFigure) -> float:
     """The largest value of `figure` that has `score`, rounded down; the inverse of the above."""
     criteria = load_criteria()
     rated_ns = ns_of_score(score, criteria.anchors) / criteria.factor(figure.role)
@@ -187,18 +187,19 @@ def limit_ns(score: float, figure: RatedFigure) -> float:
     return figure.block_ns + rounded_down(rated_ns * figure.block_ns / _PER_THOUSANDTH_NS)
 
 
-def figures_score(category: str, figures: Sequence[RatedFigure]) -> float:
+def _figures_score(category: str, figures: Sequence[RatedFigure]) -> float:
     """(3 x the score of the largest worst figure + the average of the scores of means) / 4.
 
     Without means in the criteria it is the score of the worst figure alone. What is missing counts
     as perfect.
     """
-    criteria = load_criteria()
     worst = min((one.score for one in figures if one.role == "worst"), default=BEST)
     scores = mean_scores(category, figures)
-    if not scores:
-        return worst
-    average = sum(scores) / len(scores)
+    return _weighted(worst, sum(scores) / len(scores)) if scores else worst
+
+
+def _weighted(worst: float, average: float) -> float:
+    criteria = load_criteria()
     weights = criteria.worst_weight + criteria.mean_weight
     return (criteria.worst_weight * worst + criteria.mean_weight * average) / weights
 
@@ -209,19 +210,15 @@ def mean_scores(category: str, figures: Sequence[RatedFigure]) -> list[float]:
     return known + [BEST] * (_means_count(category) - len(known))
 
 
-def lowest_category_score(category: str, figures: Sequence[RatedFigure]) -> float:
-    """The same of the lowest scores. What is missing counts as worst."""
-    criteria = load_criteria()
+def _lowest_category_score(category: str, figures: Sequence[RatedFigure]) -> float:
+    """As `_figures_score`, with the lowest scores; what is missing counts as worst."""
     known = rated_figures(category)
     worst = [one.lowest_score for one in figures if one.role == "worst"]
     is_lacking = len(worst) < sum("worst" in one.roles for one in known)
     lowest = 0.0 if is_lacking else min(worst, default=BEST)
     count = _means_count(category)
-    if not count:
-        return lowest
-    average = sum(one.lowest_score for one in figures if one.role != "worst") / count
-    weights = criteria.worst_weight + criteria.mean_weight
-    return (criteria.worst_weight * lowest + criteria.mean_weight * average) / weights
+    means = sum(one.lowest_score for one in figures if one.role != "worst")
+    return _weighted(lowest, means / count) if count else lowest
 
 
 def weighted_mean(scores: Mapping[str, float]) -> float:
@@ -262,7 +259,7 @@ def overall_caps(categories: Iterable[CategoryRating], configuration: str) -> li
     return caps
 
 
-def lowest_overall(categories: Sequence[CategoryRating], configuration: str) -> float:
+def _lowest_overall(categories: Sequence[CategoryRating], configuration: str) -> float:
     """The least that the overall score can be, where every range ends at its lower end."""
     criteria = load_criteria()
     lowest = {one.category: one.lowest_score for one in categories if not one.why_no_stars}
@@ -307,25 +304,19 @@ class NeededChanges:
             yield f"configuration: {self.configuration}"
 
 
-def category_half_more(rating: CategoryRating) -> str:
-    """What half a star more of a category would take; "" at the best or without stars."""
-    needed = category_needed(rating)
-    return needed.text() if needed else ""
-
-
 def category_needed(rating: CategoryRating) -> NeededChanges | None:
-    """The changes behind `category_half_more`."""
+    """What half a star more of a category takes; None at the best or without stars."""
     if rating.stars is None or rating.stars >= BEST:
         return None
-    return to_reach(rating, rating.stars + _HALF - _ROUNDED_UP_FROM)
+    return _to_reach(rating, rating.stars + _HALF - _ROUNDED_UP_FROM)
 
 
-def to_reach(rating: CategoryRating, score: float) -> NeededChanges:
+def _to_reach(rating: CategoryRating, score: float) -> NeededChanges:
     """What brings the category to `score`: worst figures first, then the means, lowest first."""
     criteria = load_criteria()
     is_capped = score > criteria.category_cap
     behaviours = rating.failed if is_capped else []
-    if figures_score(rating.category, rating.figures) >= score:
+    if _figures_score(rating.category, rating.figures) >= score:
         return NeededChanges(behaviours=behaviours)
     score = min(score + _ROUNDING, BEST)
     means = mean_scores(rating.category, rating.figures)
@@ -345,7 +336,7 @@ def _below(
 ) -> list[tuple[RatedFigure, float]]:
     """The figures that have less than `score`, with the limit that gives it."""
     found = [one for one in rating.figures if one.role in roles and one.score < score]
-    return [(one, limit_ns(score, one)) for one in found]
+    return [(one, _limit_ns(score, one)) for one in found]
 
 
 def _level(scores: Sequence[float], average: float) -> float:
@@ -358,16 +349,9 @@ def _level(scores: Sequence[float], average: float) -> float:
     return BEST
 
 
-def overall_half_more(rating: Rating) -> str:
-    """What half a star more overall would take; "" at the best or without a rating."""
-    return "; ".join(
-        f"{name}: {one.text()}" if name else one.text()
-        for name, one in overall_needed(rating).items()
-    )
-
-
 def overall_needed(rating: Rating) -> dict[str, NeededChanges]:
-    """The changes behind it by category; the configuration under ""."""
+    """What half a star more overall takes, by category, the configuration under ""; empty at the
+    best or without a rating."""
     if rating.overall is None or rating.overall >= BEST:
         return {}
     criteria = load_criteria()
@@ -376,7 +360,7 @@ def overall_needed(rating: Rating) -> dict[str, NeededChanges]:
     found = {}
     is_capped = score > criteria.overall_cap
     for one in rating.categories:
-        needed = to_reach(one, wanted[one.category]) if one.category in wanted else NeededChanges()
+        needed = _to_reach(one, wanted[one.category]) if one.category in wanted else NeededChanges()
         behaviours = dict.fromkeys([*needed.behaviours, *(one.failed if is_capped else ())])
         needed = replace(needed, behaviours=list(behaviours))
         if needed.text():
@@ -406,11 +390,6 @@ def _wanted_scores(rating: Rating, score: float) -> dict[str, float]:
 _MOST_CHARACTERS = 200
 
 
-def rated_categories() -> list[str]:
-    """The rated categories, those that the formula is calibrated for first."""
-    return list(load_criteria().categories)
-
-
 def rate(subject: Subject) -> Rating:
     """The stars of `subject`."""
     categories = [_category(subject, *one) for one in load_criteria().categories.items()]
@@ -431,11 +410,13 @@ def rate(subject: Subject) -> Rating:
         rated_as=_rated_as(subject, categories),
         configuration=configuration,
         study_stars=subject.stars if isinstance(subject, PublishedSystem) else None,
-        lowest=halves(min(lowest_overall(categories, configuration), score))
+        lowest=halves(min(_lowest_overall(categories, configuration), score))
         if is_range and score is not None
         else None,
     )
-    return replace(rating, next_half=overall_half_more(rating))
+    needed = overall_needed(rating)
+    texts = [f"{name}: {one.text()}" if name else one.text() for name, one in needed.items()]
+    return replace(rating, next_half="; ".join(texts))
 
 
 def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> CategoryRating:
@@ -453,11 +434,11 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
     failed, unknown = _behaviours(subject, criteria.behaviours)
     worst = [one for one in figures if one.role == "worst"]
     cap = load_criteria().category_cap
-    score = figures_score(name, figures) if worst else None
+    score = _figures_score(name, figures) if worst else None
     if score is not None and failed:
         score = min(score, cap)
     own = [one for one in worst if not one.is_stand_in]
-    lowest = min(lowest_category_score(name, figures), cap if failed or unknown else BEST)
+    lowest = min(_lowest_category_score(name, figures), cap if failed or unknown else BEST)
     is_range = bool(worst) and any(one.why_range for one in figures)
     rating = CategoryRating(
         category=name,
@@ -466,14 +447,18 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
         is_calibrated=criteria.weight > 0,
         is_at_most=bool(missing or unknown) or _is_open(figures),
         figures=figures,
-        decisive=min(own, key=_place_of_worst, default=None),
+        # The lowest score, and of those the largest figure.
+        decisive=min(
+            own, key=lambda one: (one.score, one.block_ns - rated_value(one.amount)), default=None
+        ),
         failed=failed,
         missing=missing + unknown,
         lowest_stars=halves(lowest) if is_range else None,
         lowest_score=lowest,
         has_unknown_claims=bool(unknown),
     )
-    return replace(rating, next_half=category_half_more(rating))
+    needed = category_needed(rating)
+    return replace(rating, next_half=needed.text() if needed else "")
 
 
 def _not_rated(name: str, criteria: CategoryCriteria) -> CategoryRating:
@@ -492,7 +477,7 @@ def _not_rated(name: str, criteria: CategoryCriteria) -> CategoryRating:
 
 
 def _rated_as(subject: Subject, categories: Sequence[CategoryRating]) -> list[str]:
-    """Where stars are a range, the headline says what of."""
+    """Why the rating is not the full one, and why its stars are a range."""
     found = rated_as(subject)
     stand_ins = [one.category for one in categories if one.has_stand_ins]
     if stand_ins:
@@ -511,18 +496,13 @@ def _is_open(figures: list[RatedFigure]) -> bool:
     return any(one.amount.above and (one.role != "worst" or lowest > 0) for one in figures)
 
 
-def _place_of_worst(figure: RatedFigure) -> tuple[float, float]:
-    """The lowest score first, and of those the largest figure."""
-    return figure.score, figure.block_ns - rated_value(figure.amount)
-
-
 def _rated_figure(
     subject: Subject, criterion: FigureCriterion, role: Role
 ) -> RatedFigure | Missing:
     found = find_figure(subject, criterion, criterion.statistic if role == "worst" else "mean")
     if isinstance(found, Missing):
         return found
-    score = figure_score(rated_value(found.amount), role, found.block_ns)
+    score = _figure_score(rated_value(found.amount), role, found.block_ns)
     why_range = found.instead if found.is_stand_in else found.too_few
     # More values can only raise a worst; a mean and what a device would take may be anything.
     is_bound = role == "worst" and not found.is_stand_in

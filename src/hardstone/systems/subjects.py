@@ -204,7 +204,11 @@ class MeasuredSeries:
         from hardstone.stats.quantiles import printable_quantiles
 
         quantiles = [f"p{100 * q:.8g}" for q in printable_quantiles(self.series.count)]
-        kernel = [one for one in _KERNEL_TIME if self.test == "KRN-P-PRE" and self._length(one)]
+        kernel = [
+            one
+            for one in _KERNEL_TIME
+            if self.test == "KRN-P-PRE" and isinstance(self.amount(one), Amount)
+        ]
         return ["min", "mean", *quantiles, "max", *kernel]
 
     def amount(self, statistic: str) -> Amount | Missing:
@@ -240,9 +244,6 @@ class MeasuredSeries:
         if length.is_below:
             return Amount(self.unit, statistic, source, below=length.value_ns)
         return Amount(self.unit, statistic, source, value=length.value_ns)
-
-    def _length(self, statistic: str) -> bool:
-        return isinstance(self.amount(statistic), Amount)
 
 
 @dataclass(frozen=True)
@@ -428,8 +429,8 @@ class PublishedSeries:
     @property
     def notes(self) -> tuple[str, ...]:
         load = self.figures[0].address.conditions.get("load")
-        said = dict.fromkeys(one.note for one in self.figures if one.note)
-        return (*([f"load {load}"] if load else []), *said)
+        notes = dict.fromkeys(one.note for one in self.figures if one.note)
+        return (*([f"load {load}"] if load else []), *notes)
 
     def statistics(self) -> list[str]:
         return [one.statistic for one in self.figures if one.statistic]
@@ -445,10 +446,10 @@ def amount_of(figure: Figure) -> Amount:
     load = figure.address.conditions.get("load")
     source = f"{figure.study}/{figure.table} {PREFIX}{figure.system} {figure.address}"
     source += f" under load {load}" if load else ""
-    said = figure.value if isinstance(figure.value, dict) else {"value": figure.value}
-    if not scale or not figure.statistic or not set(said) <= {"value", "below", "above"}:
+    ends = figure.value if isinstance(figure.value, dict) else {"value": figure.value}
+    if not scale or not figure.statistic or not set(ends) <= {"value", "below", "above"}:
         raise InputError(f"{source} is no figure in a unit")
-    values = {key: float(Decimal(str(value)) * scale) for key, value in said.items()}
+    values = {key: float(Decimal(str(value)) * scale) for key, value in ends.items()}
     return Amount(
         unit,
         figure.statistic,
@@ -578,8 +579,8 @@ class FigureRow:
     @property
     def first(self) -> SubjectSeries:
         """The first subject's series that is there; a measured one if any is."""
-        held = [one for one in self.found if one is not None]
-        return next((one for one in held if one.series is not None), held[0])
+        known = [one for one in self.found if one is not None]
+        return next((one for one in known if one.series is not None), known[0])
 
     @property
     def address(self) -> str:
@@ -628,8 +629,8 @@ def _matched(
             if not other:
                 return _measured_key(measured, keep_cpu), ()
             if nearest is None:
-                said = tuple(f"{ours} {label}, the row has {used}" for label, ours, used in other)
-                nearest = _measured_key(measured, keep_cpu), said
+                notes = tuple(f"{ours} {label}, the row has {used}" for label, ours, used in other)
+                nearest = _measured_key(measured, keep_cpu), notes
     return nearest or (_key(one), ())
 
 

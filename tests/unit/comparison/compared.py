@@ -252,7 +252,7 @@ def _cell(
     return ComparedCell(
         mean,
         worst,
-        held=found,
+        subject_series=found,
         is_grey=bool(column.apart),
         why=column.apart or "",
         marks=("equals the tick",) if is_tick and not column.is_published else (),

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from hardstone.comparison.sheet import MOST_SERIES, figure_rows, render_compare_pdf
+from hardstone.comparison.sheet import MOST_SERIES, render_compare_pdf, source_rows
 from hardstone.comparison.view import CompareView, PlainTable
 from hardstone.report.drawing import Drawer
 from hardstone.report.sheet import Sheet
@@ -47,7 +47,7 @@ def test_the_place_of_every_figure_is_told(name: str) -> None:
     view = VIEWS[name]()
     told = {
         (where, number, address)
-        for where, numbers, addresses in figure_rows(view)
+        for where, numbers, addresses in source_rows(view)
         for number in numbers.split(", ")
         for address in addresses.split(", ")
     }
@@ -63,7 +63,7 @@ def test_the_place_of_every_figure_is_told(name: str) -> None:
                     elsewhere += 1
                     assert place in told, one.source
     assert elsewhere or name != "6"
-    numbered = [numbers.split(", ") for _, numbers, _ in figure_rows(view)]
+    numbered = [numbers.split(", ") for _, numbers, _ in source_rows(view)]
     assert all(len(set(numbers)) == len(numbers) for numbers in numbered)
     paper = "".join("".join(usual(name)).split())
     assert all("".join(address.split()) in paper for _, _, address in told)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hardstone.model import Result, Series, Unit, Verdict
-from hardstone.systems.criteria import load_criteria
+from hardstone.systems.criteria import load_criteria, rated_figures
 from hardstone.systems.subjects import Amount, Missing, Subject, SubjectSeries
 from tests.changed_copy import replace
 
@@ -110,8 +110,8 @@ def copy_of(subject: Subject) -> MadeSubject:
 def all_rated(value_ns: Callable[[str, str], float], *, is_failing: bool = False) -> MadeSubject:
     """A subject with every rated figure, of `value_ns(address, role)`, and every behaviour."""
     series: dict[str, MadeHeld] = {}
-    for criteria in load_criteria().categories.values():
-        for one in criteria.each_figure():
+    for category in load_criteria().categories:
+        for one in rated_figures(category):
             amounts = {}
             for role in one.roles:
                 statistic = one.statistic if role == "worst" else "mean"

@@ -17,7 +17,6 @@ from hardstone.systems.rating import (
     category_needed,
     overall_needed,
     rate,
-    rated_categories,
 )
 from hardstone.systems.subjects import Amount, published_system
 from tests.changed_copy import replace
@@ -157,7 +156,7 @@ def of(system: MadeSubject, category: str) -> CategoryRating:
 @few
 @given(systems())
 def test_exactly_that_gives_a_category_and_the_whole_their_half_star(system: MadeSubject) -> None:
-    for category in rated_categories():
+    for category in load_criteria().categories:
         rating = of(system, category)
         needed = category_needed(rating)
         if needed is None:

@@ -15,7 +15,6 @@ from hardstone.systems.published import (
     Figure,
     all_figures,
     figures_of,
-    is_measurable,
     load_studies,
     read_studies,
     study_figures,
@@ -141,16 +140,6 @@ def test_a_figure_stands_at_its_address(
     text: str, system: str | None, statistic: str | None, load: str | None, expected: object
 ) -> None:
     assert value(text, system, statistic, load) == expected
-
-
-def test_the_register_says_what_can_be_measured() -> None:
-    register = sample.register()
-    figures = {one.address.test: one for one in all_figures()}
-    assert all(is_measurable(figures[test], register) for test in ("THR-P-SLS", "SEM-B-REL"))
-    later = {test for test, one in figures.items() if not is_measurable(one, register)}
-    assert later == set(figures) - {test.id for test in register.tests}
-    register.tests = [test for test in register.tests if test.id != "THR-P-SLS"]
-    assert not is_measurable(figures["THR-P-SLS"], register)
 
 
 def test_a_condition_is_no_label() -> None:
