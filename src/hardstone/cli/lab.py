@@ -193,12 +193,10 @@ def _steps_shown(*, quiet: bool) -> Iterator[Steps]:
 
 def _print_kernels(kernels: Sequence[Kernel], without_emulator: Container[str]) -> None:
     """Prints one row for each kernel; `without_emulator`: architectures that lack their QEMU."""
-    from rich import box
-    from rich.table import Table
 
-    from hardstone.terminal.console import make_console, print_table, words
+    from hardstone.terminal.console import make_console, make_table, print_table, words
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = make_table()
     table.add_column("name", no_wrap=True)
     table.add_column("arch", no_wrap=True)
     table.add_column("release", overflow="fold")

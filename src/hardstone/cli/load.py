@@ -193,14 +193,12 @@ class _Reached(Protocol):
 
 def _print_load(lines: Sequence[_Reached]) -> None:
     """Prints one row for each element; shares and rates are those of one of its processes."""
-    from rich import box
-    from rich.table import Table
 
     from hardstone.present.measured_tables import load_figure
-    from hardstone.terminal.console import make_console, print_table, words
+    from hardstone.terminal.console import make_console, make_table, print_table, words
     from hardstone.wording import shorten
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = make_table()
     table.add_column("element", no_wrap=True)
     table.add_column("degree", overflow="fold")
     for heading in ("asked", "reached", "processes", "CPU time"):

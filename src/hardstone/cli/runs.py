@@ -53,11 +53,15 @@ _STATUS_CHARACTERS = 13
 
 def _print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
     """Prints one row for each run, or a message if there is none or none is readable."""
-    from rich import box
-    from rich.table import Table
 
     from hardstone.present.overview import status_words
-    from hardstone.terminal.console import make_console, print_command, print_table, words
+    from hardstone.terminal.console import (
+        make_console,
+        make_table,
+        print_command,
+        print_table,
+        words,
+    )
 
     console = make_console()
     if not entries and unreadable_count:
@@ -68,7 +72,7 @@ def _print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> No
         print_command(console, "hardstone evaluate")
         return
     has_targets = any(entry.target != _HERE for entry in entries)
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = make_table()
     table.add_column("run", no_wrap=True)
     table.add_column("name, target" if has_targets else "name", overflow="fold", ratio=1)
     table.add_column("stars", justify="right", no_wrap=True)

@@ -180,8 +180,8 @@ def _look(cell: ComparedCell) -> str:
     return "better" if (outcome == "higher") == is_rate(unit) else "worse"
 
 
-def numbers_text(numbers: Iterable[int]) -> str:
-    """Ascending numbers, three and more in a row as a range."""
+def numbers_text(numbers: Iterable[int], dash: str = " to ", least: int = 3) -> str:
+    """ "1 to 3, 5, 6": `least` and more in a row are a range."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
@@ -189,7 +189,7 @@ def numbers_text(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     parts = [
-        [f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(number) for number in run]
+        [f"{run[0]}{dash}{run[-1]}"] if len(run) >= least else [str(number) for number in run]
         for run in runs
     ]
     return ", ".join(text for part in parts for text in part)

@@ -45,6 +45,7 @@ from hardstone.report.chart_frame import (
     domain,
     drawn,
     mark,
+    number_in,
     ticks,
     unit_title,
     value_scale,
@@ -458,7 +459,7 @@ def _sections(found: Sequence[_System], history: KernelHistory | None) -> _Chart
     if history:
         about += _HISTORY.format(short=history.short, machine=history.machine)
     if len(found) > MOST_OVERLAID:
-        low, high = domain([_number(row["v"]) for rows in [*lines, points] for row in rows], 1.1)
+        low, high = domain([number_in(row, "v") for rows in [*lines, points] for row in rows], 1.1)
         y = _kernel_channel([0, 1.03], kernel_charts.share_axis([0, 0.5, 0.9]), is_log=False)
         spec = _panels(found, lines, low, high, y, ("shorter than (ns)", "share"))
         spec["spec"]["layer"].append(_points_layer(points))
@@ -475,8 +476,8 @@ def _rates(found: Sequence[_System]) -> _Chart:
     whole = [one.whole for one in found]
     lines = [kernel_charts.blocking_rows(one, number) for number, one in enumerate(whole)]
     if len(found) > MOST_OVERLAID:
-        low, high = domain([_number(row["v"]) for rows in lines for row in rows], 1.1)
-        rates = [_number(row["s"]) for rows in lines for row in rows]
+        low, high = domain([number_in(row, "v") for rows in lines for row in rows], 1.1)
+        rates = [number_in(row, "s") for rows in lines for row in rows]
         least, most = min(rates) / 3, max(rates) * 2
         marks = {"values": ticks(least, most)[::2], "format": "~s"}
         y = _kernel_channel([least, most], marks, is_log=True)
@@ -486,10 +487,6 @@ def _rates(found: Sequence[_System]) -> _Chart:
         spec, about = _styled(kernel_charts.blocking_chart(whole), found), _RATES + _OVERLAID
     table = _kernel_table(found, lines, ["longer than (ns)", "intervals per s"], [])
     return _Chart("chart-kernel-rates", "Blocking rate", about, spec, found, table)
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _behind(found: Sequence[_System]) -> str:
@@ -519,7 +516,7 @@ def _panels(
     tips: tuple[str, str],
 ) -> Spec:
     curves: list[list[Point]] = [
-        [(_number(row["v"]), _number(row["s"])) for row in _thinned(rows)] for rows in lines
+        [(number_in(row, "v"), number_in(row, "s")) for row in _thinned(rows)] for rows in lines
     ]
     x: Spec = {
         "field": "v",

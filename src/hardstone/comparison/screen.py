@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rich.text import Text
 
 from hardstone.calling import as_typed
+from hardstone.comparison.cells import numbers_text
 from hardstone.comparison.rows import CONTRADICTS, EQUALS_TICK, group_of
 from hardstone.comparison.view import (
     ComparedCell,
@@ -233,18 +234,7 @@ def _grouped(texts: Sequence[str]) -> dict[str, str]:
     found: dict[str, list[int]] = {}
     for number, text in enumerate(texts, 1):
         found.setdefault(text, []).append(number)
-    return {text: numbers_text(numbers) for text, numbers in found.items()}
-
-
-def numbers_text(numbers: Sequence[int]) -> str:
-    """Ascending numbers with ranges: "1-3, 5"."""
-    spans: list[list[int]] = []
-    for one in numbers:
-        if spans and one == spans[-1][1] + 1:
-            spans[-1][1] = one
-        else:
-            spans.append([one, one])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+    return {text: numbers_text(numbers, "-", 2) for text, numbers in found.items()}
 
 
 def _legend(view: CompareView, width: int) -> Iterator[Text]:

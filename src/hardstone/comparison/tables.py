@@ -12,7 +12,13 @@ from hardstone.comparison.view import PlainTable, SystemColumn
 from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
 from hardstone.kernel.analysis import ALL, TEST
-from hardstone.kernel.tables import STATISTICS, KernelHistory, kernel_history, milliseconds
+from hardstone.kernel.tables import (
+    STATISTICS,
+    KernelHistory,
+    kernel_history,
+    milliseconds,
+    with_interval,
+)
 from hardstone.model import Result, Scalar, Trust
 from hardstone.preemption.tables import (
     MEANING,
@@ -20,6 +26,7 @@ from hardstone.preemption.tables import (
     TITLE_OF,
     Side,
     differing_conditions,
+    facts_under,
     preemption_rows,
     side_of,
     why_not_divided,
@@ -411,7 +418,7 @@ def _own(column: SystemColumn) -> _KernelOfRun | None:
         return None
     facts, model = run.document.system, run.condition.preemption
     if model:  # the kernel was switched to it
-        facts = {**facts, "kernel.preemption": model, "kernel.preemption_model": model}
+        facts = facts_under(facts, model)
     try:
         return _KernelOfRun(column, run, results, facts, side_of(results, facts, run.kernel_time))
     except InputError as error:
@@ -441,7 +448,7 @@ def _cell(side: Side, statistic: str) -> str:
     figure = side.figure(ALL, statistic)
     if figure is None:
         return side.lacking(ALL, statistic) or "-"
-    return f"{figure.text} ({figure.interval})" if figure.interval else figure.text
+    return with_interval(figure.text, figure.interval)
 
 
 def _why_alone(one: _KernelOfRun) -> str:
@@ -467,6 +474,5 @@ def _improvement(
     cells = []
     for statistic in STATISTICS:
         row = rows.get(TITLE_OF[statistic])
-        limits = f" ({', '.join(row.limits)})" if row and row.limits else ""
-        cells.append(f"{row.improvement}{limits}" if row else "-")
+        cells.append(with_interval(row.improvement, ", ".join(row.limits)) if row else "-")
     return [f"{one.column.label}, improvement", "reference / system", *cells]

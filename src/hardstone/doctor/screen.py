@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import IO
 
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -24,7 +23,7 @@ from hardstone.doctor.diagnose import (
 )
 from hardstone.model import Unit
 from hardstone.stats.two_runs import FEW_PAIRS, Effect, Maxima, PairValues, Proof
-from hardstone.terminal.console import make_console, print_command, print_table, words
+from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
 from hardstone.wording import format_value, spoken
 
 _STYLES = {"blocks": "bold red", "hurts": "yellow", "note": "bold", "fine": "green"}
@@ -199,7 +198,7 @@ def maxima_text(maxima: Maxima) -> str:
 
 
 def _table(*titles: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = make_table()
     table.add_column(titles[0])
     for title in titles[1:]:
         table.add_column(title, justify="right", no_wrap=True)

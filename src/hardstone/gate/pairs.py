@@ -15,9 +15,10 @@ from hardstone.gate.outcome import GATE_SCHEMA, Check, GateDocument, JudgedBy, P
 from hardstone.model import RunDocument, Series, Unit
 from hardstone.stats.consistency import is_contradictory, time_meaning, why_incomparable
 from hardstone.stats.histogram import above
-from hardstone.stats.quantiles import is_printable, quantile
+from hardstone.stats.quantiles import is_printable
 from hardstone.stats.resampling import MOST_PAIRS
 from hardstone.stats.run_gate import ALPHA, DEFAULT_MARGINS, PairGate, gate_pairs
+from hardstone.stats.two_runs import quantile_of
 from hardstone.systems.published import Address, AddressError, resolve
 from hardstone.systems.subjects import subjects_of
 from hardstone.units import MAX_DURATION_NS
@@ -169,10 +170,8 @@ def _values(
 
 
 def _quantile(series: Series, q: float) -> float:
-    """Past the last bucket it is at most the maximum."""
-    found = quantile(series.histogram, q)
-    worst = float(series.max or 0)
-    value = worst if found is None or found.value is None else min(float(found.value), worst)
+    """A rate as its inverse, so that less is better."""
+    value = float(quantile_of(series, q))
     return 1 / value if series.unit == "bytes_per_s" and value else value
 
 

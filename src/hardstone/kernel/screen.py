@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import astuple
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +18,7 @@ from hardstone.kernel.tables import (
 from hardstone.model import RunDocument
 from hardstone.stats.conditions import names_in
 from hardstone.stats.consistency import why_not_comparable_to_hardware
-from hardstone.terminal.console import print_table, words
+from hardstone.terminal.console import figures_table, print_table, words
 
 
 def show_kernel_time(console: Console, document: RunDocument) -> None:
@@ -41,8 +39,9 @@ def show_table(console: Console, found: KernelTable, history: str) -> None:
     """The operations, and what limits their figures. `history` has the published ones."""
     print_table(console, _operations(found))
     if found.traced:
-        traced = _table(
-            ("traced", "kind", "count", "99 %", "longest", "99 %\nof releases", "worst\nobserved")
+        traced = figures_table(
+            ("traced", "kind", "count", "99 %", "longest", "99 %\nof releases", "worst\nobserved"),
+            left=2,
         )
         for one in found.traced:
             traced.add_row(*map(words, astuple(one)))
@@ -58,8 +57,9 @@ def show_table(console: Console, found: KernelTable, history: str) -> None:
 
 def _operations(found: KernelTable) -> Table:
     """Intervals are on a line of their own."""
-    table = _table(
-        ("", "operation", "in\nkernel", found.level, "sections\n90 %", "99 %", "worst\nobserved")
+    table = figures_table(
+        ("", "operation", "in\nkernel", found.level, "sections\n90 %", "99 %", "worst\nobserved"),
+        left=2,
     )
     above = f"rate above\n{found.rate_above}" if found.rate_above else ""
     table.add_column(above, justify="right", overflow="fold")
@@ -83,11 +83,3 @@ def _operations(found: KernelTable) -> Table:
 
 def _with_interval(value: str, interval: str) -> Text:
     return words(value) + (Text("\n") + words(interval, "dim") if interval else Text(""))
-
-
-def _table(titles: Sequence[str]) -> Table:
-    """The first two columns have names, the others figures."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for number, title in enumerate(titles):
-        table.add_column(title, justify="left" if number < 2 else "right", overflow="fold")
-    return table

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Sequence
 from typing import IO
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +19,13 @@ from hardstone.posix.tables import (
     posix_tables,
 )
 from hardstone.stats.conditions import conditions_in
-from hardstone.terminal.console import make_console, print_command, print_table, words
+from hardstone.terminal.console import (
+    figures_table,
+    make_console,
+    print_command,
+    print_table,
+    words,
+)
 from hardstone.terminal.one_screen import contradiction_lines
 from hardstone.wording import kernel_text, target_text
 
@@ -81,7 +86,7 @@ def show_posix(console: Console, document: RunDocument) -> None:
 
 def _options(found: PosixTable, width: int) -> Table:
     """The title of a part is a row of its own."""
-    table = _table(("option", "headers", "sysconf", "call", ""))
+    table = figures_table(("option", "headers", "sysconf", "call", ""), left=5)
     rows = [row for part in found.parts for row in part.rows]
     if width >= _ROOMY and all(len(row.option) < _USUAL_NAME for row in rows):
         table.columns[0].no_wrap = True
@@ -114,7 +119,7 @@ def _show_limits(console: Console, found: PosixTable) -> None:
     if found.priorities or found.claims:
         console.print()
     if found.limits:
-        table = _table(("limit", "this system", "least in POSIX"), right=1)
+        table = figures_table(("limit", "this system", "least in POSIX"))
         for row in found.limits:
             style = "bold red" if row.is_below else ""
             table.add_row(words(row.limit), words(row.value, style), words(row.least or "-"))
@@ -124,7 +129,7 @@ def _show_limits(console: Console, found: PosixTable) -> None:
 
 def _show_clocks(console: Console, found: PosixTable) -> None:
     if found.clocks:
-        table = _table(("resolution", "claimed", "seen"), right=1)
+        table = figures_table(("resolution", "claimed", "seen"))
         for row in found.clocks:
             table.add_row(*map(words, row))
         print_table(console, table)
@@ -135,7 +140,7 @@ def _show_clocks(console: Console, found: PosixTable) -> None:
 def _show_profiles(console: Console, found: PosixTable) -> None:
     if not found.profiles:
         return
-    table = _table(("profile", "", "missing"))
+    table = figures_table(("profile", "", "missing"), left=3)
     for row in found.profiles:
         style = "green" if row.is_satisfied else "yellow" if row.is_next else ""
         cells = (words(row.profile, "bold" if row.is_next else ""), words(row.state, style))
@@ -149,7 +154,7 @@ def _show_profiles(console: Console, found: PosixTable) -> None:
 
 
 def _points(rows: Sequence[PointRow]) -> Table:
-    table = _table(("feature", "by options of POSIX", "measured in this run"))
+    table = figures_table(("feature", "by options of POSIX", "measured in this run"), left=3)
     for row in rows:
         options = Text("\n") + words(row.options, "dim") if row.options else Text("")
         table.add_row(
@@ -168,7 +173,7 @@ def _measured(one: MeasuredText) -> Text:
 
 def _show_coverage(console: Console, found: CoverageTable) -> None:
     console.print(words(f"beside the coverage of {found.study}", "bold"))
-    table = _table(("system", *found.columns))
+    table = figures_table(("system", *found.columns), left=1 + len(found.columns))
     for row in found.rows:
         cells = [
             words(text, _STYLES.get(look, ""))
@@ -177,12 +182,3 @@ def _show_coverage(console: Console, found: CoverageTable) -> None:
         table.add_row(words(row.system, "bold" if row.is_own else ""), *cells)
     print_table(console, table)
     console.print(words(found.rule, "dim"))
-
-
-def _table(titles: Sequence[str], right: int | None = None) -> Table:
-    """Columns from `right` on are of figures."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for number, title in enumerate(titles):
-        is_right = right is not None and number >= right
-        table.add_column(title, justify="right" if is_right else "left", overflow="fold")
-    return table

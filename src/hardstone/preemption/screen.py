@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from hardstone.preemption.tables import PreemptionPair, PreemptionRow
-from hardstone.terminal.console import make_console, print_table, words
+from hardstone.terminal.console import figures_table, make_console, print_table, words
 
 
 def print_pairs(found: Sequence[PreemptionPair]) -> None:
@@ -47,15 +46,10 @@ def show_pair(console: Console, pair: PreemptionPair) -> None:
         console.print(words(line, "yellow"))
 
 
-def _table(titles: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for number, title in enumerate(titles):
-        table.add_column(title, justify="right" if number else "left", overflow="fold")
-    return table
-
-
 def _whole(rows: Sequence[PreemptionRow], short: str) -> Table:
-    table = _table(("", "off", "on", "improve-\nment", f"{short}\noff", "on", "improve-\nment"))
+    table = figures_table(
+        ("", "off", "on", "improve-\nment", f"{short}\noff", "on", "improve-\nment")
+    )
     for row in rows:
         ours = _figure(row.off, row.off_interval), _figure(row.on, row.on_interval)
         table.add_row(words(row.figure), *ours, _improvement(row), *map(words, row.published))
@@ -64,7 +58,7 @@ def _whole(rows: Sequence[PreemptionRow], short: str) -> Table:
 
 def _each(rows: Sequence[PreemptionRow]) -> Table:
     """The name of an operation stands in the first of its rows."""
-    table = _table(("operation", "", "off", "on", "improve-\nment"))
+    table = figures_table(("operation", "", "off", "on", "improve-\nment"))
     table.columns[1].justify = "left"
     before = ""
     for row in rows:

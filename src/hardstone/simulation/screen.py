@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -32,7 +31,7 @@ from hardstone.simulation.tables import (
 )
 from hardstone.stats.conditions import sweep_points
 from hardstone.stats.consistency import time_meaning
-from hardstone.terminal.console import make_console, print_table, words
+from hardstone.terminal.console import figures_table, make_console, print_table, words
 from hardstone.wording import one_line, shorten
 
 
@@ -222,7 +221,7 @@ def _held(rows: Sequence[tables.BoundRow]) -> Table:
     has_p99 = any(row.p99 != "-" for row in rows)
     titles = ["policy", *["under"] * has_under, *["solver"] * has_solver]
     numbers = ["threads", "held", "missed at", "missed", "bound", "mean", *["p99"] * has_p99, "max"]
-    table = _table([*titles, *numbers], left=len(titles))
+    table = figures_table([*titles, *numbers], left=len(titles))
     for row in rows:
         names = [row.policy, *[row.under] * has_under, *[row.solver] * has_solver]
         held = words(row.held, "bold" if row.has_held else "bold red")
@@ -286,14 +285,7 @@ def _columns_of(
     headings: Sequence[str], rows: Sequence[Sequence[str]], places: Sequence[int]
 ) -> Table:
     """A table of the columns at `places`: a name, then figures."""
-    table = _table([headings[place] for place in places], left=1)
+    table = figures_table([headings[place] for place in places])
     for row in rows:
         table.add_row(*(words(row[place]) for place in places))
-    return table
-
-
-def _table(titles: Sequence[str], left: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for number, title in enumerate(titles):
-        table.add_column(title, justify="left" if number < left else "right", overflow="fold")
     return table

@@ -489,7 +489,7 @@ def _effects(pairs: Sequence[tuple[Series, Series]]) -> list[Effect]:
     least = min(series.count for pair in pairs for series in pair)
     levels = [q for q in _FIGURES if q == min(_FIGURES) or is_printable(q, least)]
     values = [
-        [PairValues(without=_quantile(a, q), with_setting=_quantile(b, q)) for a, b in pairs]
+        [PairValues(without=quantile_of(a, q), with_setting=quantile_of(b, q)) for a, b in pairs]
         for q in levels
     ]
     differences = [[one.with_setting - one.without for one in figure] for figure in values]
@@ -533,8 +533,8 @@ def _maxima(pairs: Sequence[tuple[Series, Series]]) -> Maxima | None:
     )
 
 
-def _quantile(series: Series, q: float) -> int:
-    """A quantile beyond the histogram is at most the maximum."""
+def quantile_of(series: Series, q: float) -> int:
+    """The quantile `q`, in the unit of `series`; at most the maximum, also beyond the histogram."""
     worst = series.max or 0
     found = quantile_of_bins(bins_of(series.histogram), q)
     return worst if found is None or found.value is None else min(found.value, worst)

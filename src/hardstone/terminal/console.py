@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import IO
 
 from rich import box
@@ -55,6 +55,14 @@ def make_console(stream: IO[str] | None = None) -> Console:
 def make_table() -> Table:
     """A table without lines but the one below its heads, as all screens have it."""
     return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+
+
+def figures_table(titles: Sequence[str], left: int = 1) -> Table:
+    """Columns of figures, after `left` columns of names."""
+    table = make_table()
+    for number, title in enumerate(titles):
+        table.add_column(title, justify="left" if number < left else "right", overflow="fold")
+    return table
 
 
 def print_command(console: Console, command: str, indent: int = 4) -> None:

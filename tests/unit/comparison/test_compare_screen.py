@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from hardstone.comparison.screen import MOST_LINES, comparison_lines, different_names, numbers_text
+from hardstone.comparison.cells import numbers_text
+from hardstone.comparison.screen import MOST_LINES, comparison_lines, different_names
 from hardstone.comparison.view import CompareView
 from hardstone.systems.subjects import Amount, published_system
 from tests.unit.comparison import compared
@@ -131,4 +132,4 @@ def test_hostile_names_stay_on_their_line() -> None:
     ("numbers", "text"), [([1], "1"), ([1, 2, 3, 5], "1-3, 5"), ([2, 4, 6], "2, 4, 6"), ([], "")]
 )
 def test_numbers_with_ranges(numbers: list[int], text: str) -> None:
-    assert numbers_text(numbers) == text
+    assert numbers_text(numbers, "-", 2) == text
