@@ -1,10 +1,10 @@
 """The kernels of the lab: entries, images, modules, and what is read from both; and the
-uncompressed kernel of an image, kept beside it.
+uncompressed kernel of an image, kept in its folder.
 
 A driver is a module in the tree, or built in, as modules.builtin or the kernel's config says.
 
-An entry is made in a folder beside and renamed, so that neither a kill nor a full disk leaves
-half of one.
+An entry is made in another folder and renamed, so that neither a kill nor a full disk leaves half
+of one.
 
 Its file is named after the image and after its own content, so that neither another image nor a
 damaged file is ever booted in its place. An empty one: QEMU cannot boot what the image holds.
@@ -358,16 +358,16 @@ class _Search:
         self.drivers.append(Driver(name, data))
 
     def _check_builtin(self, name: str, option: str) -> None:
-        said = self._options.get(option, "")
-        if name in self._builtin or said == "y":
+        value = self._options.get(option, "")
+        if name in self._builtin or value == "y":
             return
-        if said == "m" and not self._has_tree:
+        if value == "m" and not self._has_tree:
             raise InputError(
                 f"the kernel has the driver {name} as a module",
                 "give the folder of its modules: --modules DIR",
             )
-        told = f"{option}=y or =m" if option else "it, or make modules_install again"
-        raise InputError(f"the kernel has no driver {one_line(name)}", f"switch on {told}")
+        what = f"{option}=y or =m" if option else "it, or make modules_install again"
+        raise InputError(f"the kernel has no driver {one_line(name)}", f"switch on {what}")
 
     def _check_match(self, name: str, module: ModuleFile) -> None:
         if module.arch != self._arch:
@@ -385,14 +385,12 @@ class _Search:
 
 def _module_files(tree: Path) -> dict[str, Path]:
     """Name to file; links are not followed, neither to folders (build) nor to files."""
-    return {canonical(found[1]): path for path, found in _named_files(tree)}
-
-
-def _named_files(tree: Path) -> Iterator[tuple[Path, re.Match[str]]]:
+    files = {}
     for folder, _, names in os.walk(tree, onerror=_raise):
         for name in names:
             if found := _FILE.fullmatch(name):
-                yield Path(folder, name), found
+                files[canonical(found[1])] = Path(folder, name)
+    return files
 
 
 def _raise(error: OSError) -> None:
@@ -492,7 +490,13 @@ def read_entry(folder: Path) -> KernelEntry:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise EntryError(f"{NAME_OF_ENTRY}: {error}") from error
     for name, file in entry.files().items():
-        _check_size(folder, name, file)
+        try:
+            state = (folder / name).lstat()
+        except FileNotFoundError:
+            raise EntryError(f"{name} is missing") from None
+        check_regular(state.st_mode)
+        if state.st_size != file.size:
+            raise EntryError(f"{name} has {state.st_size} bytes instead of {file.size}")
     return entry
 
 
@@ -502,16 +506,6 @@ def check_content(folder: Path, entry: KernelEntry) -> None:
         data = read_regular(folder / name, file.size)
         if hashlib.sha256(data).hexdigest() != file.sha256:
             raise EntryError(f"{name} has changed since it was stored")
-
-
-def _check_size(folder: Path, name: str, file: StoredFile) -> None:
-    try:
-        state = (folder / name).lstat()
-    except FileNotFoundError:
-        raise EntryError(f"{name} is missing") from None
-    check_regular(state.st_mode)
-    if state.st_size != file.size:
-        raise EntryError(f"{name} has {state.st_size} bytes instead of {file.size}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -593,8 +587,17 @@ def check_known(name: str) -> None:
     folder = entry_folder(name)
     with lab_errors("read", folder):
         put_back(folder)
-        if not os.path.lexists(folder):
-            raise InputError(_unknown(name), _how_to_have(name))
+        if os.path.lexists(folder):
+            return
+        names = entry_names()
+    shown = ", ".join([*names[:8], *(["..."] if len(names) > 8 else [])])
+    is_of_debian = name.partition("@")[0] in ("debian", "debian-rt")
+    raise InputError(
+        f"the lab has no kernel '{name}'{f'; it has {shown}' if names else ''}",
+        f"fetch it: hardstone lab get {name}"
+        if is_of_debian
+        else "see how to have one: hardstone lab --help",
+    )
 
 
 def remove_kernel(name: str) -> None:
@@ -654,18 +657,6 @@ def _kernel(name: str, entry: KernelEntry) -> Kernel:
         busybox=folder / BUSYBOX,
         modules=tuple(folder / MODULES / module for module in sorted(entry.modules)),
     )
-
-
-def _unknown(name: str) -> str:
-    names = entry_names()
-    shown = ", ".join([*names[:8], *(["..."] if len(names) > 8 else [])])
-    return f"the lab has no kernel '{name}'{f'; it has {shown}' if names else ''}"
-
-
-def _how_to_have(name: str) -> str:
-    if name.partition("@")[0] in ("debian", "debian-rt"):
-        return f"fetch it: hardstone lab get {name}"
-    return "see how to have one: hardstone lab --help"
 
 
 # Of Documentation/arch/x86/boot.rst.
@@ -764,7 +755,16 @@ def unpacked_kernel(kernel: Kernel, unpack: Callable[[bytes], bytes] = vmlinux) 
     if kernel.arch != "x86_64":  # others are stored unpacked
         return None
     try:
-        path = _kept(kernel) or _made(kernel, unpack(_image(kernel)))
+        path = _kept(kernel)
+        if path is None:
+            image = read_regular(kernel.image, MOST_IMAGE_BYTES)
+            if hashlib.sha256(image).hexdigest() != kernel.sha256:
+                return None  # another image was stored just now
+            content = unpack(image)
+            path = kernel.image.with_name(_name(kernel, content))
+            with work_folder() as work:
+                (work / path.name).write_bytes(content)
+                (work / path.name).rename(path)
         return path if path.stat().st_size else None
     except (OSError, UnpackError):
         return None
@@ -777,21 +777,6 @@ def _kept(kernel: Kernel) -> Path | None:
             if path.name == _name(kernel, content):
                 return path
     return None
-
-
-def _image(kernel: Kernel) -> bytes:
-    image = read_regular(kernel.image, MOST_IMAGE_BYTES)
-    if hashlib.sha256(image).hexdigest() != kernel.sha256:
-        raise UnpackError("another image was stored just now")
-    return image
-
-
-def _made(kernel: Kernel, content: bytes) -> Path:
-    path = kernel.image.with_name(_name(kernel, content))
-    with work_folder() as work:
-        (work / path.name).write_bytes(content)
-        (work / path.name).rename(path)
-    return path
 
 
 def _name(kernel: Kernel, content: bytes) -> str:

@@ -24,7 +24,7 @@ from hardstone.files import replace_file
 from hardstone.lab.initramfs import PCI_IDS
 from hardstone.lab.kernels import Kernel
 from hardstone.lab.lab_folder import make_guest_folder
-from hardstone.lab.settings import BOOT_VARIABLE, DEFAULT_MEMORY_MIB, LabSettings
+from hardstone.lab.settings import BOOT_VARIABLE, LabSettings
 
 _PACKAGES = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
 
@@ -135,11 +135,6 @@ def cpu_count(settings: LabSettings) -> int:
     if settings.is_deterministic:
         return 1
     return settings.cpus or min(_DEFAULT_CPUS, len(os.sched_getaffinity(0)))
-
-
-def memory_mib(settings: LabSettings) -> int:
-    """Memory of the guest."""
-    return settings.memory_mib or DEFAULT_MEMORY_MIB
 
 
 def _board(arch: str, accel: str) -> list[str]:
@@ -538,7 +533,11 @@ class Guest:
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):
-                raise _no_start(name, base, error) from error
+                raise TargetError(
+                    f"{name} cannot be started: {error.strerror or error}",
+                    f"a guest needs {RECORDING_BYTES >> 20} MiB in {base}: free some, or name "
+                    "another folder in HARDSTONE_MEMORY_DIR",
+                ) from error
             raise
 
     def wait_until_ready(self, most_s: float) -> None:
@@ -677,12 +676,9 @@ def _allocate(path: Path, size_bytes: int) -> None:
 
 
 def _start(machine: Machine, folder: Path, channel: Channel, lock: int) -> subprocess.Popen[bytes]:
-    command = machine.command(folder, channel.inherited)
+    guard = guard_command(folder, lock, MOST_CONSOLE_BYTES, on_one_cpu=machine.accel == "icount")
     return subprocess.Popen(
-        [
-            *guard_command(folder, lock, MOST_CONSOLE_BYTES, on_one_cpu=machine.accel == "icount"),
-            *command,
-        ],
+        [*guard, *machine.command(folder, channel.inherited)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -701,11 +697,3 @@ def _end(guard: subprocess.Popen[bytes]) -> None:
     if guard.poll() is None:
         guard.kill()
         guard.wait()
-
-
-def _no_start(name: str, base: Path, error: OSError) -> TargetError:
-    return TargetError(
-        f"{name} cannot be started: {error.strerror or error}",
-        f"a guest needs {RECORDING_BYTES >> 20} MiB in {base}: free some, or name another folder "
-        "in HARDSTONE_MEMORY_DIR",
-    )

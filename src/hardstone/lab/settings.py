@@ -37,8 +37,8 @@ _KEYS = "cpus, memory, preempt, accel, deterministic, device, append"
 class LabSettings:
     """A kernel of the lab and the machine that it boots in; None: the lab chooses.
 
-    `is_deterministic`: time counts instructions, on one emulated CPU. `device`: a device beside
-    those that every guest has.
+    `is_deterministic`: time counts instructions, on one emulated CPU. `device`: a device in
+    addition to those that every guest has.
     """
 
     kernel: str
@@ -216,9 +216,9 @@ def boot_limit_s(accel: str) -> float:
     except ValueError:
         limit_s = 0.0
     if not 0 < limit_s <= _LONGEST_BOOT_S:
-        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
         raise InputError(
-            f"{BOOT_VARIABLE}={shown} is not a time in seconds", "write a number from 1 to 86400"
+            f"{BOOT_VARIABLE}={_shown(text)[:40]} is not a time in seconds",
+            "write a number from 1 to 86400",
         )
     return limit_s
 
