@@ -28,7 +28,6 @@ from hardstone.model import (
     MOST_RESULTS,
     RUN_SCHEMA,
     Event,
-    Result,
     RunDocument,
     RunStatus,
     Series,
@@ -58,7 +57,7 @@ def content_of(path: Path, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytearray
     """The JSON in a file, plain or compressed. InputError as soon as it passes a limit."""
     data = bytearray()
     counts = dict.fromkeys((character for character, _, _ in _COUNTED), 0)
-    looked = counts.copy()  # how far each was counted
+    counted_bytes = counts.copy()
     with store_errors("read", path), open_regular(path, limit_bytes) as file:
         for chunk in _unpacked(file, path, limit_bytes):
             data += chunk
@@ -67,8 +66,8 @@ def content_of(path: Path, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytearray
             for character, what, most in _COUNTED:
                 if len(data) <= most:
                     continue  # it cannot have so many, and most documents are as short
-                counts[character] += data.count(character, looked[character])
-                looked[character] = len(data)
+                counts[character] += data.count(character, counted_bytes[character])
+                counted_bytes[character] = len(data)
                 if counts[character] > most:
                     raise InputError(f"{path} holds more than {most} {what}", _ANOTHER)
     return data
@@ -156,21 +155,19 @@ def with_fewer_tables(document: RunDocument, most: int = MOST_STORED_CELLS) -> R
             most -= _cells(table)
             if most >= 0:
                 kept.append(table)
-        results.append(_with_tables(result, kept))
+        lost = len(result.tables) - len(kept)
+        if not lost:
+            results.append(result)
+            continue
+        text = f"{lost} tables are not stored: those of all results together are too large"
+        event = Event(name=TABLES_CUT, text=text, data={"dropped_count": lost})
+        events = [*result.events, event]
+        results.append(msgspec.structs.replace(result, tables=kept, events=events))
     return msgspec.structs.replace(document, results=results)
 
 
 def _cells(table: Table) -> int:
     return sum(len(column) for column in table.columns.values())
-
-
-def _with_tables(result: Result, kept: list[Table]) -> Result:
-    lost = len(result.tables) - len(kept)
-    if not lost:
-        return result
-    text = f"{lost} tables are not stored: those of all results together are too large"
-    event = Event(name=TABLES_CUT, text=text, data={"dropped_count": lost})
-    return msgspec.structs.replace(result, tables=kept, events=[*result.events, event])
 
 
 def joined(series: Series, most: int) -> Series:
@@ -282,7 +279,7 @@ def is_current(entry: RunEntry) -> bool:
 
 
 def write_summary(place: Place, entry: RunEntry) -> None:
-    """Puts a summary beside the document of a run; without space or access, none."""
+    """Stores the summary of a run; without space or access, none."""
     with contextlib.suppress(OSError):
         stamp = stamp_of(place.document(entry.id))
         if stamp is not None:
@@ -344,12 +341,7 @@ def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
         raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", _ANOTHER)
     if sum(len(result.series) for result in document.results) > MOST_SERIES_OF_RUN:
         raise InputError(f"{source} holds more than {MOST_SERIES_OF_RUN} series", _ANOTHER)
-    problem = (
-        _time_problem(document)
-        or _histogram_problem(document)
-        or _gap_problem(document)
-        or _table_problem(document)
-    )
+    problem = next(_problems(document), None)
     if problem is not None:
         raise InputError(f"{source}: {problem}", "import or measure it again")
     return document
@@ -361,7 +353,7 @@ class _Counted(msgspec.Struct, gc=False):
 
 class _Head(msgspec.Struct):
     """What is known before the rest takes memory: an array is decoded before its length is
-    looked at."""
+    checked."""
 
     schema: str
     results: Annotated[list[_Counted], MOST_RESULTS] = []
@@ -381,23 +373,19 @@ def _decode(raw: bytes | bytearray, source: str) -> RunDocument:
         raise InputError(
             f"{source} is not a run document: {str(error)[:200]}", "name another file or run"
         ) from None
-    raise _unknown(schema, source)
+    version = schema.removeprefix(_FORMAT)
+    if schema.startswith(_FORMAT) and version.isascii() and version.isdigit():
+        raise InputError(
+            f"{source} is of version {version[:10]}, this hardstone reads {RUN_SCHEMA}",
+            "upgrade hardstone",
+        )
+    raise InputError(f"{source} is not a run document but {schema[:40]!r}", _ANOTHER)
 
 
 def _has_few_results(raw: bytes | bytearray) -> bool:
     """Whether there cannot be too many: each has a key "test", plain or with an escape. Counting
     takes a third of the time that decoding the head does."""
     return raw.count(b'"test"') + raw.count(b"\\") <= _MOST_RESULTS
-
-
-def _unknown(schema: str, source: str) -> InputError:
-    version = schema.removeprefix(_FORMAT)
-    if schema.startswith(_FORMAT) and version.isascii() and version.isdigit():
-        return InputError(
-            f"{source} is of version {version[:10]}, this hardstone reads {RUN_SCHEMA}",
-            "upgrade hardstone",
-        )
-    return InputError(f"{source} is not a run document but {schema[:40]!r}", _ANOTHER)
 
 
 def read_stored(place: Place, run_id: str) -> RunDocument:
@@ -409,40 +397,26 @@ def read_stored(place: Place, run_id: str) -> RunDocument:
     return document
 
 
-def _histogram_problem(document: RunDocument) -> str | None:
+def _problems(document: RunDocument) -> Iterator[str]:
+    """Impossible times, then impossible histograms, windows and tables."""
+    of_run = [document.started_utc, document.finished_utc]
+    for text in [*of_run, *(result.started_utc for result in document.results)]:
+        if text is not None and not _is_time(text):
+            yield f"{text[:40]!r} is not a time between {_FIRST_YEAR} and {_PAST_YEAR}"
     for result in document.results:
         for series in result.series:
             problem = histogram_problem(series.histogram)
             if problem is not None:
-                return f"{result.test[:40]} {series.name[:40]}: {problem}"
-    return None
-
-
-def _gap_problem(document: RunDocument) -> str | None:
+                yield f"{result.test[:40]} {series.name[:40]}: {problem}"
     for result in document.results:
         problem = windows_problem(result.windows)
         if problem is not None:
-            return f"{result.test[:40]}: {problem}"
-    return None
-
-
-def _table_problem(document: RunDocument) -> str | None:
+            yield f"{result.test[:40]}: {problem}"
     for result in document.results:
         for table in result.tables:
             problem = table_problem(table)
             if problem is not None:
-                return f"{result.test[:40]} table {table.name[:40]}: {problem}"
-    return None
-
-
-def _time_problem(document: RunDocument) -> str | None:
-    """The first impossible time, or None."""
-    of_run = [document.started_utc, document.finished_utc]
-    of_results = [result.started_utc for result in document.results]
-    for text in of_run + of_results:
-        if text is not None and not _is_time(text):
-            return f"{text[:40]!r} is not a time between {_FIRST_YEAR} and {_PAST_YEAR}"
-    return None
+                yield f"{result.test[:40]} table {table.name[:40]}: {problem}"
 
 
 def _is_time(text: str) -> bool:

@@ -256,7 +256,7 @@ def _sum_text(checksum: int) -> bytes:
 def _is_whole(slot: Path) -> bool:
     """One without a sum is of a version that never changed a copy in place."""
     try:
-        said = read_regular(_sum_path(slot), _PAGE_BYTES)
+        stored = read_regular(_sum_path(slot), _PAGE_BYTES)
     except FileNotFoundError:
         return True
     except OSError:
@@ -268,4 +268,4 @@ def _is_whole(slot: Path) -> bool:
                 checksum = zlib.crc32(chunk, checksum)
     except OSError:
         return False
-    return said == _sum_text(checksum)
+    return stored == _sum_text(checksum)

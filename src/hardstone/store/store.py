@@ -76,14 +76,9 @@ class Index:
         """All readable runs, oldest first by their ids. Brings the index up to date."""
         return self._update(self._known())
 
-    def rebuild(self) -> int:
-        """Makes the index again from the summaries; how many runs there are."""
-        self._known()  # which also looks whether it is ours
-        return len(self._update({}))
-
     def reread(self) -> None:
         """Makes summaries and index again from the documents: one of them was wrong."""
-        self._known()
+        self._known()  # which also looks whether the index is ours
         self._update({}, are_summaries_used=False)
 
     def _update(self, known: dict[str, _Row], *, are_summaries_used: bool = True) -> list[RunEntry]:
@@ -183,7 +178,7 @@ def _rows(content: bytes) -> dict[str, _Row]:
     sqlite3.Error for what is not a database, has other tables or takes endless time.
     """
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
-        # Named as of a rollback journal, so that SQLite opens no log beside it.
+        # Named as of a rollback journal, so that SQLite opens no log.
         changed = bytearray(content)
         changed[_WRITE_VERSIONS] = b"\1\1"
         base.deserialize(bytes(changed))
@@ -233,7 +228,7 @@ class Store:
     ) -> None:
         self._place = open_place(path)
         self._on_problem = on_problem
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._index = Index(self._place, self._say)
 
     @property
@@ -289,10 +284,6 @@ class Store:
             raise InputError(f"'{run_id[:60]}' is not the id of a run", "see all: hardstone runs")
         return self._place.document(run_id)
 
-    def rebuild_index(self) -> int:
-        """Makes the index again from summaries and documents; how many runs there are."""
-        return self._index.rebuild()
-
     def recover(self, dump: Dump, reopen: Reopen) -> list[str]:
         """Stores the runs whose tool was ended, as incomplete ones; their ids.
 
@@ -332,8 +323,8 @@ class Store:
         return document
 
     def _say(self, problem: str) -> None:
-        if problem not in self._told:
-            self._told.add(problem)
+        if problem not in self._reported:
+            self._reported.add(problem)
             self._on_problem(problem)
 
 
@@ -367,7 +358,12 @@ def find_run(
     begun = [run_id for run_id in ids if run_id.startswith(reference)]
     if len(begun) == 1:
         return _readable(begun[0], entries, unreadable)
-    raise _ambiguous(reference, begun) if begun else _unknown(reference, entries)
+    if not begun:
+        raise _unknown(reference, entries)
+    raise InputError(
+        f"'{reference}' matches {len(begun)} runs",
+        f"type more of one: {', '.join(begun[-3:])}" + (", ..." if len(begun) > 3 else ""),
+    )
 
 
 def _repeated(entry: RunEntry) -> str | None:
@@ -388,19 +384,9 @@ def _readable(run_id: str, entries: Sequence[RunEntry], unreadable: Mapping[str,
     raise unreadable_run(run_id, unreadable[run_id], entries)
 
 
-def _ambiguous(reference: str, ids: Sequence[str]) -> InputError:
-    return InputError(
-        f"'{reference}' matches {len(ids)} runs",
-        f"type more of one: {', '.join(ids[-3:])}" + (", ..." if len(ids) > 3 else ""),
-    )
-
-
 def _unknown(reference: str, entries: Sequence[RunEntry]) -> InputError:
-    words = list(dict.fromkeys(word for entry in reversed(entries) for word in _words(entry)))
+    newest_first = reversed(entries)
+    words = dict.fromkeys(one for entry in newest_first for one in (entry.name, entry.id) if one)
     near = difflib.get_close_matches(reference, words, n=3, cutoff=0.5)
     remedy = f"did you mean {', '.join(near)}?" if near else "see all: hardstone runs"
     return InputError(f"there is no run '{reference[:60]}'", remedy)
-
-
-def _words(entry: RunEntry) -> tuple[str, ...]:
-    return (entry.name, entry.id) if entry.name else (entry.id,)
