@@ -270,13 +270,11 @@ class ProbeTarget:
                 f"hardstone-probe {arguments[0]}: {error.cause}",
                 SILENT_REMEDY if is_late else "rebuild it: hardstone probe build",
             ) from error
-        return _document_in(output) if self.is_noisy else output
-
-
-def _document_in(output: bytes) -> bytes:
-    """The line of the probe among those of a noisy console: each of its documents is one line."""
-    found = [line for line in output.splitlines() if line.startswith(b"{")]
-    return found[-1] if found else output
+        if not self.is_noisy:
+            return output
+        # Each document of the probe is one line among those of the console.
+        documents = [line for line in output.splitlines() if line.startswith(b"{")]
+        return documents[-1] if documents else output
 
 
 SCHEMA = "hardstone.load/1"
