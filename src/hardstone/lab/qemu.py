@@ -314,8 +314,8 @@ class _Bell:
         self.fill()
 
     def fill(self) -> None:
-        """Leaves no room. Empties it first, for beside a character no whole page has room, and
-        the kernel writes none of it."""
+        """Leaves no room. Empties it first: next to a character a whole page has no room, and the
+        kernel writes none of it."""
         self.make_room()
         os.write(self.writing, b"x" * self._PIPE_BYTES)
 
@@ -380,24 +380,24 @@ class FrameReader:
     """Frames out of bytes as they come."""
 
     def __init__(self) -> None:
-        self._held = bytearray()
+        self._received = bytearray()
 
     def feed(self, chunk: bytes) -> None:
         """Takes bytes from the guest."""
-        self._held += chunk
+        self._received += chunk
 
     def next(self) -> Frame | None:
         """The next frame, None until the rest has come; NoFrameError."""
-        if len(self._held) < _HEAD.size:
+        if len(self._received) < _HEAD.size:
             return None
-        kind, length = _HEAD.unpack_from(self._held)
+        kind, length = _HEAD.unpack_from(self._received)
         if not _FROM_GUEST.get(kind, MOST_BYTES + 1) <= length <= MOST_BYTES:
             raise NoFrameError(f"frame of type {kind!r} and {length} bytes")
         end = _HEAD.size + length
-        if len(self._held) < end:
+        if len(self._received) < end:
             return None
-        frame = Frame(kind, bytes(self._held[_HEAD.size : end]))
-        del self._held[:end]
+        frame = Frame(kind, bytes(self._received[_HEAD.size : end]))
+        del self._received[:end]
         return frame
 
 

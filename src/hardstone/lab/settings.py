@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hardstone.errors import InputError
+from hardstone.files import one_line
 
 PREEMPT_MODELS = ("none", "voluntary", "full", "lazy")
 ACCELERATORS = ("auto", "kvm", "tcg")
@@ -170,7 +171,7 @@ def read_append(text: str, before: str = "--append ") -> str:
 
 
 def _shown(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)[:60]
+    return one_line(text)[:60]
 
 
 _READERS: dict[str, tuple[str, _Reader]] = {

@@ -134,7 +134,10 @@ class Replay:
                 self.is_noisy = record.is_noisy
                 self.document = record.document
             case PlannedRecord():
-                self._add(record.tests)
+                if self.document is not None and len(self.document.plan.tests) < _MOST_RESULTS:
+                    plan = self.document.plan
+                    tests = [*plan.tests, *record.tests]
+                    self.document.plan = msgspec.structs.replace(plan, tests=tests)
             case BeginRecord():
                 self.started = Started(record.test, record.number, record.backing)
             case LineRecord():
@@ -146,15 +149,6 @@ class Replay:
                 if len(self.results) < _MOST_RESULTS:
                     self.results.append(record.result)
                 self.started = None
-
-    def _add(self, tests: list[PlannedTest]) -> None:
-        if self.document is not None and len(self.document.plan.tests) < _MOST_RESULTS:
-            plan = self.document.plan
-            self.document.plan = msgspec.structs.replace(plan, tests=[*plan.tests, *tests])
-
-
-def encode_record(record: Record) -> bytes:
-    return msgspec.json.encode(record)
 
 
 def replay(journal: Path) -> Replay:
@@ -249,7 +243,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Reserve:
-    """A file of `RESERVE_BYTES` whose space the journal beside it may use."""
+    """A file of `RESERVE_BYTES` whose space the journal may use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -442,7 +436,7 @@ class Journal:
     def _append(self, record: Record, *, is_sync: bool) -> None:
         if self._ended.is_set():
             raise ValueError(f"the journal of run {self._run_id} is closed")
-        line = encode_record(record)
+        line = msgspec.json.encode(record)
         with store_errors("write the journal", self._folder):
             try:
                 self._append_line(line, is_sync=is_sync)
@@ -544,7 +538,7 @@ def create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFil
 def _first_record(folder: Path, record: RunRecord) -> AppendFile:
     file = AppendFile(folder / JOURNAL_NAME)
     try:
-        file.append(encode_record(record), is_sync=True)
+        file.append(msgspec.json.encode(record), is_sync=True)
         for changed in (folder, folder.parent, folder.parent.parent):
             sync_folder(changed)
     except OSError:
@@ -555,7 +549,7 @@ def _first_record(folder: Path, record: RunRecord) -> AppendFile:
 
 
 def recorded_now(place: Place) -> dict[str, Path]:
-    """The journals that are there, of runs and of parts of runs, by the id of the run."""
+    """The journals of runs and of parts of runs, by the id of the run."""
     try:
         found = sorted(path for path in place.journals.iterdir() if is_run_id(path.name))
     except OSError:

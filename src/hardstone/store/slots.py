@@ -47,7 +47,7 @@ def usable_slots(journal: Path, number: int) -> list[Path]:
 
 @dataclass(frozen=True)
 class CopyCost:
-    """`longest_ns`: the longest time from the begin of a copy to the end of the next one. A power
+    """`longest_ns`: the longest time from the start of a copy to the end of the next one. A power
     cut could have taken that much of the recording."""
 
     copies_count: int
@@ -223,8 +223,7 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _changes(block: bytes, first: int, hashes: array[int]) -> Iterator[tuple[int, int]]:
-    """The places where `block`, from page `first` on, is not as `hashes` says; these are kept
-    up."""
+    """The places where `block`, from page `first` on, differs from `hashes`, which it updates."""
     begin: int | None = None
     for at in range(0, len(block), _PAGE_BYTES):
         number = first + at // _PAGE_BYTES

@@ -266,7 +266,7 @@ class Store:
         never takes its place. `on_problem` is called if a newer run, which may have the same
         name, cannot be read.
         """
-        if self._is_stored(reference):
+        if is_run_id(reference) and os.path.lexists(self.path_of(reference)):
             return read_stored(self._place, reference)
         document = self._load_found(reference)
         if reference not in (document.name, "last") and not document.id.startswith(reference):
@@ -304,10 +304,6 @@ class Store:
         # The run is stored; the index is made at the latest when it is needed.
         with contextlib.suppress(InputError):
             self._index.entries()
-
-    def _is_stored(self, reference: str) -> bool:
-        """Whether it is the id of a run that is there."""
-        return is_run_id(reference) and os.path.lexists(self.path_of(reference))
 
     def _load_found(self, reference: str) -> RunDocument:
         entries = self.runs()

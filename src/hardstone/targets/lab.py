@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from hardstone.errors import HardstoneError, InputError, TargetError
+from hardstone.files import one_line
 from hardstone.lab import qemu as frames
 from hardstone.lab.initramfs import Programs, check_device, initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel, unpacked_kernel
@@ -39,7 +40,7 @@ from hardstone.lab.settings import (
     kvm_obstacle,
     parse_settings,
 )
-from hardstone.model import ClockCheck, Facts, Scalar
+from hardstone.model import ClockCheck, Facts
 from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import (
     SILENT,
@@ -400,15 +401,11 @@ def _check_model(name: str, asked: str | None, facts: Facts) -> None:
     model = facts.facts.get("kernel.preemption_model")
     if asked not in (None, model):
         raise WrongModelError(
-            f"{name}: the kernel's preemption model is {_shown(model)}, and not {asked} as asked",
+            f"{name}: the kernel's preemption model is {one_line(str(model))[:40]}, and not "
+            f"{asked} as asked",
             "take a kernel that can switch to it, or leave out preempt",
             facts.facts,
         )
-
-
-def _shown(value: Scalar) -> str:
-    """A word of the guest's, which is not trusted."""
-    return "".join(char if char.isprintable() else "?" for char in str(value))[:40]
 
 
 class _Input:
