@@ -41,7 +41,7 @@ _END_S = 2.0
 _MOST_COMPLAINT_CHARS = 300
 
 
-def require_tools() -> None:
+def _require_tools() -> None:
     """TargetError where Debian's package tools are not installed."""
     missing = [name for name in ("apt-get", "dpkg-deb") if shutil.which(name) is None]
     if missing:
@@ -51,7 +51,7 @@ def require_tools() -> None:
         )
 
 
-def run_tool(
+def _run_tool(
     command: Sequence[str],
     folder: Path,
     *,
@@ -90,7 +90,7 @@ def run_tool(
     return subprocess.CompletedProcess(command, process.returncode, output, complaint)
 
 
-def complaint_of(done: subprocess.CompletedProcess[str]) -> str:
+def _complaint_of(done: subprocess.CompletedProcess[str]) -> str:
     """What a tool of apt or dpkg complained about most, as one line; "" if about nothing."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     for kind in ("No space left", "W: Failed to fetch", "E: ", "error: ", "W: "):
@@ -101,11 +101,11 @@ def complaint_of(done: subprocess.CompletedProcess[str]) -> str:
     return one_line(lines[-1])[:_MOST_COMPLAINT_CHARS] if lines and done.returncode else ""
 
 
-def check_done(done: subprocess.CompletedProcess[str], doing: str) -> str:
+def _check_done(done: subprocess.CompletedProcess[str], doing: str) -> str:
     """The tool's standard output; TargetError with its complaint if it failed."""
     if done.returncode == 0:
         return done.stdout
-    complaint = complaint_of(done) or f"exit code {done.returncode}"
+    complaint = _complaint_of(done) or f"exit code {done.returncode}"
     remedy = "free some space there" if "No space left" in complaint else ""
     raise TargetError(f"cannot {doing}: {complaint}", remedy)
 
@@ -134,7 +134,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 _MOST_LIST_BYTES = 1 << 20
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _PUBLIC_ARCHIVE = "http://deb.debian.org/debian"
 _PUBLIC_SECURITY = "http://deb.debian.org/debian-security"
 _ONE_LINE = re.compile(r"deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.*)")
@@ -216,7 +216,7 @@ def debian_sources(
     release: Mapping[str, str],
     *,
     backports: bool,
-    keyring: Path = KEYRING,
+    keyring: Path = _KEYRING,
 ) -> list[Source]:
     """Those of `sources` that hold Debian's packages for this machine, else Debian's own addresses.
 
@@ -323,11 +323,11 @@ class PrivateApt:
         sources = debian_sources(self._host_sources(), release, backports=backports)
         text = "\n".join(source.stanza() for source in sources)
         (self._folder / "sources" / "debian.sources").write_text(text)
-        done = run_tool(
+        done = _run_tool(
             self._command("apt-get", "-q", "update"), self._folder, deadline_s=_UPDATE_DEADLINE_S
         )
         is_trouble = done.returncode or "Failed to fetch" in done.stderr
-        return complaint_of(done) if is_trouble else ""
+        return _complaint_of(done) if is_trouble else ""
 
     def names(self, prefix: str) -> list[str]:
         """Names of packages that begin with `prefix`."""
@@ -366,8 +366,8 @@ class PrivateApt:
             files = filter(Path.is_file, folder.glob("**/*"))
             tell(sum(path.stat().st_size for path in files), total)
 
-        done = run_tool(command, folder, deadline_s=_DOWNLOAD_DEADLINE_S, waiting=tell_progress)
-        check_done(done, f"fetch {' and '.join(texts)}")
+        done = _run_tool(command, folder, deadline_s=_DOWNLOAD_DEADLINE_S, waiting=tell_progress)
+        _check_done(done, f"fetch {' and '.join(texts)}")
         files = {path.name.partition("_")[0]: path for path in folder.glob("*.deb")}
         missing = [text for text in texts if text.partition("=")[0] not in files]
         if missing:
@@ -376,13 +376,13 @@ class PrivateApt:
 
     def _size_bytes(self, texts: Iterable[str]) -> int:
         command = self._command("apt-get", "-q", "--print-uris", "download", *texts)
-        done = run_tool(command, self._folder)
+        done = _run_tool(command, self._folder)
         sizes = (shlex.split(line)[2:3] for line in done.stdout.splitlines() if line[:1] == "'")
         return sum(int(size[0]) for size in sizes if size and size[0].isdigit())
 
     def _cache(self, *arguments: str) -> str:
-        done = run_tool(self._command("apt-cache", *arguments), self._folder)
-        return check_done(done, "read Debian's package lists")
+        done = _run_tool(self._command("apt-cache", *arguments), self._folder)
+        return _check_done(done, "read Debian's package lists")
 
     def _command(self, tool: str, *arguments: str) -> list[str]:
         """`-o`, whose values may hold any character, for paths; a file for what it clears."""
@@ -398,7 +398,7 @@ class PrivateApt:
 
     def _host_sources(self) -> list[Source]:
         asked = ("LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d")
-        done = run_tool(["apt-config", "shell", *asked], self._folder)
+        done = _run_tool(["apt-config", "shell", *asked], self._folder)
         pairs = (word.partition("=") for word in shlex.split(done.stdout))
         places = {name: Path(value) for name, _, value in pairs}
         if done.returncode or not {"LIST", "PARTS"} <= set(places):
@@ -409,7 +409,7 @@ class PrivateApt:
 _MOST_BYTES = 32 << 20
 
 
-def read_busybox(path: Path, arch: str) -> bytes:
+def _read_busybox(path: Path, arch: str) -> bytes:
     """The content of a static busybox for `arch`; InputError for anything else."""
     try:
         problem = _problem(path, arch)
@@ -421,7 +421,7 @@ def read_busybox(path: Path, arch: str) -> bytes:
     return data
 
 
-def find_busybox(arch: str) -> bytes:
+def _find_busybox(arch: str) -> bytes:
     """This machine's busybox, or that of a kernel in the lab; InputError if none is usable."""
     installed = shutil.which("busybox")
     kept = [kernel.busybox for kernel in all_kernels() if kernel.arch == arch]
@@ -472,7 +472,7 @@ def read_kernel(
         drivers = needed_drivers(tree, options, arch=found.arch, release=found.release)
     except OSError as error:
         raise _unreadable(modules, error) from error
-    program = find_busybox(found.arch) if busybox is None else read_busybox(busybox, found.arch)
+    program = _find_busybox(found.arch) if busybox is None else _read_busybox(busybox, found.arch)
     return KernelFiles(
         arch=found.arch,
         release=found.release,
@@ -565,7 +565,7 @@ def get_debian(wanted: WantedKernel, steps: Steps) -> tuple[Kernel, Kernel | Non
 
     TargetError for what cannot be had; then nothing is left of it.
     """
-    require_tools()
+    _require_tools()
     with lab_errors("fetch a kernel into", lab_folder()), work_folder() as work:
         apt = PrivateApt(work, wanted.arch)
         steps.step(f"fetching the lists of Debian's packages for {wanted.arch}")
@@ -589,7 +589,7 @@ def newest(packages: Iterable[Package]) -> Package | None:
     for package in packages:
         if best is not None:
             command = ["dpkg", "--compare-versions", package.version, "gt", best.version]
-            if run_tool(command, Path("/")).returncode != 0:
+            if _run_tool(command, Path("/")).returncode != 0:
                 continue
         best = package
     return best
@@ -650,8 +650,8 @@ def _unpacked(root: Path, image: Path, busybox: Path, package: Package) -> Kerne
     root.mkdir()
     for archive in (image, busybox):
         command = ["dpkg-deb", "-x", str(archive), str(root)]
-        done = run_tool(command, root, deadline_s=_UNPACK_DEADLINE_S)
-        check_done(done, f"unpack {archive.name}")
+        done = _run_tool(command, root, deadline_s=_UNPACK_DEADLINE_S)
+        _check_done(done, f"unpack {archive.name}")
     return read_kernel(
         _only(root, "boot/vmlinuz-*", package),
         modules=_only(root, "lib/modules/*", package, "usr/lib/modules/*"),

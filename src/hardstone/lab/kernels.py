@@ -245,11 +245,11 @@ def read_module(data: bytes) -> ModuleFile:
     return ModuleFile(
         _MACHINES[machine],
         fields[b"vermagic"].partition(" ")[0],
-        tuple(canonical(name) for name in depends if name),
+        tuple(_canonical(name) for name in depends if name),
     )
 
 
-def canonical(name: str) -> str:
+def _canonical(name: str) -> str:
     """A driver's name as the kernel knows it: file names may have "-" for "_"."""
     return name.replace("-", "_")
 
@@ -280,8 +280,8 @@ def _sections(data: bytes) -> list[tuple[int, int, int]]:
 # Each with the option that builds it. Those that they depend on come along.
 NEEDED = {"virtio_pci": "CONFIG_VIRTIO_PCI", "virtio_console": "CONFIG_VIRTIO_CONSOLE"}
 # Taken where the tree has them: for guests with a device.
-WELCOME = ("uio_pci_generic",)
-MOST_MODULE_BYTES = 64 << 20
+_WELCOME = ("uio_pci_generic",)
+_MOST_MODULE_BYTES = 64 << 20
 _FILE = re.compile(r"([A-Za-z0-9_-]{1,64})\.ko(?:\.(xz|gz|zst))?", re.ASCII)
 _KINDS = {"xz": "xz", "gz": "gzip", "zst": "zstd"}
 _MOST_LIST_BYTES = 4 << 20
@@ -325,7 +325,7 @@ def needed_drivers(
     search = _Search(tree, options, arch, release)
     for name, option in NEEDED.items():
         search.take(name, option)
-    for name in WELCOME:
+    for name in _WELCOME:
         if name in search.files:
             search.take(name, "")
     return search.drivers
@@ -389,7 +389,7 @@ def _module_files(tree: Path) -> dict[str, Path]:
     for folder, _, names in os.walk(tree, onerror=_raise):
         for name in names:
             if found := _FILE.fullmatch(name):
-                files[canonical(found[1])] = Path(folder, name)
+                files[_canonical(found[1])] = Path(folder, name)
     return files
 
 
@@ -403,14 +403,14 @@ def _builtin_drivers(tree: Path) -> set[str]:
     except FileNotFoundError:
         return set()
     names = (Path(line.strip()).name for line in text.splitlines())
-    return {canonical(found[1]) for name in names if (found := _FILE.fullmatch(name))}
+    return {_canonical(found[1]) for name in names if (found := _FILE.fullmatch(name))}
 
 
 def _read_driver(path: Path) -> tuple[bytes, ModuleFile]:
     shown = f"the driver {one_line(path.name)}"
     kind = path.name.rpartition(".")[2]
     try:
-        data = read_regular(path, MOST_MODULE_BYTES)
+        data = read_regular(path, _MOST_MODULE_BYTES)
         unpacked = unpack(data, _KINDS[kind]) if kind in _KINDS else data
         return unpacked, read_module(unpacked)
     except OddFileError as error:
@@ -421,7 +421,7 @@ def _read_driver(path: Path) -> tuple[bytes, ModuleFile]:
         raise InputError(f"{shown} is not usable: {error}", "") from error
 
 
-NAME_OF_ENTRY = "kernel.json"
+_NAME_OF_ENTRY = "kernel.json"
 IMAGE, CONFIG, BUSYBOX, MODULES = "image", "config", "busybox", "modules"
 _MOST_ENTRY_BYTES = 1 << 20
 
@@ -460,7 +460,7 @@ class KernelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return found | {f"{MODULES}/{name}": file for name, file in self.modules.items()}
 
 
-def store_file(path: Path, data: bytes, mode: int = 0o644) -> StoredFile:
+def _store_file(path: Path, data: bytes, mode: int = 0o644) -> StoredFile:
     """Writes a new file, durable; OSError if it cannot."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -471,24 +471,18 @@ def store_file(path: Path, data: bytes, mode: int = 0o644) -> StoredFile:
     return StoredFile(len(data), hashlib.sha256(data).hexdigest())
 
 
-def write_entry(folder: Path, entry: KernelEntry) -> None:
-    """Puts kernel.json into `folder`; OSError if it cannot."""
-    encoded = msgspec.json.format(msgspec.json.encode(entry), indent=2)
-    store_file(folder / NAME_OF_ENTRY, encoded + b"\n")
-
-
-def read_entry(folder: Path) -> KernelEntry:
+def _read_entry(folder: Path) -> KernelEntry:
     """The entry in `folder`, all of whose files are there in their size.
 
     EntryError for a damaged one, OSError for one that cannot be read.
     """
     try:
-        data = read_regular(folder / NAME_OF_ENTRY, _MOST_ENTRY_BYTES)
+        data = read_regular(folder / _NAME_OF_ENTRY, _MOST_ENTRY_BYTES)
         entry = msgspec.json.decode(data, type=KernelEntry)
     except FileNotFoundError:
-        raise EntryError(f"{NAME_OF_ENTRY} is missing") from None
+        raise EntryError(f"{_NAME_OF_ENTRY} is missing") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise EntryError(f"{NAME_OF_ENTRY}: {error}") from error
+        raise EntryError(f"{_NAME_OF_ENTRY}: {error}") from error
     for name, file in entry.files().items():
         try:
             state = (folder / name).lstat()
@@ -500,7 +494,7 @@ def read_entry(folder: Path) -> KernelEntry:
     return entry
 
 
-def check_content(folder: Path, entry: KernelEntry) -> None:
+def _check_content(folder: Path, entry: KernelEntry) -> None:
     """EntryError if a file of `entry` is not what was stored."""
     for name, file in entry.files().items():
         data = read_regular(folder / name, file.size)
@@ -548,8 +542,8 @@ def find_kernel(name: str) -> Kernel:
     folder = entry_folder(name)
     with lab_errors("read", folder):
         try:
-            entry = read_entry(folder)
-            check_content(folder, entry)
+            entry = _read_entry(folder)
+            _check_content(folder, entry)
         except EntryError as error:
             raise InputError(
                 f"the kernel '{name}' in the lab is damaged: {one_line(str(error))}",
@@ -614,7 +608,7 @@ def _entries() -> Iterator[tuple[str, KernelEntry | str]]:
         names = entry_names()
     for name in names:
         try:
-            yield name, read_entry(entry_folder(name))
+            yield name, _read_entry(entry_folder(name))
         except EntryError as error:
             yield name, str(error)
         except OSError as error:
@@ -629,15 +623,16 @@ def _write(folder: Path, files: KernelFiles) -> KernelEntry:
         release=files.release,
         package=files.package,
         append=files.append,
-        image=store_file(folder / IMAGE, files.image),
-        busybox=store_file(folder / BUSYBOX, files.busybox, 0o755),
-        config=None if files.config is None else store_file(folder / CONFIG, files.config),
+        image=_store_file(folder / IMAGE, files.image),
+        busybox=_store_file(folder / BUSYBOX, files.busybox, 0o755),
+        config=None if files.config is None else _store_file(folder / CONFIG, files.config),
         modules={
-            name: store_file(folder / MODULES / name, driver.data)
+            name: _store_file(folder / MODULES / name, driver.data)
             for name, driver in zip(names, files.drivers, strict=True)
         },
     )
-    write_entry(folder, entry)
+    encoded = msgspec.json.format(msgspec.json.encode(entry), indent=2)
+    _store_file(folder / _NAME_OF_ENTRY, encoded + b"\n")
     sync_folder(folder / MODULES)
     sync_folder(folder)
     return entry

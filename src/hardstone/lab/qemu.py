@@ -401,7 +401,7 @@ class FrameReader:
         return frame
 
 
-MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
+_MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
 _MOST_BYTES = 1 << 16
 _KEPT_BYTES = 1 << 20
 _SHOWN_CHARS = 300
@@ -454,8 +454,11 @@ def why_it_ended(folder: Path) -> tuple[str, str]:
         )
     if found := _PANIC.search(console):
         return found[0][:_SHOWN_CHARS], ""
-    if _size_bytes(folder / "console") >= MOST_CONSOLE_BYTES:
-        return f"its console wrote {MOST_CONSOLE_BYTES >> 20} MiB and more; {said_last(folder)}", ""
+    if _size_bytes(folder / "console") >= _MOST_CONSOLE_BYTES:
+        return (
+            f"its console wrote {_MOST_CONSOLE_BYTES >> 20} MiB and more; {said_last(folder)}",
+            "",
+        )
     said = _printable(_tail(folder / "qemu")).strip().splitlines()
     if said:
         return f"QEMU said: {said[-1][:_SHOWN_CHARS]}", ""
@@ -527,7 +530,11 @@ class Guest:
             self.folder, self._lock = make_guest_folder(base)
             self.recording = self.folder / "recording"
             _allocate(self.recording, RECORDING_BYTES)
-            self._channel = _channel(machine, self.folder)
+            if machine.accel == "icount":
+                _allocate(self.folder / "turns", TURNS_BYTES)
+                self._channel = TurnsChannel(self.folder / "turns")
+            else:
+                self._channel = PortChannel()
             self._guard = _start(machine, self.folder, self._channel, self._lock)
             self._channel.hand_over()
         except BaseException as error:
@@ -659,13 +666,6 @@ def guard_command(folder: Path, lock: int, most_bytes: int, *, on_one_cpu: bool)
     return [*python, str(folder), str(lock), str(most_bytes), "one" if on_one_cpu else "all"]
 
 
-def _channel(machine: Machine, folder: Path) -> Channel:
-    if machine.accel != "icount":
-        return PortChannel()
-    _allocate(folder / "turns", TURNS_BYTES)
-    return TurnsChannel(folder / "turns")
-
-
 def _allocate(path: Path, size_bytes: int) -> None:
     """A file whose memory is there, so that a guest finds none missing later."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -676,7 +676,7 @@ def _allocate(path: Path, size_bytes: int) -> None:
 
 
 def _start(machine: Machine, folder: Path, channel: Channel, lock: int) -> subprocess.Popen[bytes]:
-    guard = guard_command(folder, lock, MOST_CONSOLE_BYTES, on_one_cpu=machine.accel == "icount")
+    guard = guard_command(folder, lock, _MOST_CONSOLE_BYTES, on_one_cpu=machine.accel == "icount")
     return subprocess.Popen(
         [*guard, *machine.command(folder, channel.inherited)],
         stdin=subprocess.PIPE,

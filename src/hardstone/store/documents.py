@@ -39,7 +39,7 @@ from hardstone.stats.identity import histogram_problem, table_problem, windows_p
 from hardstone.stats.trust import lacking_text
 from hardstone.store.place import Place, StoreError, is_run_id, store_errors
 
-DOCUMENT_LIMIT_BYTES = 128 * 2**20
+_DOCUMENT_LIMIT_BYTES = 128 * 2**20
 _ANOTHER = "name another file"
 _GZIP_MAGIC = b"\x1f\x8b"
 # Few of each for a document of a battery: while one is read or decompressed other threads work, and
@@ -53,7 +53,7 @@ _MOST_MEMBERS = 64
 _COUNTED = ((b",", "values", 12_000_000), (b":", "fields", 5_000_000), (b"{", "objects", 1_000_000))
 
 
-def content_of(path: Path, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytearray:
+def _content_of(path: Path, limit_bytes: int = _DOCUMENT_LIMIT_BYTES) -> bytearray:
     """The JSON in a file, plain or compressed. InputError as soon as it passes a limit."""
     data = bytearray()
     counts = dict.fromkeys((character for character, _, _ in _COUNTED), 0)
@@ -118,12 +118,12 @@ def _decompressed(
     raise InputError(f"{path} has more than {_MOST_MEMBERS} compressed members", _ANOTHER)
 
 
-# Half of what `content_of` reads; histograms and all else need the rest.
-MOST_STORED_MAXIMA = 6_000_000
-MOST_STORED_CELLS = 2_000_000  # of all tables
+# Half of what `_content_of` reads; histograms and all else need the rest.
+_MOST_STORED_MAXIMA = 6_000_000
+_MOST_STORED_CELLS = 2_000_000  # of all tables
 
 
-def thinned(document: RunDocument, most: int = MOST_STORED_MAXIMA) -> RunDocument:
+def thinned(document: RunDocument, most: int = _MOST_STORED_MAXIMA) -> RunDocument:
     """`document` with at most `most` maxima, or one per series.
 
     In the series that have the most, neighbours are joined in twos and the interval doubled. No
@@ -143,7 +143,7 @@ def thinned(document: RunDocument, most: int = MOST_STORED_MAXIMA) -> RunDocumen
     return msgspec.structs.replace(document, results=results)
 
 
-def with_fewer_tables(document: RunDocument, most: int = MOST_STORED_CELLS) -> RunDocument:
+def with_fewer_tables(document: RunDocument, most: int = _MOST_STORED_CELLS) -> RunDocument:
     """`document` with the first tables that have at most `most` numbers together; an event of each
     result tells how many it lost."""
     if sum(_cells(table) for result in document.results for table in result.tables) <= most:
@@ -287,7 +287,7 @@ def write_summary(place: Place, entry: RunEntry) -> None:
             replace_file(place.summary(entry.id), content, _SUMMARY_MODE, is_durable=False)
 
 
-MOST_SERIES_OF_RUN = 1 << 17
+_MOST_SERIES_OF_RUN = 1 << 17
 _FORMAT = "hardstone.run/"
 _PRESENT = b'{"schema":"%s",' % RUN_SCHEMA.encode()
 _MOST_RESULTS = MOST_RESULTS.max_length or 0
@@ -324,14 +324,14 @@ def encode_document(document: RunDocument) -> bytes:
     return gzip.compress(text, _GZIP_LEVEL, mtime=0)
 
 
-def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> RunDocument:
+def read_document(path: Path, *, limit_bytes: int = _DOCUMENT_LIMIT_BYTES) -> RunDocument:
     """The run document in a file, JSON or compressed.
 
     InputError if the file is missing, damaged, of a newer version, larger than `limit_bytes`
     before or after it is decompressed, holds more than any run can, or has an impossible time or
     histogram.
     """
-    return parse_document(content_of(path, limit_bytes), str(path))
+    return parse_document(_content_of(path, limit_bytes), str(path))
 
 
 def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
@@ -339,8 +339,8 @@ def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
     document = _decode(raw, source)
     if not is_run_id(document.id):
         raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", _ANOTHER)
-    if sum(len(result.series) for result in document.results) > MOST_SERIES_OF_RUN:
-        raise InputError(f"{source} holds more than {MOST_SERIES_OF_RUN} series", _ANOTHER)
+    if sum(len(result.series) for result in document.results) > _MOST_SERIES_OF_RUN:
+        raise InputError(f"{source} holds more than {_MOST_SERIES_OF_RUN} series", _ANOTHER)
     problem = next(_problems(document), None)
     if problem is not None:
         raise InputError(f"{source}: {problem}", "import or measure it again")
@@ -362,7 +362,9 @@ class _Head(msgspec.Struct):
 def _decode(raw: bytes | bytearray, source: str) -> RunDocument:
     """The document in `raw`, JSON; InputError that names `source` if there is none."""
     try:
-        if raw.startswith(_PRESENT) and _has_few_results(raw):
+        # Each result has a key "test", plain or with an escape. Counting them takes a third of the
+        # time that decoding the head does.
+        if raw.startswith(_PRESENT) and raw.count(b'"test"') + raw.count(b"\\") <= _MOST_RESULTS:
             document = msgspec.json.decode(raw, type=RunDocument)
             if document.schema == RUN_SCHEMA:
                 return document
@@ -380,12 +382,6 @@ def _decode(raw: bytes | bytearray, source: str) -> RunDocument:
             "upgrade hardstone",
         )
     raise InputError(f"{source} is not a run document but {schema[:40]!r}", _ANOTHER)
-
-
-def _has_few_results(raw: bytes | bytearray) -> bool:
-    """Whether there cannot be too many: each has a key "test", plain or with an escape. Counting
-    takes a third of the time that decoding the head does."""
-    return raw.count(b'"test"') + raw.count(b"\\") <= _MOST_RESULTS
 
 
 def read_stored(place: Place, run_id: str) -> RunDocument:

@@ -52,9 +52,9 @@ from hardstone.store.slots import CopyCost, SlotCopier, slot_paths, write_sparse
 LOCAL = "local"
 JOURNAL_NAME = "journal.jsonl"
 LOCK_NAME = "lock"
-RESERVE_NAME = "reserve"
+_RESERVE_NAME = "reserve"
 # More than ten times the journal of the longest run.
-JOURNAL_LIMIT_BYTES = 512 * 2**20
+_JOURNAL_LIMIT_BYTES = 512 * 2**20
 _LINE_LIMIT_BYTES = 128 * 2**20  # a line of a stream in base64
 _MOST_LINES = 1_000_000
 _MOST_RESULTS = 100_000
@@ -187,7 +187,7 @@ def _first(journal: Path) -> RunRecord | None:
 
 
 def _lines(journal: Path) -> Iterator[bytes]:
-    with open_regular(journal, JOURNAL_LIMIT_BYTES) as file:
+    with open_regular(journal, _JOURNAL_LIMIT_BYTES) as file:
         while line := file.readline(_LINE_LIMIT_BYTES):
             yield line
 
@@ -278,7 +278,7 @@ class Reserve:
 
 # A power cut takes what came after the latest copy on disk had begun: that long, and what the next
 # copy takes. A second at most is promised.
-SYNC_INTERVAL_S = 0.5
+_SYNC_INTERVAL_S = 0.5
 
 
 class Journal:
@@ -298,7 +298,7 @@ class Journal:
         *,
         resumes: str | None = None,
         stored: Callable[[], object] = lambda: None,
-        sync_interval_s: float = SYNC_INTERVAL_S,
+        sync_interval_s: float = _SYNC_INTERVAL_S,
     ) -> None:
         """`resumes`: the id of the stored run of which this one is a part."""
         self._place = place
@@ -321,8 +321,8 @@ class Journal:
             is_noisy=recorder.is_noisy,
             resumes=resumes,
         )
-        self._lock, self._file = create_journal(place, record)
-        self._reserve = Reserve(self._folder / RESERVE_NAME)
+        self._lock, self._file = _create_journal(place, record)
+        self._reserve = Reserve(self._folder / _RESERVE_NAME)
         try:
             with store_errors("reserve space for results in the store", place.root):
                 self._reserve.take()
@@ -505,7 +505,7 @@ def remove_journal(place: Place, run_id: str, lock: FileLock, memory: Memory) ->
         lock.release()
 
 
-def create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
+def _create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
     """The folder, with its lock held and the first record on disk. Leaves nothing if it fails."""
     document = record.document
     if not is_run_id(document.id):
@@ -522,7 +522,7 @@ def create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFil
         exclusive(place.journals_lock, place.journals),
     ):
         if record.resumes is not None:
-            check_resumable(place, record.resumes)
+            _check_resumable(place, record.resumes)
         folder.mkdir()
         lock = try_lock(folder / LOCK_NAME)
         if lock is None:
@@ -557,7 +557,7 @@ def recorded_now(place: Place) -> dict[str, Path]:
     return {resumed_by(path / JOURNAL_NAME) or path.name: path for path in found}
 
 
-def check_resumable(place: Place, run_id: str) -> None:
+def _check_resumable(place: Place, run_id: str) -> None:
     """StoreError if a journal is of the run; to be called with the lock on journals held."""
     if run_id in recorded_now(place):
         raise StoreError(

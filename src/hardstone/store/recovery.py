@@ -163,7 +163,7 @@ def _recovered(folder: Path, left: AbandonedRun) -> RunDocument | None:
     try:
         state = _replay(folder)
         if state.document is not None:
-            run = msgspec.json.encode(rebuilt(left, state, state.document))
+            run = msgspec.json.encode(_rebuilt(left, state, state.document))
             return parse_document(run, "the run")  # what is stored must be readable
         if not state.results and state.started is None and not state.is_damaged:
             return None
@@ -223,7 +223,7 @@ class AbandonedRun:
         self.memory: Memory = self.recorder.memory(folder.name, folder)
 
 
-def rebuilt(left: AbandonedRun, state: Replay, document: RunDocument) -> RunDocument:
+def _rebuilt(left: AbandonedRun, state: Replay, document: RunDocument) -> RunDocument:
     """The run `document` with the results of its journal `state` and of what else is left."""
     spare = _spare(left)
     if spare is not None and spare.finished_utc is not None:

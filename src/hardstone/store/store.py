@@ -312,7 +312,7 @@ class Store:
             document = read_stored(self._place, found.id)
         except InputError as error:
             others = [entry for entry in entries if entry.id != found.id]
-            raise unreadable_run(found.id, str(error), others) from None
+            raise _unreadable_run(found.id, str(error), others) from None
         newer = max(self.unreadable, default="")
         if newer > found.id and found.name == reference:
             self._say(f"run {newer} is newer and cannot be read: {self.unreadable[newer]}")
@@ -367,7 +367,7 @@ def _repeated(entry: RunEntry) -> str | None:
     return _NUMBER.sub("", entry.name) if entry.repeats else None
 
 
-def unreadable_run(run_id: str, reason: str, readable: Sequence[RunEntry]) -> InputError:
+def _unreadable_run(run_id: str, reason: str, readable: Sequence[RunEntry]) -> InputError:
     """The error for a run that cannot be read; its remedy names one that can."""
     remedy = f"the newest that can be read: hardstone show {readable[-1].id}" if readable else ""
     return InputError(f"run {run_id} cannot be read: {reason}", remedy)
@@ -377,7 +377,7 @@ def _readable(run_id: str, entries: Sequence[RunEntry], unreadable: Mapping[str,
     for entry in entries:
         if entry.id == run_id:
             return entry
-    raise unreadable_run(run_id, unreadable[run_id], entries)
+    raise _unreadable_run(run_id, unreadable[run_id], entries)
 
 
 def _unknown(reference: str, entries: Sequence[RunEntry]) -> InputError:

@@ -21,7 +21,7 @@ _WAITS = "waiting for it to finish"
 _MOST_BYTES = 1 << 16  # of a file in /proc
 _COMMAND_CHARACTERS = 100
 _PROC = Path("/proc")
-Flock = Callable[[int], bool]
+_Flock = Callable[[int], bool]
 
 
 def default_lock_file() -> Path:
@@ -50,7 +50,7 @@ def measuring_alone(
     *,
     wait_s: float | None = None,
     own_lock_file: Path | None = None,
-    flock: Flock = take_lock,
+    flock: _Flock = take_lock,
 ) -> Iterator[None]:
     """Holds the measuring lock of this machine; the kernel releases it with the process.
 
@@ -97,7 +97,7 @@ def _waited_for(
     is_stopped: Callable[[], bool],
     on_wait: Callable[[str], None],
     wait_s: float | None,
-    flock: Flock,
+    flock: _Flock,
 ) -> int:
     """Waits for the lock on `file`, opened from `path`, or until `is_stopped`; returns `file`. An
     error closes it: OSError where it cannot be locked."""

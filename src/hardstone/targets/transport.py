@@ -56,7 +56,7 @@ def split_lines(chunks: Iterable[bytes], most_bytes: int = _MOST_BYTES) -> Itera
         yield b"".join(parts)
 
 
-def said_by_probe(stderr: bytes | bytearray) -> str:
+def _said_by_probe(stderr: bytes | bytearray) -> str:
     """The first line that a probe wrote to standard error, at most 600 characters, printable: a
     target is not trusted."""
     lines = stderr.decode("utf-8", "replace").strip().splitlines() or [""]
@@ -328,7 +328,7 @@ class Watch:
         """ProbeError unless the command ended in time and well; `code` is negative for a signal."""
         if self._end_at is not None:
             raise self._too_late()
-        said = said_by_probe(self._stderr)
+        said = _said_by_probe(self._stderr)
         if code < 0:
             raise ProbeError(f"the probe was killed by signal {-code}{said and f': {said}'}")
         if code > 0:
