@@ -58,11 +58,11 @@ class PublishedEffect(msgspec.Struct, kw_only=True, frozen=True):
 
 def brings_texts(brings: PublishedEffect | None, settings: Sequence[str]) -> list[tuple[str, str]]:
     """The effect of a change as labels and texts; old systems are labelled "history"."""
-    said = f"{brings.text} ({brings.source})" if brings else ""
+    published = f"{brings.text} ({brings.source})" if brings else ""
     if brings is not None and not brings.is_history:
-        return [("brings", said)]
+        return [("brings", published)]
     here = "unknown; measure it" if settings else "unknown"
-    return [("brings", here), *([("history", said)] if said else [])]
+    return [("brings", here), *([("history", published)] if published else [])]
 
 
 class Finding(msgspec.Struct, kw_only=True):
@@ -242,26 +242,21 @@ def _compare(predicate: Predicate, facts: Facts) -> Truth:
     value = facts[name]
     if predicate.null is not None:
         return (value is None) == predicate.null
-    if predicate.equals is not None:
-        return _same(value, predicate.equals)
-    if predicate.one_of is not None or predicate.has is not None:
-        return _among(predicate, value)
-    return _beyond(predicate, value, facts)
+    if all(one is None for one in (predicate.equals, predicate.one_of, predicate.has)):
+        return _beyond(predicate, value, facts)
+    return _matches(predicate, value)
 
 
-def _among(predicate: Predicate, value: Scalar) -> Truth:
-    """False for a null fact; unknown for a type that is not text."""
-    if not isinstance(value, str):
-        return False if value is None else None
-    if predicate.one_of is not None:
-        return value in predicate.one_of
-    return predicate.has in value.replace(",", " ").split()
-
-
-def _same(value: Scalar, wanted: bool | int | str) -> Truth:
+def _matches(predicate: Predicate, value: Scalar) -> Truth:
+    """False for a null fact; unknown for a type that cannot be compared."""
     if value is None:
         return False
-    return value == wanted if type(value) is type(wanted) else None
+    if predicate.equals is not None:
+        return value == predicate.equals if type(value) is type(predicate.equals) else None
+    if not isinstance(value, str):
+        return None
+    words = value.replace(",", " ").split()
+    return predicate.has in words if predicate.one_of is None else value in predicate.one_of
 
 
 def _beyond(predicate: Predicate, value: Scalar, facts: Facts) -> Truth:
@@ -442,8 +437,8 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
 
 
 def _group_limits(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
-    """Where a control group is tighter than the system. Without a limit of the system
-    (sched_rt_runtime_us -1) the kernel holds no group to its budget."""
+    """A control group whose limits are tighter than the system's. Without a limit of the system
+    (sched_rt_runtime_us -1) the kernel does not enforce the budget of any group."""
     system = _ratio(facts.get("kernel.rt_runtime_us"), facts.get("kernel.rt_period_us"))
     period = facts.get("limits.group_rt_period_us")
     used = _ratio(facts.get("limits.group_rt_runtime_us"), period)
@@ -491,17 +486,13 @@ def _by_release(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
     number = (int(release[1]), int(release[2]))
     # 6.12: a fair server serves starving ordinary tasks; real-time throttling is gone
     yield "derived.has_fair_server", is_seen or number >= (6, 12)
-    yield "derived.fair_share", _share(runtime, period)
+    share = "50 ms of each second by default; the value in force cannot be read here"
+    if isinstance(runtime, int) and isinstance(period, int):
+        share = f"{runtime / 1e6:.10g} ms of each {period / 1e6:.10g} ms"
+    yield "derived.fair_share", share
     # 6.9: other CPUs fetch the timer-wheel timers of an idle CPU ("pull model")
     wheel = "" if number >= (6, 9) else " and those of the timer wheel"
     yield "derived.migrating_timers", f"high-resolution timers{wheel}"
-
-
-def _share(runtime_ns: Scalar, period_ns: Scalar) -> str:
-    """The share in force, else the default of the kernel's source, named as such."""
-    if not isinstance(runtime_ns, int) or not isinstance(period_ns, int):
-        return "50 ms of each second by default; the value in force cannot be read here"
-    return f"{runtime_ns / 1e6:.10g} ms of each {period_ns / 1e6:.10g} ms"
 
 
 LEVELS = ("blocks", "hurts", "note")
@@ -527,7 +518,7 @@ def diagnose(
     probe_path: str | None = None,
     rules: Rules | None = None,
 ) -> Diagnosis:
-    """Judges a machine with `facts` by every rule: found, fine or unknown."""
+    """Judges a machine with `facts` by every rule."""
     known = derive(facts, probe_path)
     every = load_rules() if rules is None else rules
     findings = [judge(name, rule, known) for name, rule in every.items()]
@@ -601,7 +592,9 @@ def why_no_switch(rule: Rule, facts: Mapping[str, Scalar]) -> str | None:
 
 def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
     """Judges by one rule; `facts` include the derived ones."""
-    state = _state(evaluate(rule.found, facts), rule, facts)
+    holds = evaluate(rule.found, facts)
+    is_fine = holds is False and (rule.fine is None or evaluate(rule.fine, facts) is True)
+    state: State = "found" if holds else "fine" if is_fine else "unknown"
     texts = {"found": rule.says, "fine": rule.says_fine, "unknown": rule.unknown}
     used = list(dict.fromkeys([*facts_used(rule.found), *facts_used(rule.fine)]))
     shown = [*used, *(names_in(texts[state]))]
@@ -620,13 +613,6 @@ def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
     )
 
 
-def _state(found: Truth, rule: Rule, facts: Mapping[str, Scalar]) -> State:
-    if found:
-        return "found"
-    is_fine = found is False and (rule.fine is None or evaluate(rule.fine, facts) is True)
-    return "fine" if is_fine else "unknown"
-
-
 def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> list[Step]:
     """The steps that apply to this machine."""
     steps = [
@@ -636,14 +622,11 @@ def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> list[Step]:
         if (step := _step(name, one, facts)) is not None
     ]
     if facts.get("derived.is_lab_guest"):  # a command would change the machine of whoever types it
-        told = [step for step in steps if step.command is None]
-        return told or [Step(words=_GUEST_FORGETS)] * bool(steps)
-    is_root = facts.get("user.effective_id") == 0
-    return [_without_sudo(step) if is_root and not _is_of_host(step) else step for step in steps]
-
-
-def _is_of_host(step: Step) -> bool:
-    return step.lasts.startswith(_ON_THE_HOST)
+        in_words = [step for step in steps if step.command is None]
+        return in_words or [Step(words=_GUEST_FORGETS)] * bool(steps)
+    if facts.get("user.effective_id") != 0:
+        return steps
+    return [step if step.lasts.startswith(_ON_THE_HOST) else _without_sudo(step) for step in steps]
 
 
 def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None:

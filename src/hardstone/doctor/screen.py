@@ -21,8 +21,7 @@ from hardstone.doctor.diagnose import (
     doctor_command,
     prove_command,
 )
-from hardstone.model import Unit
-from hardstone.stats.two_runs import FEW_PAIRS, Effect, Maxima, PairValues, Proof
+from hardstone.stats.two_runs import FEW_PAIRS, Effect, Maxima, Proof
 from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
 from hardstone.wording import format_value, spoken
 
@@ -98,8 +97,8 @@ def _print_steps(console: Console, steps: Iterable[Step]) -> None:
     for position, step in enumerate(steps):
         label = "or" if position else "type" if step.command else "do"
         if step.command is None:
-            told, command = parted_text(step.words)
-            _print_field(console, label, words(_with_reboot(told, step)))
+            text, command = parted_text(step.words)
+            _print_field(console, label, words(_with_reboot(text, step)))
             if command:
                 _print_command(console, command)
             continue
@@ -211,14 +210,12 @@ def _pairs_table(proof: Proof) -> Table:
         columns.append(("worst observed", proof.maxima.unit, proof.maxima.pairs))
     table = _table("pair", *(f"{figure}\nwithout, with" for figure, _, _ in columns))
     for number in range(proof.pairs_counted):
-        cells = [_pair_text(pairs[number], unit) for _, unit, pairs in columns]
+        cells = []
+        for _, unit, pairs in columns:
+            without = format_value(pairs[number].without, unit)
+            cells.append(Text(f"{without}, {format_value(pairs[number].with_setting, unit)}"))
         table.add_row(str(number + 1), *cells)
     return table
-
-
-def _pair_text(pair: PairValues, unit: Unit) -> Text:
-    shown = (format_value(one, unit) for one in (pair.without, pair.with_setting))
-    return Text(", ".join(shown))
 
 
 def _effects_table(proof: Proof) -> Table:
@@ -229,12 +226,12 @@ def _effects_table(proof: Proof) -> Table:
         if shift.low is not None and shift.high is not None:
             low, high = (format_value(one, effect.unit) for one in (shift.low, shift.high))
             interval = f"{low} to {high}"
-        sure = f"{shift.confidence:.1%}" if shift.confidence is not None else "-"
+        confidence = f"{shift.confidence:.1%}" if shift.confidence is not None else "-"
         table.add_row(
             Text(effect.figure),
             Text(format_value(shift.estimate, effect.unit)),
             Text(interval),
-            Text(sure),
+            Text(confidence),
             Text(f"{effect.p:.4f}"),
             Text(f"{effect.p_adjusted:.4f}"),
         )

@@ -38,10 +38,10 @@ from hardstone.units import format_span
 
 _POLL_S = 0.5
 _END_S = 2.0
-_MOST_TOLD_CHARS = 300
+_MOST_COMPLAINT_CHARS = 300
 
 
-def require_tools() -> None:
+def _require_tools() -> None:
     """TargetError where Debian's package tools are not installed."""
     missing = [name for name in ("apt-get", "dpkg-deb") if shutil.which(name) is None]
     if missing:
@@ -51,7 +51,7 @@ def require_tools() -> None:
         )
 
 
-def run_tool(
+def _run_tool(
     command: Sequence[str],
     folder: Path,
     *,
@@ -90,22 +90,22 @@ def run_tool(
     return subprocess.CompletedProcess(command, process.returncode, output, complaint)
 
 
-def complaint_of(done: subprocess.CompletedProcess[str]) -> str:
+def _complaint_of(done: subprocess.CompletedProcess[str]) -> str:
     """What a tool of apt or dpkg complained about most, as one line; "" if about nothing."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     for kind in ("No space left", "W: Failed to fetch", "E: ", "error: ", "W: "):
         for line in lines:
             if kind in line:
-                told = line.removeprefix("E: ").removeprefix("W: ").removeprefix("dpkg-deb: ")
-                return one_line(told)[:_MOST_TOLD_CHARS]
-    return one_line(lines[-1])[:_MOST_TOLD_CHARS] if lines and done.returncode else ""
+                text = line.removeprefix("E: ").removeprefix("W: ").removeprefix("dpkg-deb: ")
+                return one_line(text)[:_MOST_COMPLAINT_CHARS]
+    return one_line(lines[-1])[:_MOST_COMPLAINT_CHARS] if lines and done.returncode else ""
 
 
-def check_done(done: subprocess.CompletedProcess[str], doing: str) -> str:
+def _check_done(done: subprocess.CompletedProcess[str], doing: str) -> str:
     """The tool's standard output; TargetError with its complaint if it failed."""
     if done.returncode == 0:
         return done.stdout
-    complaint = complaint_of(done) or f"exit code {done.returncode}"
+    complaint = _complaint_of(done) or f"exit code {done.returncode}"
     remedy = "free some space there" if "No space left" in complaint else ""
     raise TargetError(f"cannot {doing}: {complaint}", remedy)
 
@@ -134,7 +134,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 _MOST_LIST_BYTES = 1 << 20
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _PUBLIC_ARCHIVE = "http://deb.debian.org/debian"
 _PUBLIC_SECURITY = "http://deb.debian.org/debian-security"
 _ONE_LINE = re.compile(r"deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.*)")
@@ -216,7 +216,7 @@ def debian_sources(
     release: Mapping[str, str],
     *,
     backports: bool,
-    keyring: Path = KEYRING,
+    keyring: Path = _KEYRING,
 ) -> list[Source]:
     """Those of `sources` that hold Debian's packages for this machine, else Debian's own addresses.
 
@@ -241,7 +241,8 @@ def debian_sources(
 
 
 def _of_release(source: Source, codename: str, backports: bool) -> Source | None:
-    """The part of `source` that is Debian's `codename`; its archive gets the suites beside."""
+    """The part of `source` that is Debian's `codename`; its archive also gets the suites of updates
+    and, where asked for, of backports."""
     uris = tuple(uri for uri in source.uris if not uri.startswith("cdrom:"))
     if not uris or "main" not in source.components:
         return None
@@ -315,14 +316,18 @@ class PrivateApt:
 
     def update(self, *, backports: bool) -> str:
         """Fetches the package lists. What apt could not fetch, as one line; "" if all is well."""
-        sources = debian_sources(self._host_sources(), _os_release(), backports=backports)
+        try:
+            release = platform.freedesktop_os_release()
+        except OSError:
+            release = {}
+        sources = debian_sources(self._host_sources(), release, backports=backports)
         text = "\n".join(source.stanza() for source in sources)
         (self._folder / "sources" / "debian.sources").write_text(text)
-        done = run_tool(
+        done = _run_tool(
             self._command("apt-get", "-q", "update"), self._folder, deadline_s=_UPDATE_DEADLINE_S
         )
         is_trouble = done.returncode or "Failed to fetch" in done.stderr
-        return complaint_of(done) if is_trouble else ""
+        return _complaint_of(done) if is_trouble else ""
 
     def names(self, prefix: str) -> list[str]:
         """Names of packages that begin with `prefix`."""
@@ -347,7 +352,8 @@ class PrivateApt:
     def download(
         self, packages: Iterable[Package], tell: Callable[[int, int], None]
     ) -> dict[str, Path]:
-        """Fetches and verifies the packages: name to file. Tells bytes that are there, and all.
+        """Fetches and verifies the packages: name to file. `tell` gets the bytes fetched so far and
+        those of all packages.
 
         TargetError with apt's reason if one cannot be had.
         """
@@ -355,13 +361,13 @@ class PrivateApt:
         folder = self._folder / "packages"
         total = self._size_bytes(texts)
         command = self._command("apt-get", "-q", "download", *texts)
-        done = run_tool(
-            command,
-            folder,
-            deadline_s=_DOWNLOAD_DEADLINE_S,
-            waiting=lambda: tell(_bytes_in(folder), total),
-        )
-        check_done(done, f"fetch {' and '.join(texts)}")
+
+        def tell_progress() -> None:
+            files = filter(Path.is_file, folder.glob("**/*"))
+            tell(sum(path.stat().st_size for path in files), total)
+
+        done = _run_tool(command, folder, deadline_s=_DOWNLOAD_DEADLINE_S, waiting=tell_progress)
+        _check_done(done, f"fetch {' and '.join(texts)}")
         files = {path.name.partition("_")[0]: path for path in folder.glob("*.deb")}
         missing = [text for text in texts if text.partition("=")[0] not in files]
         if missing:
@@ -370,13 +376,13 @@ class PrivateApt:
 
     def _size_bytes(self, texts: Iterable[str]) -> int:
         command = self._command("apt-get", "-q", "--print-uris", "download", *texts)
-        done = run_tool(command, self._folder)
+        done = _run_tool(command, self._folder)
         sizes = (shlex.split(line)[2:3] for line in done.stdout.splitlines() if line[:1] == "'")
         return sum(int(size[0]) for size in sizes if size and size[0].isdigit())
 
     def _cache(self, *arguments: str) -> str:
-        done = run_tool(self._command("apt-cache", *arguments), self._folder)
-        return check_done(done, "read Debian's package lists")
+        done = _run_tool(self._command("apt-cache", *arguments), self._folder)
+        return _check_done(done, "read Debian's package lists")
 
     def _command(self, tool: str, *arguments: str) -> list[str]:
         """`-o`, whose values may hold any character, for paths; a file for what it clears."""
@@ -392,7 +398,7 @@ class PrivateApt:
 
     def _host_sources(self) -> list[Source]:
         asked = ("LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d")
-        done = run_tool(["apt-config", "shell", *asked], self._folder)
+        done = _run_tool(["apt-config", "shell", *asked], self._folder)
         pairs = (word.partition("=") for word in shlex.split(done.stdout))
         places = {name: Path(value) for name, _, value in pairs}
         if done.returncode or not {"LIST", "PARTS"} <= set(places):
@@ -400,21 +406,10 @@ class PrivateApt:
         return host_sources(places["LIST"], places["PARTS"])
 
 
-def _os_release() -> dict[str, str]:
-    try:
-        return platform.freedesktop_os_release()
-    except OSError:
-        return {}
-
-
-def _bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.glob("**/*") if path.is_file())
-
-
 _MOST_BYTES = 32 << 20
 
 
-def read_busybox(path: Path, arch: str) -> bytes:
+def _read_busybox(path: Path, arch: str) -> bytes:
     """The content of a static busybox for `arch`; InputError for anything else."""
     try:
         problem = _problem(path, arch)
@@ -426,7 +421,7 @@ def read_busybox(path: Path, arch: str) -> bytes:
     return data
 
 
-def find_busybox(arch: str) -> bytes:
+def _find_busybox(arch: str) -> bytes:
     """This machine's busybox, or that of a kernel in the lab; InputError if none is usable."""
     installed = shutil.which("busybox")
     kept = [kernel.busybox for kernel in all_kernels() if kernel.arch == arch]
@@ -470,20 +465,20 @@ def read_kernel(
     that are not what they should be, and for a kernel that lacks a driver.
     """
     found = read_image(_read(image, MOST_IMAGE_BYTES), str(image))
-    said = None if config is None else _read(config, MOST_CONFIG_BYTES)
-    options = None if said is None else read_config(said, str(config))
+    config_data = None if config is None else _read(config, MOST_CONFIG_BYTES)
+    options = None if config_data is None else read_config(config_data, str(config))
     try:
         tree = None if modules is None else find_tree(modules, found.release)
         drivers = needed_drivers(tree, options, arch=found.arch, release=found.release)
     except OSError as error:
         raise _unreadable(modules, error) from error
-    program = find_busybox(found.arch) if busybox is None else read_busybox(busybox, found.arch)
+    program = _find_busybox(found.arch) if busybox is None else _read_busybox(busybox, found.arch)
     return KernelFiles(
         arch=found.arch,
         release=found.release,
         image=found.data,
         busybox=program,
-        config=said,
+        config=config_data,
         drivers=tuple(drivers),
         package=package,
         append=read_append(append),
@@ -570,39 +565,34 @@ def get_debian(wanted: WantedKernel, steps: Steps) -> tuple[Kernel, Kernel | Non
 
     TargetError for what cannot be had; then nothing is left of it.
     """
-    require_tools()
+    _require_tools()
     with lab_errors("fetch a kernel into", lab_folder()), work_folder() as work:
-        return add_kernel(wanted.name, _fetched(wanted, work, steps))
-
-
-def _fetched(wanted: WantedKernel, work: Path, steps: Steps) -> KernelFiles:
-    apt = PrivateApt(work, wanted.arch)
-    steps.step(f"fetching the lists of Debian's packages for {wanted.arch}")
-    trouble = apt.update(backports=bool(wanted.version))
-    image = _image_of_version(apt, wanted) if wanted.version else _image_of_release(apt, wanted)
-    busybox = newest(apt.packages([_BUSYBOX]))
-    if image is None or busybox is None:
-        raise _not_found(apt, wanted, trouble)
-    if trouble:
-        steps.step(f"not all lists could be fetched, so there may be a newer one: {trouble}")
-    steps.step(f"fetching {image.text} and {busybox.text}")
-    files = apt.download([image, busybox], steps.download)
-    steps.step(f"unpacking {image.name}")
-    return _unpacked(work / "root", files[image.name], files[_BUSYBOX], image)
+        apt = PrivateApt(work, wanted.arch)
+        steps.step(f"fetching the lists of Debian's packages for {wanted.arch}")
+        trouble = apt.update(backports=bool(wanted.version))
+        image = _image_of_version(apt, wanted) if wanted.version else _image_of_release(apt, wanted)
+        busybox = newest(apt.packages([_BUSYBOX]))
+        if image is None or busybox is None:
+            raise _not_found(apt, wanted, trouble)
+        if trouble:
+            steps.step(f"not all lists could be fetched, so there may be a newer one: {trouble}")
+        steps.step(f"fetching {image.text} and {busybox.text}")
+        files = apt.download([image, busybox], steps.download)
+        steps.step(f"unpacking {image.name}")
+        unpacked = _unpacked(work / "root", files[image.name], files[_BUSYBOX], image)
+        return add_kernel(wanted.name, unpacked)
 
 
 def newest(packages: Iterable[Package]) -> Package | None:
     """The package of the highest version, by Debian's order of versions; None of none."""
     best: Package | None = None
     for package in packages:
-        if best is None or _is_newer(package.version, best.version):
-            best = package
+        if best is not None:
+            command = ["dpkg", "--compare-versions", package.version, "gt", best.version]
+            if _run_tool(command, Path("/")).returncode != 0:
+                continue
+        best = package
     return best
-
-
-def _is_newer(version: str, than: str) -> bool:
-    command = ["dpkg", "--compare-versions", version, "gt", than]
-    return run_tool(command, Path("/")).returncode == 0
 
 
 def _image_of_release(apt: PrivateApt, wanted: WantedKernel) -> Package | None:
@@ -617,28 +607,21 @@ def _image_of_release(apt: PrivateApt, wanted: WantedKernel) -> Package | None:
 
 
 def _image_of_version(apt: PrivateApt, wanted: WantedKernel) -> Package | None:
-    return newest(
-        package
-        for package in _images(apt, wanted)
-        if any(
-            (
-                version == wanted.version
-                or version.startswith(tuple(f"{wanted.version}{mark}" for mark in ".-+~"))
-            )
-            for version in _versions(package, wanted)
-        )
-    )
+    """The newest image whose version, or the version in whose name, begins with the wanted one:
+    linux-image-6.1.0-56-amd64 is of version 6.1.192-2, and `uname -r` says 6.1.0-56."""
+    beginnings = tuple(f"{wanted.version}{mark}" for mark in ".-+~")
+    found = []
+    for package in _images(apt, wanted):
+        name = wanted.package_name.fullmatch(package.name)
+        versions = (package.version, name[1] if name else "")
+        if wanted.version in versions or any(one.startswith(beginnings) for one in versions):
+            found.append(package)
+    return newest(found)
 
 
 def _images(apt: PrivateApt, wanted: WantedKernel) -> list[Package]:
     names = filter(wanted.package_name.fullmatch, apt.names("linux-image-"))
     return list(apt.packages(names))
-
-
-def _versions(package: Package, wanted: WantedKernel) -> tuple[str, str]:
-    """6.1.192-2 and the version in the name, which `uname -r` says: 6.1.0-56."""
-    found = wanted.package_name.fullmatch(package.name)
-    return package.version, found[1] if found else ""
 
 
 def _not_found(apt: PrivateApt, wanted: WantedKernel, trouble: str) -> TargetError:
@@ -649,7 +632,10 @@ def _not_found(apt: PrivateApt, wanted: WantedKernel, trouble: str) -> TargetErr
         )
     if newest(apt.packages([_BUSYBOX])) is None:
         return TargetError(f"Debian has no {_BUSYBOX} for {wanted.arch}", "check apt's sources")
-    known = sorted({package.version for package in _images(apt, wanted)}, key=_by_numbers)[::-1]
+    known = sorted(
+        {package.version for package in _images(apt, wanted)},
+        key=lambda version: [int(number) for number in re.findall(r"[0-9]+", version)],
+    )[::-1]
     asked = f"no kernel {wanted.version}" if wanted.version else "no kernel"
     shown = ", ".join([*known[:6], *(["..."] if len(known) > 6 else [])])
     has = f"; it has {shown}" if known else ""
@@ -660,16 +646,12 @@ def _not_found(apt: PrivateApt, wanted: WantedKernel, trouble: str) -> TargetErr
     )
 
 
-def _by_numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"[0-9]+", version)]
-
-
 def _unpacked(root: Path, image: Path, busybox: Path, package: Package) -> KernelFiles:
     root.mkdir()
     for archive in (image, busybox):
         command = ["dpkg-deb", "-x", str(archive), str(root)]
-        done = run_tool(command, root, deadline_s=_UNPACK_DEADLINE_S)
-        check_done(done, f"unpack {archive.name}")
+        done = _run_tool(command, root, deadline_s=_UNPACK_DEADLINE_S)
+        _check_done(done, f"unpack {archive.name}")
     return read_kernel(
         _only(root, "boot/vmlinuz-*", package),
         modules=_only(root, "lib/modules/*", package, "usr/lib/modules/*"),

@@ -48,11 +48,8 @@ def _on_one_cpu() -> Iterator[None]:
 
 
 def _run(command: list[str], folder: Path, most_bytes: int, *, is_on_one_cpu: bool) -> int:
-    inherited = [
-        one
-        for one in [int(path.name) for path in Path("/proc/self/fd").iterdir()]
-        if _is_for_qemu(one)
-    ]
+    opened = [int(path.name) for path in Path("/proc/self/fd").iterdir()]
+    inherited = [descriptor for descriptor in opened if _is_for_qemu(descriptor)]
     guard = os.getpid()
     with (folder / "qemu").open("wb") as said, _on_one_cpu() if is_on_one_cpu else nullcontext():
         try:
@@ -70,13 +67,18 @@ def _run(command: list[str], folder: Path, most_bytes: int, *, is_on_one_cpu: bo
     for descriptor in inherited:  # so that the tool sees the end of QEMU
         os.close(descriptor)
     code = _CANNOT_START if process is None else _watched(process)
-    _wait_for_tool()
+    while sys.stdin.buffer.read(1):  # the tool reads the console in the folder before it lets go
+        pass
     return code
 
 
 def _watched(process: subprocess.Popen[bytes]) -> int:
+    """Waits until QEMU has ended or the tool is gone; the exit code of QEMU."""
     try:
-        _wait(process)
+        poller = select.poll()
+        poller.register(sys.stdin.fileno(), select.POLLIN)
+        poller.register(os.pidfd_open(process.pid), select.POLLIN)
+        poller.poll()
     finally:
         process.kill()
         code = process.wait()
@@ -98,20 +100,6 @@ def _prepare(guard: int, most_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     if os.getppid() != guard:
         os._exit(1)
-
-
-def _wait(process: subprocess.Popen[bytes]) -> None:
-    """Until QEMU has ended or the tool is gone."""
-    poller = select.poll()
-    poller.register(sys.stdin.fileno(), select.POLLIN)
-    poller.register(os.pidfd_open(process.pid), select.POLLIN)
-    poller.poll()
-
-
-def _wait_for_tool() -> None:
-    """The tool reads the console in the folder before it lets go."""
-    while sys.stdin.buffer.read(1):
-        pass
 
 
 if __name__ == "__main__":

@@ -146,8 +146,12 @@ def check_device(kernel: Kernel, device: str | None) -> None:
     known of a driver that may be built in, the guest says so."""
     if device is None or any(path.name.endswith(f"-{_DRIVER}.ko") for path in kernel.modules):
         return
-    options = _options(kernel)
-    if options is None or options.get(_OPTION) == "y":
+    if kernel.config is None:
+        return
+    with lab_errors("read", kernel.config):
+        data = read_regular(kernel.config, MOST_CONFIG_BYTES)
+    options = read_config(data, str(kernel.config))
+    if options.get(_OPTION) == "y":
         return
     what = f"the kernel '{kernel.name}' in the lab has no driver {_DRIVER} for the device {device}"
     if options.get(_OPTION) == "m":
@@ -159,14 +163,6 @@ def loaded_modules(kernel: Kernel, device: str | None) -> list[Path]:
     """The kernel's modules that a guest loads: those of a device only if it has one."""
     wants = device is not None
     return [path for path in kernel.modules if wants or not _OF_DEVICE.fullmatch(path.name)]
-
-
-def _options(kernel: Kernel) -> dict[str, str] | None:
-    if kernel.config is None:
-        return None
-    with lab_errors("read", kernel.config):
-        data = read_regular(kernel.config, MOST_CONFIG_BYTES)
-    return read_config(data, str(kernel.config))
 
 
 def _how_to_have(kernel: Kernel) -> str:
@@ -270,7 +266,10 @@ def initramfs_for(kernel: Kernel, programs: Programs, device: str | None = None)
         if not (is_regular(path, len(archive)) and _read(path) == archive):
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, archive, 0o644, is_durable=False)
-            _forget_old(path)
+            # Each build of the probe makes a new archive.
+            archives = sorted(path.parent.glob("*.cpio"), key=lambda one: one.stat().st_mtime)
+            for old in archives[:-KEPT_COUNT]:
+                old.unlink(missing_ok=True)
         os.utime(path)  # the one in use is the newest
     return path
 
@@ -293,10 +292,3 @@ def _entries(kernel: Kernel, programs: Programs, device: str | None) -> list[Ent
         *(plain(f"boot/config-{kernel.release}", _read(path)) for path in config),
         *(plain(f"modules/{path.name}", _read(path)) for path in modules),
     ]
-
-
-def _forget_old(newest: Path) -> None:
-    """Each build of the probe makes a new archive."""
-    found = sorted(newest.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)
-    for path in found[:-KEPT_COUNT]:
-        path.unlink(missing_ok=True)

@@ -1,10 +1,10 @@
 """The kernels of the lab: entries, images, modules, and what is read from both; and the
-uncompressed kernel of an image, kept beside it.
+uncompressed kernel of an image, kept in its folder.
 
 A driver is a module in the tree, or built in, as modules.builtin or the kernel's config says.
 
-An entry is made in a folder beside and renamed, so that neither a kill nor a full disk leaves
-half of one.
+An entry is made in another folder and renamed, so that neither a kill nor a full disk leaves half
+of one.
 
 Its file is named after the image and after its own content, so that neither another image nor a
 damaged file is ever booted in its place. An empty one: QEMU cannot boot what the image holds.
@@ -245,11 +245,11 @@ def read_module(data: bytes) -> ModuleFile:
     return ModuleFile(
         _MACHINES[machine],
         fields[b"vermagic"].partition(" ")[0],
-        tuple(canonical(name) for name in depends if name),
+        tuple(_canonical(name) for name in depends if name),
     )
 
 
-def canonical(name: str) -> str:
+def _canonical(name: str) -> str:
     """A driver's name as the kernel knows it: file names may have "-" for "_"."""
     return name.replace("-", "_")
 
@@ -280,8 +280,8 @@ def _sections(data: bytes) -> list[tuple[int, int, int]]:
 # Each with the option that builds it. Those that they depend on come along.
 NEEDED = {"virtio_pci": "CONFIG_VIRTIO_PCI", "virtio_console": "CONFIG_VIRTIO_CONSOLE"}
 # Taken where the tree has them: for guests with a device.
-WELCOME = ("uio_pci_generic",)
-MOST_MODULE_BYTES = 64 << 20
+_WELCOME = ("uio_pci_generic",)
+_MOST_MODULE_BYTES = 64 << 20
 _FILE = re.compile(r"([A-Za-z0-9_-]{1,64})\.ko(?:\.(xz|gz|zst))?", re.ASCII)
 _KINDS = {"xz": "xz", "gz": "gzip", "zst": "zstd"}
 _MOST_LIST_BYTES = 4 << 20
@@ -325,7 +325,7 @@ def needed_drivers(
     search = _Search(tree, options, arch, release)
     for name, option in NEEDED.items():
         search.take(name, option)
-    for name in WELCOME:
+    for name in _WELCOME:
         if name in search.files:
             search.take(name, "")
     return search.drivers
@@ -358,16 +358,16 @@ class _Search:
         self.drivers.append(Driver(name, data))
 
     def _check_builtin(self, name: str, option: str) -> None:
-        said = self._options.get(option, "")
-        if name in self._builtin or said == "y":
+        value = self._options.get(option, "")
+        if name in self._builtin or value == "y":
             return
-        if said == "m" and not self._has_tree:
+        if value == "m" and not self._has_tree:
             raise InputError(
                 f"the kernel has the driver {name} as a module",
                 "give the folder of its modules: --modules DIR",
             )
-        told = f"{option}=y or =m" if option else "it, or make modules_install again"
-        raise InputError(f"the kernel has no driver {one_line(name)}", f"switch on {told}")
+        what = f"{option}=y or =m" if option else "it, or make modules_install again"
+        raise InputError(f"the kernel has no driver {one_line(name)}", f"switch on {what}")
 
     def _check_match(self, name: str, module: ModuleFile) -> None:
         if module.arch != self._arch:
@@ -385,14 +385,12 @@ class _Search:
 
 def _module_files(tree: Path) -> dict[str, Path]:
     """Name to file; links are not followed, neither to folders (build) nor to files."""
-    return {canonical(found[1]): path for path, found in _named_files(tree)}
-
-
-def _named_files(tree: Path) -> Iterator[tuple[Path, re.Match[str]]]:
+    files = {}
     for folder, _, names in os.walk(tree, onerror=_raise):
         for name in names:
             if found := _FILE.fullmatch(name):
-                yield Path(folder, name), found
+                files[_canonical(found[1])] = Path(folder, name)
+    return files
 
 
 def _raise(error: OSError) -> None:
@@ -405,14 +403,14 @@ def _builtin_drivers(tree: Path) -> set[str]:
     except FileNotFoundError:
         return set()
     names = (Path(line.strip()).name for line in text.splitlines())
-    return {canonical(found[1]) for name in names if (found := _FILE.fullmatch(name))}
+    return {_canonical(found[1]) for name in names if (found := _FILE.fullmatch(name))}
 
 
 def _read_driver(path: Path) -> tuple[bytes, ModuleFile]:
     shown = f"the driver {one_line(path.name)}"
     kind = path.name.rpartition(".")[2]
     try:
-        data = read_regular(path, MOST_MODULE_BYTES)
+        data = read_regular(path, _MOST_MODULE_BYTES)
         unpacked = unpack(data, _KINDS[kind]) if kind in _KINDS else data
         return unpacked, read_module(unpacked)
     except OddFileError as error:
@@ -423,7 +421,7 @@ def _read_driver(path: Path) -> tuple[bytes, ModuleFile]:
         raise InputError(f"{shown} is not usable: {error}", "") from error
 
 
-NAME_OF_ENTRY = "kernel.json"
+_NAME_OF_ENTRY = "kernel.json"
 IMAGE, CONFIG, BUSYBOX, MODULES = "image", "config", "busybox", "modules"
 _MOST_ENTRY_BYTES = 1 << 20
 
@@ -462,7 +460,7 @@ class KernelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return found | {f"{MODULES}/{name}": file for name, file in self.modules.items()}
 
 
-def store_file(path: Path, data: bytes, mode: int = 0o644) -> StoredFile:
+def _store_file(path: Path, data: bytes, mode: int = 0o644) -> StoredFile:
     """Writes a new file, durable; OSError if it cannot."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -473,45 +471,35 @@ def store_file(path: Path, data: bytes, mode: int = 0o644) -> StoredFile:
     return StoredFile(len(data), hashlib.sha256(data).hexdigest())
 
 
-def write_entry(folder: Path, entry: KernelEntry) -> None:
-    """Puts kernel.json into `folder`; OSError if it cannot."""
-    encoded = msgspec.json.format(msgspec.json.encode(entry), indent=2)
-    store_file(folder / NAME_OF_ENTRY, encoded + b"\n")
-
-
-def read_entry(folder: Path) -> KernelEntry:
+def _read_entry(folder: Path) -> KernelEntry:
     """The entry in `folder`, all of whose files are there in their size.
 
     EntryError for a damaged one, OSError for one that cannot be read.
     """
     try:
-        data = read_regular(folder / NAME_OF_ENTRY, _MOST_ENTRY_BYTES)
+        data = read_regular(folder / _NAME_OF_ENTRY, _MOST_ENTRY_BYTES)
         entry = msgspec.json.decode(data, type=KernelEntry)
     except FileNotFoundError:
-        raise EntryError(f"{NAME_OF_ENTRY} is missing") from None
+        raise EntryError(f"{_NAME_OF_ENTRY} is missing") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise EntryError(f"{NAME_OF_ENTRY}: {error}") from error
+        raise EntryError(f"{_NAME_OF_ENTRY}: {error}") from error
     for name, file in entry.files().items():
-        _check_size(folder, name, file)
+        try:
+            state = (folder / name).lstat()
+        except FileNotFoundError:
+            raise EntryError(f"{name} is missing") from None
+        check_regular(state.st_mode)
+        if state.st_size != file.size:
+            raise EntryError(f"{name} has {state.st_size} bytes instead of {file.size}")
     return entry
 
 
-def check_content(folder: Path, entry: KernelEntry) -> None:
+def _check_content(folder: Path, entry: KernelEntry) -> None:
     """EntryError if a file of `entry` is not what was stored."""
     for name, file in entry.files().items():
         data = read_regular(folder / name, file.size)
         if hashlib.sha256(data).hexdigest() != file.sha256:
             raise EntryError(f"{name} has changed since it was stored")
-
-
-def _check_size(folder: Path, name: str, file: StoredFile) -> None:
-    try:
-        state = (folder / name).lstat()
-    except FileNotFoundError:
-        raise EntryError(f"{name} is missing") from None
-    check_regular(state.st_mode)
-    if state.st_size != file.size:
-        raise EntryError(f"{name} has {state.st_size} bytes instead of {file.size}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -554,8 +542,8 @@ def find_kernel(name: str) -> Kernel:
     folder = entry_folder(name)
     with lab_errors("read", folder):
         try:
-            entry = read_entry(folder)
-            check_content(folder, entry)
+            entry = _read_entry(folder)
+            _check_content(folder, entry)
         except EntryError as error:
             raise InputError(
                 f"the kernel '{name}' in the lab is damaged: {one_line(str(error))}",
@@ -593,8 +581,17 @@ def check_known(name: str) -> None:
     folder = entry_folder(name)
     with lab_errors("read", folder):
         put_back(folder)
-        if not os.path.lexists(folder):
-            raise InputError(_unknown(name), _how_to_have(name))
+        if os.path.lexists(folder):
+            return
+        names = entry_names()
+    shown = ", ".join([*names[:8], *(["..."] if len(names) > 8 else [])])
+    is_of_debian = name.partition("@")[0] in ("debian", "debian-rt")
+    raise InputError(
+        f"the lab has no kernel '{name}'{f'; it has {shown}' if names else ''}",
+        f"fetch it: hardstone lab get {name}"
+        if is_of_debian
+        else "see how to have one: hardstone lab --help",
+    )
 
 
 def remove_kernel(name: str) -> None:
@@ -611,7 +608,7 @@ def _entries() -> Iterator[tuple[str, KernelEntry | str]]:
         names = entry_names()
     for name in names:
         try:
-            yield name, read_entry(entry_folder(name))
+            yield name, _read_entry(entry_folder(name))
         except EntryError as error:
             yield name, str(error)
         except OSError as error:
@@ -626,15 +623,16 @@ def _write(folder: Path, files: KernelFiles) -> KernelEntry:
         release=files.release,
         package=files.package,
         append=files.append,
-        image=store_file(folder / IMAGE, files.image),
-        busybox=store_file(folder / BUSYBOX, files.busybox, 0o755),
-        config=None if files.config is None else store_file(folder / CONFIG, files.config),
+        image=_store_file(folder / IMAGE, files.image),
+        busybox=_store_file(folder / BUSYBOX, files.busybox, 0o755),
+        config=None if files.config is None else _store_file(folder / CONFIG, files.config),
         modules={
-            name: store_file(folder / MODULES / name, driver.data)
+            name: _store_file(folder / MODULES / name, driver.data)
             for name, driver in zip(names, files.drivers, strict=True)
         },
     )
-    write_entry(folder, entry)
+    encoded = msgspec.json.format(msgspec.json.encode(entry), indent=2)
+    _store_file(folder / _NAME_OF_ENTRY, encoded + b"\n")
     sync_folder(folder / MODULES)
     sync_folder(folder)
     return entry
@@ -654,18 +652,6 @@ def _kernel(name: str, entry: KernelEntry) -> Kernel:
         busybox=folder / BUSYBOX,
         modules=tuple(folder / MODULES / module for module in sorted(entry.modules)),
     )
-
-
-def _unknown(name: str) -> str:
-    names = entry_names()
-    shown = ", ".join([*names[:8], *(["..."] if len(names) > 8 else [])])
-    return f"the lab has no kernel '{name}'{f'; it has {shown}' if names else ''}"
-
-
-def _how_to_have(name: str) -> str:
-    if name.partition("@")[0] in ("debian", "debian-rt"):
-        return f"fetch it: hardstone lab get {name}"
-    return "see how to have one: hardstone lab --help"
 
 
 # Of Documentation/arch/x86/boot.rst.
@@ -764,7 +750,16 @@ def unpacked_kernel(kernel: Kernel, unpack: Callable[[bytes], bytes] = vmlinux) 
     if kernel.arch != "x86_64":  # others are stored unpacked
         return None
     try:
-        path = _kept(kernel) or _made(kernel, unpack(_image(kernel)))
+        path = _kept(kernel)
+        if path is None:
+            image = read_regular(kernel.image, MOST_IMAGE_BYTES)
+            if hashlib.sha256(image).hexdigest() != kernel.sha256:
+                return None  # another image was stored just now
+            content = unpack(image)
+            path = kernel.image.with_name(_name(kernel, content))
+            with work_folder() as work:
+                (work / path.name).write_bytes(content)
+                (work / path.name).rename(path)
         return path if path.stat().st_size else None
     except (OSError, UnpackError):
         return None
@@ -777,21 +772,6 @@ def _kept(kernel: Kernel) -> Path | None:
             if path.name == _name(kernel, content):
                 return path
     return None
-
-
-def _image(kernel: Kernel) -> bytes:
-    image = read_regular(kernel.image, MOST_IMAGE_BYTES)
-    if hashlib.sha256(image).hexdigest() != kernel.sha256:
-        raise UnpackError("another image was stored just now")
-    return image
-
-
-def _made(kernel: Kernel, content: bytes) -> Path:
-    path = kernel.image.with_name(_name(kernel, content))
-    with work_folder() as work:
-        (work / path.name).write_bytes(content)
-        (work / path.name).rename(path)
-    return path
 
 
 def _name(kernel: Kernel, content: bytes) -> str:

@@ -55,7 +55,7 @@ def lab_errors(doing: str, path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def lab_lock() -> Iterator[None]:
+def _lab_lock() -> Iterator[None]:
     """Waits until no other process changes the lab's folder. OSError if it cannot be written."""
     root = lab_folder()
     root.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def work_folder() -> Iterator[Path]:
     A lock on the folder says that its process lives. The next call removes the folders of
     processes that were killed. OSError if it cannot be made.
     """
-    with lab_lock():
+    with _lab_lock():
         works = _works()
         _remove_abandoned(works)
         folder = Path(tempfile.mkdtemp(dir=works))
@@ -92,7 +92,7 @@ def discard(path: Path) -> None:
 
     OSError if it stays.
     """
-    with lab_lock():
+    with _lab_lock():
         gone = _works() / f"{secrets.token_hex(8)}"
         path.rename(gone)
     if is_folder(gone):
@@ -158,7 +158,7 @@ def exchange(fresh: Path, folder: Path) -> None:
     Whoever looks after a kill in between must call `put_back` first.
     """
     old = _old(folder)
-    with lab_lock():
+    with _lab_lock():
         folder.parent.mkdir(exist_ok=True)
         _settle(folder)
         if os.path.lexists(folder):
@@ -176,7 +176,7 @@ def exchange(fresh: Path, folder: Path) -> None:
 def put_back(folder: Path) -> None:
     """Ends what a killed process had begun: the old entry is in its place, or the new one."""
     if os.path.lexists(_old(folder)):
-        with lab_lock():
+        with _lab_lock():
             _settle(folder)
 
 

@@ -24,7 +24,7 @@ from hardstone.files import replace_file
 from hardstone.lab.initramfs import PCI_IDS
 from hardstone.lab.kernels import Kernel
 from hardstone.lab.lab_folder import make_guest_folder
-from hardstone.lab.settings import BOOT_VARIABLE, DEFAULT_MEMORY_MIB, LabSettings
+from hardstone.lab.settings import BOOT_VARIABLE, LabSettings
 
 _PACKAGES = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
 
@@ -135,11 +135,6 @@ def cpu_count(settings: LabSettings) -> int:
     if settings.is_deterministic:
         return 1
     return settings.cpus or min(_DEFAULT_CPUS, len(os.sched_getaffinity(0)))
-
-
-def memory_mib(settings: LabSettings) -> int:
-    """Memory of the guest."""
-    return settings.memory_mib or DEFAULT_MEMORY_MIB
 
 
 def _board(arch: str, accel: str) -> list[str]:
@@ -319,8 +314,8 @@ class _Bell:
         self.fill()
 
     def fill(self) -> None:
-        """Leaves no room. Empties it first, for beside a character no whole page has room, and
-        the kernel writes none of it."""
+        """Leaves no room. Empties it first: next to a character a whole page has no room, and the
+        kernel writes none of it."""
         self.make_room()
         os.write(self.writing, b"x" * self._PIPE_BYTES)
 
@@ -385,28 +380,28 @@ class FrameReader:
     """Frames out of bytes as they come."""
 
     def __init__(self) -> None:
-        self._held = bytearray()
+        self._received = bytearray()
 
     def feed(self, chunk: bytes) -> None:
         """Takes bytes from the guest."""
-        self._held += chunk
+        self._received += chunk
 
     def next(self) -> Frame | None:
         """The next frame, None until the rest has come; NoFrameError."""
-        if len(self._held) < _HEAD.size:
+        if len(self._received) < _HEAD.size:
             return None
-        kind, length = _HEAD.unpack_from(self._held)
+        kind, length = _HEAD.unpack_from(self._received)
         if not _FROM_GUEST.get(kind, MOST_BYTES + 1) <= length <= MOST_BYTES:
             raise NoFrameError(f"frame of type {kind!r} and {length} bytes")
         end = _HEAD.size + length
-        if len(self._held) < end:
+        if len(self._received) < end:
             return None
-        frame = Frame(kind, bytes(self._held[_HEAD.size : end]))
-        del self._held[:end]
+        frame = Frame(kind, bytes(self._received[_HEAD.size : end]))
+        del self._received[:end]
         return frame
 
 
-MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
+_MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
 _MOST_BYTES = 1 << 16
 _KEPT_BYTES = 1 << 20
 _SHOWN_CHARS = 300
@@ -459,8 +454,11 @@ def why_it_ended(folder: Path) -> tuple[str, str]:
         )
     if found := _PANIC.search(console):
         return found[0][:_SHOWN_CHARS], ""
-    if _size_bytes(folder / "console") >= MOST_CONSOLE_BYTES:
-        return f"its console wrote {MOST_CONSOLE_BYTES >> 20} MiB and more; {said_last(folder)}", ""
+    if _size_bytes(folder / "console") >= _MOST_CONSOLE_BYTES:
+        return (
+            f"its console wrote {_MOST_CONSOLE_BYTES >> 20} MiB and more; {said_last(folder)}",
+            "",
+        )
     said = _printable(_tail(folder / "qemu")).strip().splitlines()
     if said:
         return f"QEMU said: {said[-1][:_SHOWN_CHARS]}", ""
@@ -532,13 +530,21 @@ class Guest:
             self.folder, self._lock = make_guest_folder(base)
             self.recording = self.folder / "recording"
             _allocate(self.recording, RECORDING_BYTES)
-            self._channel = _channel(machine, self.folder)
+            if machine.accel == "icount":
+                _allocate(self.folder / "turns", TURNS_BYTES)
+                self._channel = TurnsChannel(self.folder / "turns")
+            else:
+                self._channel = PortChannel()
             self._guard = _start(machine, self.folder, self._channel, self._lock)
             self._channel.hand_over()
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):
-                raise _no_start(name, base, error) from error
+                raise TargetError(
+                    f"{name} cannot be started: {error.strerror or error}",
+                    f"a guest needs {RECORDING_BYTES >> 20} MiB in {base}: free some, or name "
+                    "another folder in HARDSTONE_MEMORY_DIR",
+                ) from error
             raise
 
     def wait_until_ready(self, most_s: float) -> None:
@@ -660,13 +666,6 @@ def guard_command(folder: Path, lock: int, most_bytes: int, *, on_one_cpu: bool)
     return [*python, str(folder), str(lock), str(most_bytes), "one" if on_one_cpu else "all"]
 
 
-def _channel(machine: Machine, folder: Path) -> Channel:
-    if machine.accel != "icount":
-        return PortChannel()
-    _allocate(folder / "turns", TURNS_BYTES)
-    return TurnsChannel(folder / "turns")
-
-
 def _allocate(path: Path, size_bytes: int) -> None:
     """A file whose memory is there, so that a guest finds none missing later."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -677,12 +676,9 @@ def _allocate(path: Path, size_bytes: int) -> None:
 
 
 def _start(machine: Machine, folder: Path, channel: Channel, lock: int) -> subprocess.Popen[bytes]:
-    command = machine.command(folder, channel.inherited)
+    guard = guard_command(folder, lock, _MOST_CONSOLE_BYTES, on_one_cpu=machine.accel == "icount")
     return subprocess.Popen(
-        [
-            *guard_command(folder, lock, MOST_CONSOLE_BYTES, on_one_cpu=machine.accel == "icount"),
-            *command,
-        ],
+        [*guard, *machine.command(folder, channel.inherited)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -701,11 +697,3 @@ def _end(guard: subprocess.Popen[bytes]) -> None:
     if guard.poll() is None:
         guard.kill()
         guard.wait()
-
-
-def _no_start(name: str, base: Path, error: OSError) -> TargetError:
-    return TargetError(
-        f"{name} cannot be started: {error.strerror or error}",
-        f"a guest needs {RECORDING_BYTES >> 20} MiB in {base}: free some, or name another folder "
-        "in HARDSTONE_MEMORY_DIR",
-    )

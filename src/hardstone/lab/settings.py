@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from hardstone.errors import InputError
+from hardstone.files import one_line
 
 PREEMPT_MODELS = ("none", "voluntary", "full", "lazy")
-ACCELERATORS = ("auto", "kvm", "tcg")
+_ACCELERATORS = ("auto", "kvm", "tcg")
 DEVICES = ("edu",)
 DEFAULT_MEMORY_MIB = 1024
-LEAST_MEMORY_MIB = 128
-MOST_MEMORY_MIB = 1 << 20
-MOST_CPUS = 255
+_LEAST_MEMORY_MIB = 128
+_MOST_MEMORY_MIB = 1 << 20
+_MOST_CPUS = 255
 _MOST_APPEND_CHARS = 1000
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,60}", re.ASCII)
@@ -37,8 +38,8 @@ _KEYS = "cpus, memory, preempt, accel, deterministic, device, append"
 class LabSettings:
     """A kernel of the lab and the machine that it boots in; None: the lab chooses.
 
-    `is_deterministic`: time counts instructions, on one emulated CPU. `device`: a device beside
-    those that every guest has.
+    `is_deterministic`: time counts instructions, on one emulated CPU. `device`: a device in
+    addition to those that every guest has.
     """
 
     kernel: str
@@ -119,17 +120,17 @@ def with_settings(settings: LabSettings, **texts: str | None) -> LabSettings:
 
 
 def _cpus(text: str, before: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:8]) <= MOST_CPUS):
-        raise InputError(f"{before}{_shown(text)} is not a count from 1 to {MOST_CPUS}", "")
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:8]) <= _MOST_CPUS):
+        raise InputError(f"{before}{_shown(text)} is not a count from 1 to {_MOST_CPUS}", "")
     return int(text)
 
 
 def _memory_mib(text: str, before: str) -> int:
     found = _MEMORY.fullmatch(text)
     mib = 0 if found is None else int(found[1]) << (10 if found[2] in ("G", "g") else 0)
-    if not LEAST_MEMORY_MIB <= mib <= MOST_MEMORY_MIB:
+    if not _LEAST_MEMORY_MIB <= mib <= _MOST_MEMORY_MIB:
         raise InputError(
-            f"{before}{_shown(text)} is not a size from {LEAST_MEMORY_MIB}M to 1024G",
+            f"{before}{_shown(text)} is not a size from {_LEAST_MEMORY_MIB}M to 1024G",
             f"write {before}512M or {before}2G",
         )
     return mib
@@ -170,14 +171,14 @@ def read_append(text: str, before: str = "--append ") -> str:
 
 
 def _shown(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)[:60]
+    return one_line(text)[:60]
 
 
 _READERS: dict[str, tuple[str, _Reader]] = {
     "cpus": ("cpus", _cpus),
     "memory": ("memory_mib", _memory_mib),
     "preempt": ("preempt", _one_of(*PREEMPT_MODELS)),
-    "accel": ("accel", _one_of(*ACCELERATORS)),
+    "accel": ("accel", _one_of(*_ACCELERATORS)),
     "deterministic": ("is_deterministic", _flag),
     "device": ("device", _one_of(*DEVICES)),
     "append": ("append", read_append),
@@ -216,9 +217,9 @@ def boot_limit_s(accel: str) -> float:
     except ValueError:
         limit_s = 0.0
     if not 0 < limit_s <= _LONGEST_BOOT_S:
-        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
         raise InputError(
-            f"{BOOT_VARIABLE}={shown} is not a time in seconds", "write a number from 1 to 86400"
+            f"{BOOT_VARIABLE}={_shown(text)[:40]} is not a time in seconds",
+            "write a number from 1 to 86400",
         )
     return limit_s
 

@@ -28,7 +28,6 @@ from hardstone.model import (
     MOST_RESULTS,
     RUN_SCHEMA,
     Event,
-    Result,
     RunDocument,
     RunStatus,
     Series,
@@ -40,7 +39,7 @@ from hardstone.stats.identity import histogram_problem, table_problem, windows_p
 from hardstone.stats.trust import lacking_text
 from hardstone.store.place import Place, StoreError, is_run_id, store_errors
 
-DOCUMENT_LIMIT_BYTES = 128 * 2**20
+_DOCUMENT_LIMIT_BYTES = 128 * 2**20
 _ANOTHER = "name another file"
 _GZIP_MAGIC = b"\x1f\x8b"
 # Few of each for a document of a battery: while one is read or decompressed other threads work, and
@@ -54,11 +53,11 @@ _MOST_MEMBERS = 64
 _COUNTED = ((b",", "values", 12_000_000), (b":", "fields", 5_000_000), (b"{", "objects", 1_000_000))
 
 
-def content_of(path: Path, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytearray:
+def _content_of(path: Path, limit_bytes: int = _DOCUMENT_LIMIT_BYTES) -> bytearray:
     """The JSON in a file, plain or compressed. InputError as soon as it passes a limit."""
     data = bytearray()
     counts = dict.fromkeys((character for character, _, _ in _COUNTED), 0)
-    looked = counts.copy()  # how far each was counted
+    counted_bytes = counts.copy()
     with store_errors("read", path), open_regular(path, limit_bytes) as file:
         for chunk in _unpacked(file, path, limit_bytes):
             data += chunk
@@ -67,8 +66,8 @@ def content_of(path: Path, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytearray
             for character, what, most in _COUNTED:
                 if len(data) <= most:
                     continue  # it cannot have so many, and most documents are as short
-                counts[character] += data.count(character, looked[character])
-                looked[character] = len(data)
+                counts[character] += data.count(character, counted_bytes[character])
+                counted_bytes[character] = len(data)
                 if counts[character] > most:
                     raise InputError(f"{path} holds more than {most} {what}", _ANOTHER)
     return data
@@ -119,12 +118,12 @@ def _decompressed(
     raise InputError(f"{path} has more than {_MOST_MEMBERS} compressed members", _ANOTHER)
 
 
-# Half of what `content_of` reads; histograms and all else need the rest.
-MOST_STORED_MAXIMA = 6_000_000
-MOST_STORED_CELLS = 2_000_000  # of all tables
+# Half of what `_content_of` reads; histograms and all else need the rest.
+_MOST_STORED_MAXIMA = 6_000_000
+_MOST_STORED_CELLS = 2_000_000  # of all tables
 
 
-def thinned(document: RunDocument, most: int = MOST_STORED_MAXIMA) -> RunDocument:
+def thinned(document: RunDocument, most: int = _MOST_STORED_MAXIMA) -> RunDocument:
     """`document` with at most `most` maxima, or one per series.
 
     In the series that have the most, neighbours are joined in twos and the interval doubled. No
@@ -144,7 +143,7 @@ def thinned(document: RunDocument, most: int = MOST_STORED_MAXIMA) -> RunDocumen
     return msgspec.structs.replace(document, results=results)
 
 
-def with_fewer_tables(document: RunDocument, most: int = MOST_STORED_CELLS) -> RunDocument:
+def with_fewer_tables(document: RunDocument, most: int = _MOST_STORED_CELLS) -> RunDocument:
     """`document` with the first tables that have at most `most` numbers together; an event of each
     result tells how many it lost."""
     if sum(_cells(table) for result in document.results for table in result.tables) <= most:
@@ -156,21 +155,19 @@ def with_fewer_tables(document: RunDocument, most: int = MOST_STORED_CELLS) -> R
             most -= _cells(table)
             if most >= 0:
                 kept.append(table)
-        results.append(_with_tables(result, kept))
+        lost = len(result.tables) - len(kept)
+        if not lost:
+            results.append(result)
+            continue
+        text = f"{lost} tables are not stored: those of all results together are too large"
+        event = Event(name=TABLES_CUT, text=text, data={"dropped_count": lost})
+        events = [*result.events, event]
+        results.append(msgspec.structs.replace(result, tables=kept, events=events))
     return msgspec.structs.replace(document, results=results)
 
 
 def _cells(table: Table) -> int:
     return sum(len(column) for column in table.columns.values())
-
-
-def _with_tables(result: Result, kept: list[Table]) -> Result:
-    lost = len(result.tables) - len(kept)
-    if not lost:
-        return result
-    text = f"{lost} tables are not stored: those of all results together are too large"
-    event = Event(name=TABLES_CUT, text=text, data={"dropped_count": lost})
-    return msgspec.structs.replace(result, tables=kept, events=[*result.events, event])
 
 
 def joined(series: Series, most: int) -> Series:
@@ -282,7 +279,7 @@ def is_current(entry: RunEntry) -> bool:
 
 
 def write_summary(place: Place, entry: RunEntry) -> None:
-    """Puts a summary beside the document of a run; without space or access, none."""
+    """Stores the summary of a run; without space or access, none."""
     with contextlib.suppress(OSError):
         stamp = stamp_of(place.document(entry.id))
         if stamp is not None:
@@ -290,7 +287,7 @@ def write_summary(place: Place, entry: RunEntry) -> None:
             replace_file(place.summary(entry.id), content, _SUMMARY_MODE, is_durable=False)
 
 
-MOST_SERIES_OF_RUN = 1 << 17
+_MOST_SERIES_OF_RUN = 1 << 17
 _FORMAT = "hardstone.run/"
 _PRESENT = b'{"schema":"%s",' % RUN_SCHEMA.encode()
 _MOST_RESULTS = MOST_RESULTS.max_length or 0
@@ -327,14 +324,14 @@ def encode_document(document: RunDocument) -> bytes:
     return gzip.compress(text, _GZIP_LEVEL, mtime=0)
 
 
-def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> RunDocument:
+def read_document(path: Path, *, limit_bytes: int = _DOCUMENT_LIMIT_BYTES) -> RunDocument:
     """The run document in a file, JSON or compressed.
 
     InputError if the file is missing, damaged, of a newer version, larger than `limit_bytes`
     before or after it is decompressed, holds more than any run can, or has an impossible time or
     histogram.
     """
-    return parse_document(content_of(path, limit_bytes), str(path))
+    return parse_document(_content_of(path, limit_bytes), str(path))
 
 
 def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
@@ -342,14 +339,9 @@ def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
     document = _decode(raw, source)
     if not is_run_id(document.id):
         raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", _ANOTHER)
-    if sum(len(result.series) for result in document.results) > MOST_SERIES_OF_RUN:
-        raise InputError(f"{source} holds more than {MOST_SERIES_OF_RUN} series", _ANOTHER)
-    problem = (
-        _time_problem(document)
-        or _histogram_problem(document)
-        or _gap_problem(document)
-        or _table_problem(document)
-    )
+    if sum(len(result.series) for result in document.results) > _MOST_SERIES_OF_RUN:
+        raise InputError(f"{source} holds more than {_MOST_SERIES_OF_RUN} series", _ANOTHER)
+    problem = next(_problems(document), None)
     if problem is not None:
         raise InputError(f"{source}: {problem}", "import or measure it again")
     return document
@@ -361,7 +353,7 @@ class _Counted(msgspec.Struct, gc=False):
 
 class _Head(msgspec.Struct):
     """What is known before the rest takes memory: an array is decoded before its length is
-    looked at."""
+    checked."""
 
     schema: str
     results: Annotated[list[_Counted], MOST_RESULTS] = []
@@ -370,7 +362,9 @@ class _Head(msgspec.Struct):
 def _decode(raw: bytes | bytearray, source: str) -> RunDocument:
     """The document in `raw`, JSON; InputError that names `source` if there is none."""
     try:
-        if raw.startswith(_PRESENT) and _has_few_results(raw):
+        # Each result has a key "test", plain or with an escape. Counting them takes a third of the
+        # time that decoding the head does.
+        if raw.startswith(_PRESENT) and raw.count(b'"test"') + raw.count(b"\\") <= _MOST_RESULTS:
             document = msgspec.json.decode(raw, type=RunDocument)
             if document.schema == RUN_SCHEMA:
                 return document
@@ -381,23 +375,13 @@ def _decode(raw: bytes | bytearray, source: str) -> RunDocument:
         raise InputError(
             f"{source} is not a run document: {str(error)[:200]}", "name another file or run"
         ) from None
-    raise _unknown(schema, source)
-
-
-def _has_few_results(raw: bytes | bytearray) -> bool:
-    """Whether there cannot be too many: each has a key "test", plain or with an escape. Counting
-    takes a third of the time that decoding the head does."""
-    return raw.count(b'"test"') + raw.count(b"\\") <= _MOST_RESULTS
-
-
-def _unknown(schema: str, source: str) -> InputError:
     version = schema.removeprefix(_FORMAT)
     if schema.startswith(_FORMAT) and version.isascii() and version.isdigit():
-        return InputError(
+        raise InputError(
             f"{source} is of version {version[:10]}, this hardstone reads {RUN_SCHEMA}",
             "upgrade hardstone",
         )
-    return InputError(f"{source} is not a run document but {schema[:40]!r}", _ANOTHER)
+    raise InputError(f"{source} is not a run document but {schema[:40]!r}", _ANOTHER)
 
 
 def read_stored(place: Place, run_id: str) -> RunDocument:
@@ -409,40 +393,26 @@ def read_stored(place: Place, run_id: str) -> RunDocument:
     return document
 
 
-def _histogram_problem(document: RunDocument) -> str | None:
+def _problems(document: RunDocument) -> Iterator[str]:
+    """Impossible times, then impossible histograms, windows and tables."""
+    of_run = [document.started_utc, document.finished_utc]
+    for text in [*of_run, *(result.started_utc for result in document.results)]:
+        if text is not None and not _is_time(text):
+            yield f"{text[:40]!r} is not a time between {_FIRST_YEAR} and {_PAST_YEAR}"
     for result in document.results:
         for series in result.series:
             problem = histogram_problem(series.histogram)
             if problem is not None:
-                return f"{result.test[:40]} {series.name[:40]}: {problem}"
-    return None
-
-
-def _gap_problem(document: RunDocument) -> str | None:
+                yield f"{result.test[:40]} {series.name[:40]}: {problem}"
     for result in document.results:
         problem = windows_problem(result.windows)
         if problem is not None:
-            return f"{result.test[:40]}: {problem}"
-    return None
-
-
-def _table_problem(document: RunDocument) -> str | None:
+            yield f"{result.test[:40]}: {problem}"
     for result in document.results:
         for table in result.tables:
             problem = table_problem(table)
             if problem is not None:
-                return f"{result.test[:40]} table {table.name[:40]}: {problem}"
-    return None
-
-
-def _time_problem(document: RunDocument) -> str | None:
-    """The first impossible time, or None."""
-    of_run = [document.started_utc, document.finished_utc]
-    of_results = [result.started_utc for result in document.results]
-    for text in of_run + of_results:
-        if text is not None and not _is_time(text):
-            return f"{text[:40]!r} is not a time between {_FIRST_YEAR} and {_PAST_YEAR}"
-    return None
+                yield f"{result.test[:40]} table {table.name[:40]}: {problem}"
 
 
 def _is_time(text: str) -> bool:

@@ -52,9 +52,9 @@ from hardstone.store.slots import CopyCost, SlotCopier, slot_paths, write_sparse
 LOCAL = "local"
 JOURNAL_NAME = "journal.jsonl"
 LOCK_NAME = "lock"
-RESERVE_NAME = "reserve"
+_RESERVE_NAME = "reserve"
 # More than ten times the journal of the longest run.
-JOURNAL_LIMIT_BYTES = 512 * 2**20
+_JOURNAL_LIMIT_BYTES = 512 * 2**20
 _LINE_LIMIT_BYTES = 128 * 2**20  # a line of a stream in base64
 _MOST_LINES = 1_000_000
 _MOST_RESULTS = 100_000
@@ -134,7 +134,10 @@ class Replay:
                 self.is_noisy = record.is_noisy
                 self.document = record.document
             case PlannedRecord():
-                self._add(record.tests)
+                if self.document is not None and len(self.document.plan.tests) < _MOST_RESULTS:
+                    plan = self.document.plan
+                    tests = [*plan.tests, *record.tests]
+                    self.document.plan = msgspec.structs.replace(plan, tests=tests)
             case BeginRecord():
                 self.started = Started(record.test, record.number, record.backing)
             case LineRecord():
@@ -146,15 +149,6 @@ class Replay:
                 if len(self.results) < _MOST_RESULTS:
                     self.results.append(record.result)
                 self.started = None
-
-    def _add(self, tests: list[PlannedTest]) -> None:
-        if self.document is not None and len(self.document.plan.tests) < _MOST_RESULTS:
-            plan = self.document.plan
-            self.document.plan = msgspec.structs.replace(plan, tests=[*plan.tests, *tests])
-
-
-def encode_record(record: Record) -> bytes:
-    return msgspec.json.encode(record)
 
 
 def replay(journal: Path) -> Replay:
@@ -193,7 +187,7 @@ def _first(journal: Path) -> RunRecord | None:
 
 
 def _lines(journal: Path) -> Iterator[bytes]:
-    with open_regular(journal, JOURNAL_LIMIT_BYTES) as file:
+    with open_regular(journal, _JOURNAL_LIMIT_BYTES) as file:
         while line := file.readline(_LINE_LIMIT_BYTES):
             yield line
 
@@ -249,7 +243,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Reserve:
-    """A file of `RESERVE_BYTES` whose space the journal beside it may use."""
+    """A file of `RESERVE_BYTES` whose space the journal may use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -284,7 +278,7 @@ class Reserve:
 
 # A power cut takes what came after the latest copy on disk had begun: that long, and what the next
 # copy takes. A second at most is promised.
-SYNC_INTERVAL_S = 0.5
+_SYNC_INTERVAL_S = 0.5
 
 
 class Journal:
@@ -304,7 +298,7 @@ class Journal:
         *,
         resumes: str | None = None,
         stored: Callable[[], object] = lambda: None,
-        sync_interval_s: float = SYNC_INTERVAL_S,
+        sync_interval_s: float = _SYNC_INTERVAL_S,
     ) -> None:
         """`resumes`: the id of the stored run of which this one is a part."""
         self._place = place
@@ -327,8 +321,8 @@ class Journal:
             is_noisy=recorder.is_noisy,
             resumes=resumes,
         )
-        self._lock, self._file = create_journal(place, record)
-        self._reserve = Reserve(self._folder / RESERVE_NAME)
+        self._lock, self._file = _create_journal(place, record)
+        self._reserve = Reserve(self._folder / _RESERVE_NAME)
         try:
             with store_errors("reserve space for results in the store", place.root):
                 self._reserve.take()
@@ -442,7 +436,7 @@ class Journal:
     def _append(self, record: Record, *, is_sync: bool) -> None:
         if self._ended.is_set():
             raise ValueError(f"the journal of run {self._run_id} is closed")
-        line = encode_record(record)
+        line = msgspec.json.encode(record)
         with store_errors("write the journal", self._folder):
             try:
                 self._append_line(line, is_sync=is_sync)
@@ -511,7 +505,7 @@ def remove_journal(place: Place, run_id: str, lock: FileLock, memory: Memory) ->
         lock.release()
 
 
-def create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
+def _create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
     """The folder, with its lock held and the first record on disk. Leaves nothing if it fails."""
     document = record.document
     if not is_run_id(document.id):
@@ -528,7 +522,7 @@ def create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFil
         exclusive(place.journals_lock, place.journals),
     ):
         if record.resumes is not None:
-            check_resumable(place, record.resumes)
+            _check_resumable(place, record.resumes)
         folder.mkdir()
         lock = try_lock(folder / LOCK_NAME)
         if lock is None:
@@ -544,7 +538,7 @@ def create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFil
 def _first_record(folder: Path, record: RunRecord) -> AppendFile:
     file = AppendFile(folder / JOURNAL_NAME)
     try:
-        file.append(encode_record(record), is_sync=True)
+        file.append(msgspec.json.encode(record), is_sync=True)
         for changed in (folder, folder.parent, folder.parent.parent):
             sync_folder(changed)
     except OSError:
@@ -555,7 +549,7 @@ def _first_record(folder: Path, record: RunRecord) -> AppendFile:
 
 
 def recorded_now(place: Place) -> dict[str, Path]:
-    """The journals that are there, of runs and of parts of runs, by the id of the run."""
+    """The journals of runs and of parts of runs, by the id of the run."""
     try:
         found = sorted(path for path in place.journals.iterdir() if is_run_id(path.name))
     except OSError:
@@ -563,7 +557,7 @@ def recorded_now(place: Place) -> dict[str, Path]:
     return {resumed_by(path / JOURNAL_NAME) or path.name: path for path in found}
 
 
-def check_resumable(place: Place, run_id: str) -> None:
+def _check_resumable(place: Place, run_id: str) -> None:
     """StoreError if a journal is of the run; to be called with the lock on journals held."""
     if run_id in recorded_now(place):
         raise StoreError(

@@ -43,7 +43,7 @@ from hardstone.store.place import (
 from hardstone.store.slots import usable_slots
 from hardstone.stream import StreamReader
 
-_MOST_SAID = 20
+_MOST_FAILURES_SHOWN = 20
 
 
 class DamagedError(StoreError):
@@ -76,10 +76,10 @@ def recover_runs(
                     break
     except StoreError as error:
         failures.append(f"unfinished runs are not recovered: {error}")
-    for text in failures[:_MOST_SAID]:
+    for text in failures[:_MOST_FAILURES_SHOWN]:
         say(text)
-    if len(failures) > _MOST_SAID:
-        say(f"and {len(failures) - _MOST_SAID} more journals could not be recovered")
+    if len(failures) > _MOST_FAILURES_SHOWN:
+        say(f"and {len(failures) - _MOST_FAILURES_SHOWN} more journals could not be recovered")
     return recovered
 
 
@@ -106,7 +106,8 @@ def _recover(
         run_id, left = folder.name, AbandonedRun(folder, dump, reopen)
         resumes = resumed_by(folder / JOURNAL_NAME)
         stored = None
-        if not _is_kept(place, run_id, resumes):
+        is_part = resumes is not None and is_joined(place, resumes, run_id)
+        if not is_part and not _is_stored(place, run_id):
             document = _recovered(folder, left)
             stored = None if document is None else _store(place, document, resumes, say)
         for unfinished in place.runs.glob(f".{resumes or run_id}*.tmp"):
@@ -116,11 +117,6 @@ def _recover(
         return stored
     finally:
         lock.release()
-
-
-def _is_kept(place: Place, run_id: str, resumes: str | None) -> bool:
-    is_part = resumes is not None and is_joined(place, resumes, run_id)
-    return is_part or _is_stored(place, run_id)
 
 
 def _store(
@@ -167,7 +163,7 @@ def _recovered(folder: Path, left: AbandonedRun) -> RunDocument | None:
     try:
         state = _replay(folder)
         if state.document is not None:
-            run = msgspec.json.encode(rebuilt(left, state, state.document))
+            run = msgspec.json.encode(_rebuilt(left, state, state.document))
             return parse_document(run, "the run")  # what is stored must be readable
         if not state.results and state.started is None and not state.is_damaged:
             return None
@@ -227,7 +223,7 @@ class AbandonedRun:
         self.memory: Memory = self.recorder.memory(folder.name, folder)
 
 
-def rebuilt(left: AbandonedRun, state: Replay, document: RunDocument) -> RunDocument:
+def _rebuilt(left: AbandonedRun, state: Replay, document: RunDocument) -> RunDocument:
     """The run `document` with the results of its journal `state` and of what else is left."""
     spare = _spare(left)
     if spare is not None and spare.finished_utc is not None:

@@ -47,7 +47,7 @@ def usable_slots(journal: Path, number: int) -> list[Path]:
 
 @dataclass(frozen=True)
 class CopyCost:
-    """`longest_ns`: the longest time from the begin of a copy to the end of the next one. A power
+    """`longest_ns`: the longest time from the start of a copy to the end of the next one. A power
     cut could have taken that much of the recording."""
 
     copies_count: int
@@ -223,8 +223,7 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _changes(block: bytes, first: int, hashes: array[int]) -> Iterator[tuple[int, int]]:
-    """The places where `block`, from page `first` on, is not as `hashes` says; these are kept
-    up."""
+    """The places where `block`, from page `first` on, differs from `hashes`, which it updates."""
     begin: int | None = None
     for at in range(0, len(block), _PAGE_BYTES):
         number = first + at // _PAGE_BYTES
@@ -256,7 +255,7 @@ def _sum_text(checksum: int) -> bytes:
 def _is_whole(slot: Path) -> bool:
     """One without a sum is of a version that never changed a copy in place."""
     try:
-        said = read_regular(_sum_path(slot), _PAGE_BYTES)
+        stored = read_regular(_sum_path(slot), _PAGE_BYTES)
     except FileNotFoundError:
         return True
     except OSError:
@@ -268,4 +267,4 @@ def _is_whole(slot: Path) -> bool:
                 checksum = zlib.crc32(chunk, checksum)
     except OSError:
         return False
-    return said == _sum_text(checksum)
+    return stored == _sum_text(checksum)

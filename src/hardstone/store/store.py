@@ -76,14 +76,9 @@ class Index:
         """All readable runs, oldest first by their ids. Brings the index up to date."""
         return self._update(self._known())
 
-    def rebuild(self) -> int:
-        """Makes the index again from the summaries; how many runs there are."""
-        self._known()  # which also looks whether it is ours
-        return len(self._update({}))
-
     def reread(self) -> None:
         """Makes summaries and index again from the documents: one of them was wrong."""
-        self._known()
+        self._known()  # which also looks whether the index is ours
         self._update({}, are_summaries_used=False)
 
     def _update(self, known: dict[str, _Row], *, are_summaries_used: bool = True) -> list[RunEntry]:
@@ -183,7 +178,7 @@ def _rows(content: bytes) -> dict[str, _Row]:
     sqlite3.Error for what is not a database, has other tables or takes endless time.
     """
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
-        # Named as of a rollback journal, so that SQLite opens no log beside it.
+        # Named as of a rollback journal, so that SQLite opens no log.
         changed = bytearray(content)
         changed[_WRITE_VERSIONS] = b"\1\1"
         base.deserialize(bytes(changed))
@@ -233,7 +228,7 @@ class Store:
     ) -> None:
         self._place = open_place(path)
         self._on_problem = on_problem
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._index = Index(self._place, self._say)
 
     @property
@@ -271,7 +266,7 @@ class Store:
         never takes its place. `on_problem` is called if a newer run, which may have the same
         name, cannot be read.
         """
-        if self._is_stored(reference):
+        if is_run_id(reference) and os.path.lexists(self.path_of(reference)):
             return read_stored(self._place, reference)
         document = self._load_found(reference)
         if reference not in (document.name, "last") and not document.id.startswith(reference):
@@ -288,10 +283,6 @@ class Store:
         if not is_run_id(run_id):
             raise InputError(f"'{run_id[:60]}' is not the id of a run", "see all: hardstone runs")
         return self._place.document(run_id)
-
-    def rebuild_index(self) -> int:
-        """Makes the index again from summaries and documents; how many runs there are."""
-        return self._index.rebuild()
 
     def recover(self, dump: Dump, reopen: Reopen) -> list[str]:
         """Stores the runs whose tool was ended, as incomplete ones; their ids.
@@ -314,10 +305,6 @@ class Store:
         with contextlib.suppress(InputError):
             self._index.entries()
 
-    def _is_stored(self, reference: str) -> bool:
-        """Whether it is the id of a run that is there."""
-        return is_run_id(reference) and os.path.lexists(self.path_of(reference))
-
     def _load_found(self, reference: str) -> RunDocument:
         entries = self.runs()
         found = find_run(reference, entries, self.unreadable)
@@ -325,15 +312,15 @@ class Store:
             document = read_stored(self._place, found.id)
         except InputError as error:
             others = [entry for entry in entries if entry.id != found.id]
-            raise unreadable_run(found.id, str(error), others) from None
+            raise _unreadable_run(found.id, str(error), others) from None
         newer = max(self.unreadable, default="")
         if newer > found.id and found.name == reference:
             self._say(f"run {newer} is newer and cannot be read: {self.unreadable[newer]}")
         return document
 
     def _say(self, problem: str) -> None:
-        if problem not in self._told:
-            self._told.add(problem)
+        if problem not in self._reported:
+            self._reported.add(problem)
             self._on_problem(problem)
 
 
@@ -367,7 +354,12 @@ def find_run(
     begun = [run_id for run_id in ids if run_id.startswith(reference)]
     if len(begun) == 1:
         return _readable(begun[0], entries, unreadable)
-    raise _ambiguous(reference, begun) if begun else _unknown(reference, entries)
+    if not begun:
+        raise _unknown(reference, entries)
+    raise InputError(
+        f"'{reference}' matches {len(begun)} runs",
+        f"type more of one: {', '.join(begun[-3:])}" + (", ..." if len(begun) > 3 else ""),
+    )
 
 
 def _repeated(entry: RunEntry) -> str | None:
@@ -375,7 +367,7 @@ def _repeated(entry: RunEntry) -> str | None:
     return _NUMBER.sub("", entry.name) if entry.repeats else None
 
 
-def unreadable_run(run_id: str, reason: str, readable: Sequence[RunEntry]) -> InputError:
+def _unreadable_run(run_id: str, reason: str, readable: Sequence[RunEntry]) -> InputError:
     """The error for a run that cannot be read; its remedy names one that can."""
     remedy = f"the newest that can be read: hardstone show {readable[-1].id}" if readable else ""
     return InputError(f"run {run_id} cannot be read: {reason}", remedy)
@@ -385,22 +377,12 @@ def _readable(run_id: str, entries: Sequence[RunEntry], unreadable: Mapping[str,
     for entry in entries:
         if entry.id == run_id:
             return entry
-    raise unreadable_run(run_id, unreadable[run_id], entries)
-
-
-def _ambiguous(reference: str, ids: Sequence[str]) -> InputError:
-    return InputError(
-        f"'{reference}' matches {len(ids)} runs",
-        f"type more of one: {', '.join(ids[-3:])}" + (", ..." if len(ids) > 3 else ""),
-    )
+    raise _unreadable_run(run_id, unreadable[run_id], entries)
 
 
 def _unknown(reference: str, entries: Sequence[RunEntry]) -> InputError:
-    words = list(dict.fromkeys(word for entry in reversed(entries) for word in _words(entry)))
+    newest_first = reversed(entries)
+    words = dict.fromkeys(one for entry in newest_first for one in (entry.name, entry.id) if one)
     near = difflib.get_close_matches(reference, words, n=3, cutoff=0.5)
     remedy = f"did you mean {', '.join(near)}?" if near else "see all: hardstone runs"
     return InputError(f"there is no run '{reference[:60]}'", remedy)
-
-
-def _words(entry: RunEntry) -> tuple[str, ...]:
-    return (entry.name, entry.id) if entry.name else (entry.id,)

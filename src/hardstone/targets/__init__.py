@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hardstone.errors import InputError
+from hardstone.files import one_line
 
 if TYPE_CHECKING:
     from hardstone.targets.base import Target
@@ -53,4 +54,4 @@ def find_transport(name: str) -> Transport:
 
 
 def _shown(name: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in name)[:_MOST_SHOWN]
+    return one_line(name)[:_MOST_SHOWN]

@@ -21,7 +21,7 @@ _WAITS = "waiting for it to finish"
 _MOST_BYTES = 1 << 16  # of a file in /proc
 _COMMAND_CHARACTERS = 100
 _PROC = Path("/proc")
-Flock = Callable[[int], bool]
+_Flock = Callable[[int], bool]
 
 
 def default_lock_file() -> Path:
@@ -50,7 +50,7 @@ def measuring_alone(
     *,
     wait_s: float | None = None,
     own_lock_file: Path | None = None,
-    flock: Flock = take_lock,
+    flock: _Flock = take_lock,
 ) -> Iterator[None]:
     """Holds the measuring lock of this machine; the kernel releases it with the process.
 
@@ -67,7 +67,7 @@ def measuring_alone(
             file = _opened(path)
             if path is own:
                 _check_own(file)
-            held = _waited_for(file, path, is_stopped, on_wait, wait_s, flock)
+            locked = _waited_for(file, path, is_stopped, on_wait, wait_s, flock)
         except OSError as error:
             reasons.append(f"the lock {path} cannot be taken: {error.strerror or error}")
             continue
@@ -75,13 +75,13 @@ def measuring_alone(
             on_unlocked(f"{reasons[0]}; only other measurements of this user are waited for")
         break
     else:
-        held = -1
+        locked = -1
         on_unlocked("; ".join(reasons))
     try:
         yield
     finally:
-        if held >= 0:
-            os.close(held)
+        if locked >= 0:
+            os.close(locked)
 
 
 def _check_own(file: int) -> None:
@@ -97,10 +97,10 @@ def _waited_for(
     is_stopped: Callable[[], bool],
     on_wait: Callable[[str], None],
     wait_s: float | None,
-    flock: Flock,
+    flock: _Flock,
 ) -> int:
-    """`file` of `path`, locked unless `is_stopped`; closed by an error. OSError where it cannot be
-    locked."""
+    """Waits for the lock on `file`, opened from `path`, or until `is_stopped`; returns `file`. An
+    error closes it: OSError where it cannot be locked."""
     try:
         if not flock(file):
             who = holder_text(file)

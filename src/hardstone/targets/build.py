@@ -17,7 +17,7 @@ from hardstone.errors import InputError, PrivilegeError, TargetError
 from hardstone.lab.initramfs import Programs, check_static, kept_programs
 from hardstone.targets.find import GUEST, PROBE, built_probe, find_guest, find_probe, source_tree
 
-ARCHES = ("x86_64", "aarch64")
+_ARCHES = ("x86_64", "aarch64")
 _DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 _PATIENCE_S = 60
 
@@ -33,8 +33,8 @@ def cross_compiler(arch: str) -> list[str]:
     $HARDSTONE_CC_AARCH64 (its words are split at blanks), else GCC's cross compiler, else Zig's
     compiler as the Python package ziglang.
     """
-    if arch not in ARCHES:
-        raise InputError(f"there is no probe for '{arch}'", f"known: {', '.join(ARCHES)}")
+    if arch not in _ARCHES:
+        raise InputError(f"there is no probe for '{arch}'", f"known: {', '.join(_ARCHES)}")
     variable = f"HARDSTONE_CC_{arch.upper()}"
     if chosen := os.environ.get(variable, "").split():
         if shutil.which(chosen[0]) is None:
@@ -54,7 +54,7 @@ def cross_compiler(arch: str) -> list[str]:
     )
 
 
-def compiler_version(compiler: list[str]) -> str:
+def _compiler_version(compiler: list[str]) -> str:
     """What the compiler says of itself. TargetError if it does not run."""
     command = [*compiler, "--version"]
     remedy = "correct the compiler, or name another one (HARDSTONE_CC_AARCH64)"
@@ -99,7 +99,10 @@ def build_probe(tell: Callable[[str], None] = lambda text: None) -> Path:
         raise PrivilegeError(f"there is no C compiler '{compiler}'", _COMPILER_HINT)
     if shutil.which("meson") and shutil.which("ninja"):
         tell("building with meson")
-        _build_with_meson(root, output.parent)
+        folder = output.parent
+        if not (folder / "build.ninja").exists():
+            _call(["meson", "setup", str(folder), str(root / "probe")], root)
+        _call(["ninja", "-C", str(folder), PROBE, *_guest_here(root)], root)
     else:
         tell(f"building with {compiler}")
         _build_with_compiler(root, output, compiler)
@@ -121,7 +124,7 @@ def build_programs(arch: str, folder: Path, root: Path | None = None) -> tuple[P
     return probe, guest
 
 
-def source_files(root: Path) -> list[Path]:
+def _source_files(root: Path) -> list[Path]:
     """All that probe and guest are built from, for each system."""
     parts = (root / "probe" / part for part in ("src", "guest"))
     return sorted(path for part in parts for path in part.rglob("*.[ch]"))
@@ -136,13 +139,6 @@ def _needed_source() -> Path:
             "build it in a checkout of hardstone and set HARDSTONE_PROBE to its path",
         )
     return root
-
-
-def _build_with_meson(root: Path, folder: Path) -> None:
-    is_set_up = (folder / "build.ninja").exists()
-    if not is_set_up:
-        _call(["meson", "setup", str(folder), str(root / "probe")], root)
-    _call(["ninja", "-C", str(folder), PROBE, *_guest_here(root)], root)
 
 
 def _build_with_compiler(root: Path, output: Path, compiler: str) -> None:
@@ -234,9 +230,9 @@ def programs_for(
 def _key(root: Path, compiler: list[str]) -> str:
     """Changes with the compiler, with its options, and with each source file."""
     digest = hashlib.sha256()
-    parts = [" ".join(compiler).encode(), compiler_version(compiler).encode()]
+    parts = [" ".join(compiler).encode(), _compiler_version(compiler).encode()]
     parts.append(Path(__file__).read_bytes())
-    for path in source_files(root):
+    for path in _source_files(root):
         parts += [str(path.relative_to(root)).encode(), path.read_bytes()]
     for part in parts:
         digest.update(len(part).to_bytes(8, "little") + part)

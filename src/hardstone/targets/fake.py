@@ -187,7 +187,7 @@ class LoadedScenario(msgspec.Struct, kw_only=True):
     clock_check: ClockCheck | None
 
 
-def load_scenario(path: Path) -> LoadedScenario:
+def _load_scenario(path: Path) -> LoadedScenario:
     """Reads a scenario file. InputError, with what is wrong, for anything faulty."""
     scenario = _parse(path, _read(path))
     if scenario.schema != SCHEMA:
@@ -259,7 +259,7 @@ _MEASURED = ("instrument", "series", "verdict", "event", "load")
 Line = dict[str, Any]
 
 
-def under_conditions(
+def _under_conditions(
     lines: Iterable[bytes], planned: PlannedTest, found: Sequence[Override]
 ) -> Iterator[bytes]:
     """`lines` with what `found` has for these conditions; the footer counts it.
@@ -423,7 +423,7 @@ class FakeTarget:
         found = [one for one in scenario.under if one.fits(planned)]
         steps = _steps(scenario, planned, found)
         player = _Player(planned.deadline_ns / 1e9, stop, on_idle, scenario.real_time)
-        yield from under_conditions(self._play(player, steps), planned, found)
+        yield from _under_conditions(self._play(player, steps), planned, found)
 
     def _play(self, player: _Player, steps: Sequence[Step]) -> Iterator[bytes]:
         for step in steps:
@@ -445,7 +445,7 @@ class FakeTarget:
 
     def _loaded(self) -> LoadedScenario:
         if self._scenario is None:
-            self._scenario = load_scenario(self._path)
+            self._scenario = _load_scenario(self._path)
         return self._scenario
 
     def _check_reachable(self) -> None:

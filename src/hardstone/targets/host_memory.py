@@ -103,7 +103,7 @@ class HostMemory:
 
 
 def remove_guests() -> None:
-    """Removes what guests of the lab left that were killed with all that looked after them."""
+    """Removes what guests of the lab left that were killed together with their guards."""
     for base in _bases():
         if any(base.glob(f"{GUEST_PREFIX}*")):
             from hardstone.lab.lab_folder import remove_abandoned_guests
@@ -155,8 +155,8 @@ def memory_folder(room_bytes: int) -> Path:
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """Pieces of a file, which may be larger than the memory of the tool. It is opened with the
-    first one: who never takes one leaves nothing open."""
+    """Pieces of a file, which may be larger than the memory of the tool. The file is opened for the
+    first piece: a caller that takes none leaves nothing open."""
     left = RECORDING_LIMIT_BYTES
     with open_regular(path, RECORDING_LIMIT_BYTES) as file:
         while left and (chunk := file.read(min(_CHUNK_BYTES, left))):
@@ -185,7 +185,7 @@ def _is_own_folder(path: Path) -> bool:
 
 
 def _is_missing(path: Path) -> bool:
-    """False where it cannot be told, as in a folder that may not be searched."""
+    """False where that is unknown, as in a folder that may not be searched."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from hardstone.errors import HardstoneError, InputError, TargetError
+from hardstone.files import one_line
 from hardstone.lab import qemu as frames
 from hardstone.lab.initramfs import Programs, check_device, initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel, unpacked_kernel
@@ -30,16 +31,16 @@ from hardstone.lab.qemu import (
     boot_line_of,
     cpu_count,
     emulator,
-    memory_mib,
 )
 from hardstone.lab.settings import (
+    DEFAULT_MEMORY_MIB,
     LabSettings,
     boot_limit_s,
     choose_accel,
     kvm_obstacle,
     parse_settings,
 )
-from hardstone.model import ClockCheck, Facts, Scalar
+from hardstone.model import ClockCheck, Facts
 from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import (
     SILENT,
@@ -296,7 +297,7 @@ class LabTransport:
             initramfs=initramfs_for(kernel, programs, self._settings.device),
             accel=choose_accel(self._settings, kernel.arch, self._obstacle_of),
             cpus=cpu_count(self._settings),
-            memory_mib=memory_mib(self._settings),
+            memory_mib=self._settings.memory_mib or DEFAULT_MEMORY_MIB,
             append=boot_line_of(self._settings),
             device=self._settings.device,
         )
@@ -328,7 +329,12 @@ class LabTransport:
         return self._started(machine, base, limit_s)
 
     def _started(self, machine: Machine, base: Path, limit_s: float) -> Guest:
-        _check_boot_line(machine)
+        over = len(machine.boot_line) - _MOST_BOOT_LINE
+        if over > 0:  # the kernel would drop the rest without a word
+            raise InputError(
+                f"the kernel's command line is {over} characters too long",
+                f"it takes {_MOST_BOOT_LINE}: shorten append, here or of the kernel in the lab",
+            )
         guest = Guest(machine, base, self.name, console_log(machine.kernel.name))
         try:
             guest.wait_until_ready(limit_s)
@@ -346,7 +352,9 @@ class LabTransport:
         at = words.index("--backing") + 1
         place = Path(words[at])
         try:
-            _empty(guest.recording)
+            # Else a probe that dies at once would leave the figures of an earlier test.
+            with guest.recording.open("r+b") as file:
+                file.write(bytes(_HEAD_BYTES))
             place.unlink(missing_ok=True)
             os.link(guest.recording, place)
         except OSError as error:
@@ -393,25 +401,11 @@ def _check_model(name: str, asked: str | None, facts: Facts) -> None:
     model = facts.facts.get("kernel.preemption_model")
     if asked not in (None, model):
         raise WrongModelError(
-            f"{name}: the kernel's preemption model is {_shown(model)}, and not {asked} as asked",
+            f"{name}: the kernel's preemption model is {one_line(str(model))[:40]}, and not "
+            f"{asked} as asked",
             "take a kernel that can switch to it, or leave out preempt",
             facts.facts,
         )
-
-
-def _check_boot_line(machine: Machine) -> None:
-    """A kernel drops what is beyond its limit without a word."""
-    over = len(machine.boot_line) - _MOST_BOOT_LINE
-    if over > 0:
-        raise InputError(
-            f"the kernel's command line is {over} characters too long",
-            f"it takes {_MOST_BOOT_LINE}: shorten append, here or of the kernel in the lab",
-        )
-
-
-def _shown(value: Scalar) -> str:
-    """A word of the guest's, which is not trusted."""
-    return "".join(char if char.isprintable() else "?" for char in str(value))[:40]
 
 
 class _Input:
@@ -435,12 +429,6 @@ class _Input:
         self._is_over = not chunk
         self.is_waiting = bool(chunk)
         self._guest.send(Frame(frames.INPUT, chunk) if chunk else Frame(frames.INPUT_END))
-
-
-def _empty(recording: Path) -> None:
-    """Without the head of an earlier test, a probe that dies at once leaves none of its figures."""
-    with recording.open("r+b") as file:
-        file.write(bytes(_HEAD_BYTES))
 
 
 def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -62,7 +62,17 @@ class ProbeProcess:
         self._limits = limits
         self._stop = stop
         self._is_ended = False
-        self._process = _start(command)
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                close_fds=True,
+            )
+        except OSError as error:
+            raise cannot_start(command[0], error) from error
         why_halted = HaltCheck(self._process.pid).why if is_probe else never_halted
         self._watch = Watch(limits, stop, why_halted)
 
@@ -259,20 +269,6 @@ def cannot_start(program: str, error: OSError) -> TargetError:
         f"the probe {program} cannot be started: {error.strerror or error}",
         _REMEDIES.get(error.errno or 0, "check the probe: hardstone probe path"),
     )
-
-
-def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            close_fds=True,
-        )
-    except OSError as error:
-        raise cannot_start(command[0], error) from error
 
 
 def _opened(stream: IO[bytes] | None) -> IO[bytes]:

@@ -98,7 +98,7 @@ _LOAD_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 _TEST_ID = re.compile(r"[A-Z0-9]{2,8}(-[A-Z0-9]{1,12}){1,3}", re.ASCII)
 _REMEDY = "use the probe that belongs to this hardstone: hardstone probe build"
 
-Document = TypeVar("Document", Register, Facts, Loads, ShieldState)
+_Document = TypeVar("_Document", Register, Facts, Loads, ShieldState)
 
 
 def decode_register(raw: bytes) -> Register:
@@ -131,7 +131,7 @@ def decode_facts(raw: bytes) -> Facts:
     return _decode(raw, Facts, FACTS_SCHEMA, "facts")
 
 
-def _decode(raw: bytes, kind: type[Document], schema: str, what: str) -> Document:
+def _decode(raw: bytes, kind: type[_Document], schema: str, what: str) -> _Document:
     try:
         document = msgspec.json.decode(raw, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -270,13 +270,11 @@ class ProbeTarget:
                 f"hardstone-probe {arguments[0]}: {error.cause}",
                 SILENT_REMEDY if is_late else "rebuild it: hardstone probe build",
             ) from error
-        return _document_in(output) if self.is_noisy else output
-
-
-def _document_in(output: bytes) -> bytes:
-    """The line of the probe among those of a noisy console: each of its documents is one line."""
-    found = [line for line in output.splitlines() if line.startswith(b"{")]
-    return found[-1] if found else output
+        if not self.is_noisy:
+            return output
+        # Each document of the probe is one line among those of the console.
+        documents = [line for line in output.splitlines() if line.startswith(b"{")]
+        return documents[-1] if documents else output
 
 
 SCHEMA = "hardstone.load/1"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Protocol, runtime_checkable
 
 from hardstone.errors import EXIT_USAGE
+from hardstone.files import one_line
 from hardstone.memory import Memory
 from hardstone.model import ClockCheck
 from hardstone.targets.base import (
@@ -29,7 +30,7 @@ from hardstone.targets.base import (
 )
 from hardstone.units import format_span
 
-_MOST_SAID = 600  # characters
+_MOST_SAID_CHARS = 600
 _MOST_BYTES = (1 << 24) + 1  # just beyond what a line of a stream may have
 
 
@@ -55,12 +56,11 @@ def split_lines(chunks: Iterable[bytes], most_bytes: int = _MOST_BYTES) -> Itera
         yield b"".join(parts)
 
 
-def said_by_probe(stderr: bytes | bytearray) -> str:
-    """The first line that a probe wrote to standard error, at most 600 characters, with "?" for
-    each that does not print: a target is not trusted."""
+def _said_by_probe(stderr: bytes | bytearray) -> str:
+    """The first line that a probe wrote to standard error, at most 600 characters, printable: a
+    target is not trusted."""
     lines = stderr.decode("utf-8", "replace").strip().splitlines() or [""]
-    shown = (char if char.isprintable() else "?" for char in lines[0][:_MOST_SAID])
-    return "".join(shown)
+    return one_line(lines[0][:_MOST_SAID_CHARS])
 
 
 class Limits:
@@ -306,7 +306,11 @@ class Watch:
         """Calls `ask` once when the command is to stop and send what it has, and `terminate` once
         when it is late: it may still send that. ProbeError at an abort, and when it is too late.
         """
-        self._grant(self._now() - self._looked_at)
+        # Time in which this program was stopped (Ctrl-Z, a debugger, the freezer) does not count:
+        # the probe may have been stopped as well, and its answer not read.
+        gap_s = self._now() - self._looked_at
+        if gap_s >= _STOPPED_S:
+            self._gaps_s += gap_s
         now = self._looked_at = self._now()
         if self._stop.is_abort:
             raise ProbeError("ended at once, on request")
@@ -320,17 +324,11 @@ class Watch:
         if self._end_at is not None and now >= self._end_at:
             raise self._too_late()
 
-    def _grant(self, gap_s: float) -> None:
-        """Time in which this program was stopped (Ctrl-Z, a debugger, the freezer) does not count:
-        the probe may have been stopped as well, and its answer not read."""
-        if gap_s >= _STOPPED_S:
-            self._gaps_s += gap_s
-
     def check_end(self, code: int) -> None:
         """ProbeError unless the command ended in time and well; `code` is negative for a signal."""
         if self._end_at is not None:
             raise self._too_late()
-        said = said_by_probe(self._stderr)
+        said = _said_by_probe(self._stderr)
         if code < 0:
             raise ProbeError(f"the probe was killed by signal {-code}{said and f': {said}'}")
         if code > 0:

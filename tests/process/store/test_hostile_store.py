@@ -11,11 +11,12 @@ import subprocess
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hardstone.errors import InputError
 from hardstone.files import OddFileError, open_regular, read_regular
-from hardstone.store.journal import ResultRecord, encode_record
+from hardstone.store.journal import ResultRecord
 from hardstone.store.place import new_run_id
 from hardstone.store.slots import slot_paths
 from hardstone.store.store import Store
@@ -153,7 +154,7 @@ def test_a_run_that_could_never_be_read_again_is_not_stored(store: Store, told: 
     bad = make.result("CLK-P-BIN")
     bad.series[0].histogram.buckets = [(5, 1), (4, 2)]
     with journal.open("ab") as file:
-        file.write(encode_record(ResultRecord(result=bad)) + b"\n")
+        file.write(msgspec.json.encode(ResultRecord(result=bad)) + b"\n")
     assert recover(again(store, told), dump) == []
     (line,) = told
     assert "does not ascend" in line and f"{folder.name}.damaged" in line
