@@ -36,6 +36,11 @@ def worst_code(codes: Iterable[int]) -> int:
     return min(codes, key=lambda code: order.get(code, -1), default=EXIT_OK)
 
 
+def printable(text: str) -> str:
+    """Untrusted text for a message: "?" for line breaks and all else that does not print."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
 class HardstoneError(Exception):
     """An error that a person can act on: one line of cause, one of remedy.
 

@@ -154,11 +154,6 @@ def is_regular(path: Path, most_bytes: int) -> bool:
     return stat.S_ISREG(state.st_mode) and state.st_size <= most_bytes
 
 
-def one_line(text: str) -> str:
-    """`text` for a message, with "?" for line breaks and all else that does not print."""
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
 def write_all(descriptor: int, data: bytes) -> None:
     """Writes all of `data`. After an OSError a part of it may be in the file."""
     rest = memoryview(data)

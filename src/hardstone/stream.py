@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, printable
 from hardstone.model import (
     MOST_GAPS,
     MOST_SERIES,
@@ -144,7 +144,7 @@ class StreamReader:
         try:
             self._take(line)
         except StreamError as error:
-            self._problem = f"line {self._line_count}: {_printable(error.cause)}"
+            self._problem = f"line {self._line_count}: {printable(error.cause[:_WORDS_LIMIT])}"
 
     def finish(self) -> Result:
         """The result of all lines so far; may be called again. Never raises.
@@ -211,7 +211,7 @@ class StreamReader:
         self._result.foreign_count += 1
         if len(self._result.foreign_lines) < _MOST_FOREIGN_LINES:
             text = line.decode("utf-8", "replace").rstrip("\r\n")
-            self._result.foreign_lines.append(_printable(text))
+            self._result.foreign_lines.append(printable(text[:_WORDS_LIMIT]))
 
     def _check_order(self, line: object) -> None:
         if self._footer is not None:
@@ -360,8 +360,3 @@ def _counts(footer: StreamFooter) -> str:
         f"{footer.lines} lines, {footer.events} events, {footer.series} series, "
         f"{footer.verdicts} verdicts"
     )
-
-
-def _printable(words: str) -> str:
-    """The start of `words` without control characters."""
-    return "".join(c if c.isprintable() else "?" for c in words[:_WORDS_LIMIT])

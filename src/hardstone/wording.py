@@ -98,6 +98,21 @@ def one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
+def numbers_text(numbers: Iterable[int], dash: str = " to ", least: int = 3) -> str:
+    """ "1 to 3, 5, 6": `least` and more in a row are a range."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [
+        [f"{run[0]}{dash}{run[-1]}"] if len(run) >= least else [str(number) for number in run]
+        for run in runs
+    ]
+    return ", ".join(text for part in parts for text in part)
+
+
 def short(value: Scalar, limit: int = 60) -> str:
     """A fact as one short line; empty if unknown."""
     return "" if value is None else shorten(str(value), limit)

@@ -32,7 +32,7 @@ from hardstone.cli.gate import GateOptions
 from hardstone.cli.measure import Prepared, prepare
 from hardstone.cli.messages import print_json, printed, tell, tell_error
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import lab_target, printable, read_count, typed_options
+from hardstone.cli.options import lab_target, read_count, typed_options
 from hardstone.cli.repeats import repeats_of
 from hardstone.cli.run import RunOptions
 from hardstone.errors import (
@@ -41,9 +41,10 @@ from hardstone.errors import (
     EXIT_UNTRUSTWORTHY,
     HardstoneError,
     InputError,
+    printable,
     worst_code,
 )
-from hardstone.files import one_line, open_checked, read_regular, replace_file, write_all
+from hardstone.files import open_checked, read_regular, replace_file, write_all
 from hardstone.gate.against_limits import check_limits, limits_of_study, limits_text, suggest_limits
 from hardstone.gate.against_run import check_against_runs, more_runs, why_other_system
 from hardstone.gate.limits import Limit, read_limits
@@ -92,7 +93,7 @@ def _margin_of(text: str) -> float:
     """0.25 of "25%"; InputError for anything that is no margin."""
     margin = _share(text)
     if not 0 < margin <= MOST_MARGIN:
-        raise InputError(f"--margin: '{printable(text)}' is not a margin", "write 25%")
+        raise InputError(f"--margin: '{printable(text)[:40]}' is not a margin", "write 25%")
     return margin
 
 
@@ -101,7 +102,7 @@ def _alpha_of(text: str) -> float:
     alpha = _share(text)
     if not 0 < alpha <= _MOST_ALPHA:
         raise InputError(
-            f"--alpha: '{printable(text)}' is not a level up to {100 * _MOST_ALPHA:.0f} %",
+            f"--alpha: '{printable(text)[:40]}' is not a level up to {100 * _MOST_ALPHA:.0f} %",
             "write 1%",
         )
     return alpha
@@ -737,7 +738,7 @@ def _stored(store: Store, side: str, number: int, pair: Pair) -> PairedRun:
     if run_id is None and pair.left_out:
         return PairedRun(None)
     if run_id is None or not is_run_id(run_id) or not store.path_of(run_id).is_file():
-        shown = "a run" if run_id is None else f"run {one_line(run_id)[:60]}"
+        shown = "a run" if run_id is None else f"run {printable(run_id)[:60]}"
         raise InputError(
             f"--again: {shown} of pair {number} is not in this store",
             "name the store that has all of them: --store DIR",

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, printable
 from hardstone.units import parse_duration_ns
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -68,16 +68,13 @@ def resume_option(help_text: str) -> Any:
     return option("--resume", is_flag=False, flag_value="", metavar="[RUN]", help=help_text)
 
 
-def printable(text: str) -> str:
-    """Typed text for a message: printable, and short."""
-    return "".join(char if char.isprintable() else "?" for char in text)[:40]
-
-
 def read_count(option_name: str, text: str, least: int, most: int, what: str, remedy: str) -> int:
     """A whole number of `what` from `least` to `most`; InputError for anything else."""
     is_number = text.isascii() and text.isdigit() and len(text) < 6
     if not is_number or not least <= int(text) <= most:
-        raise InputError(f"{option_name}: '{printable(text)}' is not a number of {what}", remedy)
+        raise InputError(
+            f"{option_name}: '{printable(text)[:40]}' is not a number of {what}", remedy
+        )
     return int(text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,7 +23,7 @@ from hardstone.figure_text import (
     sourced_figure,
 )
 from hardstone.systems.subjects import Amount, Missing
-from hardstone.wording import clean, is_rate, ratio_text, shorten
+from hardstone.wording import clean, is_rate, numbers_text, ratio_text, shorten
 
 _BRIEF_CHARACTERS = 32
 MEASURED = "measured"
@@ -178,21 +178,6 @@ def _look(cell: ComparedCell) -> str:
         return ""
     unit = cell.series.unit if cell.series else "ns"
     return "better" if (outcome == "higher") == is_rate(unit) else "worse"
-
-
-def numbers_text(numbers: Iterable[int], dash: str = " to ", least: int = 3) -> str:
-    """ "1 to 3, 5, 6": `least` and more in a row are a range."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    parts = [
-        [f"{run[0]}{dash}{run[-1]}"] if len(run) >= least else [str(number) for number in run]
-        for run in runs
-    ]
-    return ", ".join(text for part in parts for text in part)
 
 
 @lru_cache(maxsize=1 << 12)  # names of systems, remarks and reasons come again and again

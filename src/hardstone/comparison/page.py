@@ -15,7 +15,6 @@ from hardstone.comparison.cells import (
     SeriesGroup,
     common_remarks,
     groups_of,
-    numbers_text,
     why_grey,
 )
 from hardstone.comparison.figures import CompareFigures
@@ -31,7 +30,7 @@ from hardstone.report.figures import CHART_CONFIG, Figure
 from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount
-from hardstone.wording import shorten
+from hardstone.wording import numbers_text, shorten
 
 
 @dataclass(frozen=True)

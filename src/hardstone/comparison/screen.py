@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.comparison.cells import numbers_text
 from hardstone.comparison.rows import CONTRADICTS, EQUALS_TICK, group_of
 from hardstone.comparison.view import (
     ComparedCell,
@@ -26,7 +25,7 @@ from hardstone.present.stars_text import stars_number
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount
 from hardstone.terminal.console import make_console
-from hardstone.wording import one_line, ratio_text, shorten
+from hardstone.wording import numbers_text, one_line, ratio_text, shorten
 
 MOST_LINES = 37  # of 40: the command has a few lines to say after them
 MOST_COLUMNS = 6

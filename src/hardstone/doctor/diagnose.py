@@ -22,7 +22,7 @@ from typing import Literal
 
 import msgspec
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, printable
 from hardstone.model import Scalar
 
 DOCTOR_SCHEMA = "hardstone.doctor/1"
@@ -374,7 +374,7 @@ def find_rule(name: str) -> tuple[str, Rule]:
     wanted = name.strip().lower()
     if wanted in rules:
         return wanted, rules[wanted]
-    shown = "".join(char if char.isprintable() else "?" for char in name)[:40]
+    shown = printable(name)[:40]
     close = difflib.get_close_matches(wanted[:80], rules, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]}?" if close else "see every rule: hardstone doctor --all"
     raise InputError(f"there is no rule '{shown}'", hint)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import accumulate
 
-from hardstone.errors import InputError
-from hardstone.files import one_line
+from hardstone.errors import InputError, printable
 from hardstone.gate.judge import (
     Finding,
     WeighedRun,
@@ -408,5 +407,5 @@ def _quoted(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    line = one_line(text)
+    line = printable(text)
     return line if len(line) <= 400 else f"{line[:397]}..."

@@ -30,8 +30,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from hardstone.errors import InputError
-from hardstone.files import one_line, parse_toml
+from hardstone.errors import InputError, printable
+from hardstone.files import parse_toml
 from hardstone.model import Unit
 from hardstone.systems.published import Address, parse_address
 from hardstone.units import MAX_DURATION_NS, parse_duration_ns
@@ -252,7 +252,7 @@ def _decoded(data: bytes, name: str) -> dict[str, Any]:
         raise LimitsError([f"{name}: line {line} is not UTF-8"]) from None
     except (ValueError, RecursionError) as error:
         said = str(error).splitlines()[0] if str(error) else "not TOML"
-        raise LimitsError([f"{name}: {one_line(said)}"]) from None
+        raise LimitsError([f"{name}: {printable(said)}"]) from None
 
 
 def _of_document(document: Mapping[str, Any]) -> Iterator[str]:
@@ -303,7 +303,7 @@ class _Entry:
         try:
             found = parse_address(raw)
         except InputError as error:
-            self._add(f"{one_line(error.cause)}; {error.remedy}")
+            self._add(f"{printable(error.cause)}; {error.remedy}")
             return None
         if found.test not in self._tests:
             self._add(f"unknown test {_quoted(found.test)}; {_nearest(found.test, self._tests)}")
@@ -402,4 +402,4 @@ def _nearest(text: str, known: Collection[str]) -> str:
 
 
 def _quoted(raw: object) -> str:
-    return f"'{one_line(str(raw))[:60]}'"
+    return f"'{printable(str(raw))[:60]}'"

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hardstone.errors import InputError, TargetError
-from hardstone.files import followed, one_line, read_regular
+from hardstone.errors import InputError, TargetError, printable
+from hardstone.files import followed, read_regular
 from hardstone.lab.initramfs import MOST_CONFIG_BYTES, read_config, read_elf
 from hardstone.lab.kernels import (
     MOST_IMAGE_BYTES,
@@ -97,8 +97,8 @@ def _complaint_of(done: subprocess.CompletedProcess[str]) -> str:
         for line in lines:
             if kind in line:
                 text = line.removeprefix("E: ").removeprefix("W: ").removeprefix("dpkg-deb: ")
-                return one_line(text)[:_MOST_COMPLAINT_CHARS]
-    return one_line(lines[-1])[:_MOST_COMPLAINT_CHARS] if lines and done.returncode else ""
+                return printable(text)[:_MOST_COMPLAINT_CHARS]
+    return printable(lines[-1])[:_MOST_COMPLAINT_CHARS] if lines and done.returncode else ""
 
 
 def _check_done(done: subprocess.CompletedProcess[str], doing: str) -> str:
@@ -417,7 +417,7 @@ def _read_busybox(path: Path, arch: str) -> bytes:
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
     if problem:
-        raise InputError(f"{one_line(str(path))} {problem}", _remedy(arch))
+        raise InputError(f"{printable(str(path))} {problem}", _remedy(arch))
     return data
 
 
@@ -495,7 +495,7 @@ def _read(path: Path, most_bytes: int) -> bytes:
 
 def _unreadable(path: Path | None, error: OSError) -> InputError:
     reason = error.strerror or str(error)
-    return InputError(f"cannot read {one_line(str(path))}: {reason}", "name another path")
+    return InputError(f"cannot read {printable(str(path))}: {reason}", "name another path")
 
 
 KINDS = {"debian": "", "debian-rt": "rt-"}  # to what the names of packages have

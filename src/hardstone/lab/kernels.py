@@ -31,11 +31,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, printable
 from hardstone.files import (
     OddFileError,
     check_regular,
-    one_line,
     read_regular,
     sync_folder,
     write_all,
@@ -162,22 +161,22 @@ def read_image(data: bytes, name: str) -> Image:
     try:
         data = _payload(data)
     except UnpackError as error:
-        raise InputError(f"{one_line(name)} cannot be unpacked: {error}", error.remedy) from error
+        raise InputError(f"{printable(name)} cannot be unpacked: {error}", error.remedy) from error
     if data[0x38:0x3C] == b"ARM\x64":
         found = _BANNER.search(data)
         return Image("aarch64", _release(found[1] if found else b""), data)
-    raise InputError(f"{one_line(name)} is not a kernel image: {_kind(data)}{_WANTED}", _BUILT)
+    raise InputError(f"{printable(name)} is not a kernel image: {_kind(data)}{_WANTED}", _BUILT)
 
 
 def _bzimage_release(data: bytes, name: str) -> str:
     """The boot protocol's header: Documentation/arch/x86/boot.rst."""
     if len(data) < 0x264:
-        raise InputError(f"{one_line(name)} is a damaged bzImage: it ends in its header", _BUILT)
+        raise InputError(f"{printable(name)} is a damaged bzImage: it ends in its header", _BUILT)
     (protocol,) = struct.unpack_from("<H", data, 0x206)
     (load_flags,) = struct.unpack_from("<H", data, 0x236)
     if protocol < _FIRST_PROTOCOL_WITH_XLOADFLAGS or not load_flags & _X86_64_ENTRY:
         raise InputError(
-            f"{one_line(name)} is a 32-bit kernel: {_WANTED}", "build it with CONFIG_64BIT"
+            f"{printable(name)} is a 32-bit kernel: {_WANTED}", "build it with CONFIG_64BIT"
         )
     (offset,) = struct.unpack_from("<H", data, 0x20E)
     text = data[offset + 0x200 :][:64] if offset else b""
@@ -191,7 +190,7 @@ def _payload(data: bytes) -> bytes:
     if data[:2] == b"MZ" and data[4:8] == b"zimg" and len(data) >= 64:
         start, size = struct.unpack_from("<II", data, 8)
         kind = data[24:56].partition(b"\0")[0].decode("ascii", "replace")
-        return unpack(data[start : start + size], one_line(kind))
+        return unpack(data[start : start + size], printable(kind))
     return data
 
 
@@ -306,7 +305,7 @@ def find_tree(folder: Path, release: str) -> Path:
             return folder / place
     wanted = f"lib/modules/{release}" if release else "lib/modules/RELEASE"
     raise InputError(
-        f"{one_line(str(folder))} holds no modules of the kernel",
+        f"{printable(str(folder))} holds no modules of the kernel",
         f"name the folder {wanted} (make modules_install INSTALL_MOD_PATH=DIR makes one)",
     )
 
@@ -367,7 +366,7 @@ class _Search:
                 "give the folder of its modules: --modules DIR",
             )
         what = f"{option}=y or =m" if option else "it, or make modules_install again"
-        raise InputError(f"the kernel has no driver {one_line(name)}", f"switch on {what}")
+        raise InputError(f"the kernel has no driver {printable(name)}", f"switch on {what}")
 
     def _check_match(self, name: str, module: ModuleFile) -> None:
         if module.arch != self._arch:
@@ -377,7 +376,7 @@ class _Search:
             )
         if self._release and module.release != self._release:
             raise InputError(
-                f"the driver {name} is of the kernel {one_line(module.release)}, "
+                f"the driver {name} is of the kernel {printable(module.release)}, "
                 f"the image is {self._release}",
                 "give the modules of this kernel: --modules DIR",
             )
@@ -407,7 +406,7 @@ def _builtin_drivers(tree: Path) -> set[str]:
 
 
 def _read_driver(path: Path) -> tuple[bytes, ModuleFile]:
-    shown = f"the driver {one_line(path.name)}"
+    shown = f"the driver {printable(path.name)}"
     kind = path.name.rpartition(".")[2]
     try:
         data = read_regular(path, _MOST_MODULE_BYTES)
@@ -546,7 +545,7 @@ def find_kernel(name: str) -> Kernel:
             _check_content(folder, entry)
         except EntryError as error:
             raise InputError(
-                f"the kernel '{name}' in the lab is damaged: {one_line(str(error))}",
+                f"the kernel '{name}' in the lab is damaged: {printable(str(error))}",
                 f"get or add it again, or remove it: hardstone lab remove {name}",
             ) from error
     return _kernel(name, entry)

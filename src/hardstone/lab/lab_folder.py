@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from hardstone.errors import InputError, TargetError
-from hardstone.files import is_folder, one_line, remedy_of, sync_folder, take_lock
+from hardstone.errors import InputError, TargetError, printable
+from hardstone.files import is_folder, remedy_of, sync_folder, take_lock
 from hardstone.lab.settings import NAME
 from hardstone.memory import GUEST_PREFIX
 
@@ -125,7 +125,7 @@ def check_name(name: str) -> None:
     """InputError unless `name` may be that of a kernel: it becomes the name of a folder."""
     if not NAME.fullmatch(name):
         raise InputError(
-            f"'{one_line(name)[:80]}' cannot be the name of a kernel",
+            f"'{printable(name)[:80]}' cannot be the name of a kernel",
             "use small letters, digits and . _ @ + -, at most 61, a letter or digit first",
         )
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hardstone.errors import InputError
-from hardstone.files import one_line
+from hardstone.errors import InputError, printable
 
 PREEMPT_MODELS = ("none", "voluntary", "full", "lazy")
 _ACCELERATORS = ("auto", "kvm", "tcg")
@@ -171,7 +170,7 @@ def read_append(text: str, before: str = "--append ") -> str:
 
 
 def _shown(text: str) -> str:
-    return one_line(text)[:60]
+    return printable(text)[:60]
 
 
 _READERS: dict[str, tuple[str, _Reader]] = {

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from math import isqrt
 
 from hardstone.catalogue import Catalogue
-from hardstone.errors import InputError
+from hardstone.errors import InputError, printable
 from hardstone.model import Descriptor, LoadElement, Loads, ParamSpec, ParamValue, Register
 from hardstone.units import format_count, format_ns, parse_duration_ns, write_ns
 
@@ -73,7 +73,7 @@ class Problems:
 
 def quote(text: str, limit: int = 40) -> str:
     """Typed text for a message: quoted, printable, short."""
-    shown = "".join(char if char.isprintable() else "?" for char in text)
+    shown = printable(text)
     return f"'{shown if len(shown) <= limit else shown[: limit - 3] + '...'}'"
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hardstone.errors import InputError, PrivilegeError
+from hardstone.errors import InputError, PrivilegeError, printable
 from hardstone.kernel.analysis import (
     ALL,
     LEAST_IDLE,
@@ -113,7 +113,7 @@ def _chosen(facts: Facts, known: Sequence[str]) -> Models:
 
 def _why_not(facts: Facts, *, has_choices: bool) -> str:
     model = facts.get("kernel.preemption") or facts.get("kernel.preemption_model")
-    shown = "".join(char if char.isprintable() else "?" for char in str(model))[:_CHARACTERS]
+    shown = printable(str(model))[:_CHARACTERS]
     is_dynamic = facts.get("kernel.preemption_is_dynamic")
     if has_choices or is_dynamic is False:
         return f"the kernel's preemption model is built in ({shown}) and cannot be switched"

@@ -22,8 +22,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from hardstone.errors import InputError
-from hardstone.files import check_regular, one_line, read_regular, replace_file
+from hardstone.errors import InputError, printable
+from hardstone.files import check_regular, read_regular, replace_file
 from hardstone.memory import Recorder
 from hardstone.model import RunDocument
 from hardstone.store.documents import (
@@ -122,7 +122,7 @@ class Index:
                     entry = entry_of(read_stored(self._place, run_id))
                 except InputError as error:
                     if os.path.lexists(self._place.document(run_id)):  # it may be gone
-                        self.unreadable[run_id] = one_line(str(error))
+                        self.unreadable[run_id] = printable(str(error))
                     continue
                 write_summary(self._place, entry)
             if stamp is not None:
@@ -146,7 +146,7 @@ class Index:
         self._is_foreign = True
         self._say(
             f"{self._place.index} is not used, and the runs are listed without it: "
-            f"{one_line(reason)[:200]}; move it away"
+            f"{printable(reason)[:200]}; move it away"
         )
         return {}
 

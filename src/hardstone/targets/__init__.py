@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hardstone.errors import InputError
-from hardstone.files import one_line
+from hardstone.errors import InputError, printable
 
 if TYPE_CHECKING:
     from hardstone.targets.base import Target
@@ -54,4 +53,4 @@ def find_transport(name: str) -> Transport:
 
 
 def _shown(name: str) -> str:
-    return one_line(name)[:_MOST_SHOWN]
+    return printable(name)[:_MOST_SHOWN]

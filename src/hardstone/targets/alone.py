@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hardstone.errors import TargetError
-from hardstone.files import one_line, pause, take_lock
+from hardstone.errors import TargetError, printable
+from hardstone.files import pause, take_lock
 from hardstone.units import format_span
 
 _NAME = "hardstone-measuring.lock"
@@ -135,7 +135,7 @@ def holder_text(descriptor: int, proc: Path = _PROC) -> str:
     with suppress(OSError, ValueError):
         user = _user_name(folder.stat().st_uid)
         words = _read(folder / "cmdline").rstrip(b"\0").replace(b"\0", b" ")
-        command = one_line(words.decode("utf-8", "replace"))[:_COMMAND_CHARACTERS]
+        command = printable(words.decode("utf-8", "replace"))[:_COMMAND_CHARACTERS]
         return f" (pid {pid} of user {user}{command and f': {command}'})"
     return f" (pid {pid})"
 

@@ -14,8 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from hardstone.errors import HardstoneError, InputError, TargetError
-from hardstone.files import one_line
+from hardstone.errors import HardstoneError, InputError, TargetError, printable
 from hardstone.lab import qemu as frames
 from hardstone.lab.initramfs import Programs, check_device, initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel, unpacked_kernel
@@ -401,7 +400,7 @@ def _check_model(name: str, asked: str | None, facts: Facts) -> None:
     model = facts.facts.get("kernel.preemption_model")
     if asked not in (None, model):
         raise WrongModelError(
-            f"{name}: the kernel's preemption model is {one_line(str(model))[:40]}, and not "
+            f"{name}: the kernel's preemption model is {printable(str(model))[:40]}, and not "
             f"{asked} as asked",
             "take a kernel that can switch to it, or leave out preempt",
             facts.facts,

@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Protocol, runtime_checkable
 
-from hardstone.errors import EXIT_USAGE
-from hardstone.files import one_line
+from hardstone.errors import EXIT_USAGE, printable
 from hardstone.memory import Memory
 from hardstone.model import ClockCheck
 from hardstone.targets.base import (
@@ -60,7 +59,7 @@ def _said_by_probe(stderr: bytes | bytearray) -> str:
     """The first line that a probe wrote to standard error, at most 600 characters, printable: a
     target is not trusted."""
     lines = stderr.decode("utf-8", "replace").strip().splitlines() or [""]
-    return one_line(lines[0][:_MOST_SAID_CHARS])
+    return printable(lines[0][:_MOST_SAID_CHARS])
 
 
 class Limits:

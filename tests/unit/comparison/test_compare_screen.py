@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from hardstone.comparison.cells import numbers_text
 from hardstone.comparison.screen import MOST_LINES, comparison_lines, different_names
 from hardstone.comparison.view import CompareView
 from hardstone.systems.subjects import Amount, published_system
+from hardstone.wording import numbers_text
 from tests.unit.comparison import compared
 
 VIEWS = {

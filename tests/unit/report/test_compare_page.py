@@ -17,13 +17,13 @@ from hardstone.comparison.cells import (
     NAMED_SYSTEMS,
     SeriesGroup,
     SystemLine,
-    numbers_text,
     series_rows,
 )
 from hardstone.comparison.page import render_compare
 from hardstone.comparison.view import CompareView, SystemColumn
 from hardstone.figure_text import ShownFigure
 from hardstone.systems.subjects import Amount, published_system, subjects_of
+from hardstone.wording import numbers_text
 from tests.changed_copy import replace
 from tests.unit.comparison.compared import (
     emulated_systems,
