@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum loss { NONE, OFFLINE, CPUSET, GROUP, FOR_A_WHILE };
+enum loss { NONE, OFFLINE, CPUSET, GROUP, FOR_A_WHILE, ON_ITS_WAY };
 
 static enum loss loss;
 static int own_cpu;
@@ -63,8 +63,13 @@ static void lose(void)
         machine_put("/sys/devices/system/cpu/online", online_then);
     if (loss == GROUP)
         machine_put("/proc/self/cpuset", "/other\n");
+    if (loss == ON_ITS_WAY) {
+        char file[64];
+        snprintf(file, sizeof file, "/sys/devices/system/cpu/cpu%d/online", own_cpu);
+        machine_put(file, "0\n");
+    }
     atomic_store(&is_moved, loss >= CPUSET);
-    atomic_store(&is_taken, loss == CPUSET || loss == GROUP);
+    atomic_store(&is_taken, loss == CPUSET || loss == GROUP || loss == ON_ITS_WAY);
 }
 
 static const struct timespec rest = {0, 10000000};
@@ -173,6 +178,16 @@ TEST(a_cpu_that_goes_offline)
     CHECK(strstr(text, ":4711") == NULL);
     CHECK(strstr(text, "\"type\":\"series\"") == NULL);
     CHECK_HOLDS(text, "\"interrupted\":false");
+}
+
+/* The threads leave it before the list of CPUs does. */
+TEST(a_cpu_on_its_way_offline)
+{
+    const char *text = tap_is_wrapped() ? stream_of(ON_ITS_WAY, 3) : NULL;
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"name\":\"cpu_went_offline\"");
+    CHECK_HOLDS(text, "\"cause\":\"offline\"");
 }
 
 TEST(one_that_stays)

@@ -91,4 +91,8 @@ int port_offline_error(int cpu);
 /* Stores the online CPUs in `online` and returns their number; -1: not known. */
 int port_online_cpus(struct cpus *online);
 
+/* Whether `cpu` is online. While it is taken offline its threads have left it and it still counts
+ * as online: waits for the end of that. True where not known. */
+bool port_is_online(int cpu);
+
 #endif

@@ -74,8 +74,7 @@ static bool is_refused(int cpu)
 
 static enum cause find_cause(const struct cpu_taken *taken)
 {
-    struct cpus online;
-    if (taken->is_offline || (port_online_cpus(&online) >= 0 && !cpus_has(&online, taken->cpu)))
+    if (taken->is_offline || !port_is_online(taken->cpu))
         return OFFLINE;
     return is_refused(taken->cpu) ? CPUSET : AFFINITY;
 }

@@ -357,3 +357,15 @@ int port_online_cpus(struct cpus *online)
     int count = cpus_count(online);
     return count > 0 ? count : -1;
 }
+
+bool port_is_online(int cpu)
+{
+    char path[sizeof CPU_FOLDER + 32];
+    int64_t is_online;
+    struct cpus online;
+    snprintf(path, sizeof path, CPU_FOLDER "/cpu%d/online", cpu);
+    /* The kernel has the lock of this file while it takes the CPU offline. */
+    if (linux_read_number(path, &is_online) && is_online == 0)
+        return false;
+    return port_online_cpus(&online) < 0 || cpus_has(&online, cpu);
+}
