@@ -85,7 +85,8 @@ def judge(document: RunDocument, *, with_page: bool) -> None:
     subjects = subjects_of(document)[:MOST_SYSTEMS]
     with contextlib.suppress(HardstoneError):
         view = compare_view([*subjects[: MOST_SYSTEMS - 1], published_system("qnx")])
-        print_comparison(view, out)
+        with contextlib.redirect_stdout(out):
+            print_comparison(view)
         if with_page:
             check_page(render_compare(view, bundle=lambda: None))
     with contextlib.suppress(HardstoneError):
