@@ -159,7 +159,7 @@ def range_text(low: str, high: str) -> str:
     return f"{figure} to {high}" if figure and high.endswith(f" {unit}") else f"{low} to {high}"
 
 
-def fact_text(name: str, value: Scalar) -> str:
+def fact_text(value: Scalar) -> str:
     """The value of a fact. Its unit is part of its name."""
     if value is None:
         return "not known"

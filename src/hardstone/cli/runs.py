@@ -53,8 +53,6 @@ _STATUS_CHARACTERS = 13
 
 def _print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
     """Prints one row for each run, or a message if there is none or none is readable."""
-
-    from hardstone.present.overview import status_words
     from hardstone.terminal.console import (
         make_console,
         make_table,
@@ -71,6 +69,8 @@ def _print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> No
         console.print(words("no runs yet; to measure:"))
         print_command(console, "hardstone evaluate")
         return
+    from hardstone.present.overview import status_words  # which loads numpy
+
     has_targets = any(entry.target != _HERE for entry in entries)
     table = make_table()
     table.add_column("run", no_wrap=True)

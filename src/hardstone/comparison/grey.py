@@ -333,7 +333,7 @@ def _fact(document: RunDocument | None, name: str) -> str:
     if document is None or name not in document.system:
         return NOT_KNOWN
     value = document.system[name]
-    return "none" if value is None else shorten(fact_text(name, value), _CHARACTERS)
+    return "none" if value is None else shorten(fact_text(value), _CHARACTERS)
 
 
 def _counts(decisive: Sequence[ComparedRow]) -> Iterator[ConditionRow]:

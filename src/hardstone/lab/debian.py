@@ -499,7 +499,7 @@ def _unreadable(path: Path | None, error: OSError) -> InputError:
 
 
 KINDS = {"debian": "", "debian-rt": "rt-"}  # to what the names of packages have
-ARCHITECTURES = {"amd64": "amd64", "x86_64": "amd64", "arm64": "arm64", "aarch64": "arm64"}
+_ARCHITECTURES = {"amd64": "amd64", "x86_64": "amd64", "arm64": "arm64", "aarch64": "arm64"}
 _VERSION = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,4})*[0-9a-z.+~-]{0,40}", re.ASCII)
 _BUSYBOX = "busybox-static"
 _UNPACK_DEADLINE_S = 600
@@ -516,7 +516,7 @@ class WantedKernel:
     @property
     def name(self) -> str:
         """The name in the lab: debian-rt, debian-arm64 on another machine, debian@6.12."""
-        is_own = ARCHITECTURES.get(platform.machine()) == self.arch
+        is_own = _ARCHITECTURES.get(platform.machine()) == self.arch
         version = f"@{self.version.replace('~', '-')}" if self.version else ""
         return f"{self.kind}{'' if is_own else f'-{self.arch}'}{version}"
 
@@ -542,12 +542,12 @@ def parse_wanted(text: str, arch: str | None) -> WantedKernel:
             f"'{version[:60]}' is not a version of a kernel", f"write for example {kind}@6.12"
         )
     asked = arch or platform.machine()
-    if asked not in ARCHITECTURES:
+    if asked not in _ARCHITECTURES:
         raise InputError(
             f"the lab runs no kernels for {asked[:60]}",
             "choose with --arch: amd64 or arm64",
         )
-    wanted = WantedKernel(kind, version, ARCHITECTURES[asked])
+    wanted = WantedKernel(kind, version, _ARCHITECTURES[asked])
     check_name(wanted.name)
     return wanted
 

@@ -51,7 +51,7 @@ from hardstone.lab.lab_folder import (
     work_folder,
 )
 
-MOST_UNPACKED_BYTES = 512 << 20
+_MOST_UNPACKED_BYTES = 512 << 20
 
 
 class UnpackError(Exception):
@@ -62,7 +62,7 @@ class UnpackError(Exception):
         self.remedy = remedy
 
 
-def unpack(data: bytes, kind: str, most_bytes: int = MOST_UNPACKED_BYTES) -> bytes:
+def unpack(data: bytes, kind: str, most_bytes: int = _MOST_UNPACKED_BYTES) -> bytes:
     """`data` without its compression: gzip, xz, zstd, lz4, lzma or bzip2. UnpackError with the
     reason. Of lz4 as kernels have it, nothing shows that whole blocks are missing at the end."""
     reader = _READERS.get(kind)
@@ -85,7 +85,7 @@ def _gunzip(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
 
 
 def _unxz(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
-    unpacker = lzma.LZMADecompressor(memlimit=MOST_UNPACKED_BYTES)
+    unpacker = lzma.LZMADecompressor(memlimit=_MOST_UNPACKED_BYTES)
     try:
         return unpacker.decompress(data, most_bytes), unpacker.eof
     except lzma.LZMAError:
@@ -133,7 +133,7 @@ _READERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {
 
 
 Architecture = Literal["x86_64", "aarch64"]
-MOST_IMAGE_BYTES = MOST_UNPACKED_BYTES
+MOST_IMAGE_BYTES = _MOST_UNPACKED_BYTES
 RELEASE = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,63}", re.ASCII)
 _WANTED = "want bzImage (x86-64) or Image (arm64)"
 _BUILT = "a build has it in arch/x86/boot/bzImage or arch/arm64/boot/Image"
@@ -277,7 +277,7 @@ def _sections(data: bytes) -> list[tuple[int, int, int]]:
 
 
 # Each with the option that builds it. Those that they depend on come along.
-NEEDED = {"virtio_pci": "CONFIG_VIRTIO_PCI", "virtio_console": "CONFIG_VIRTIO_CONSOLE"}
+_NEEDED = {"virtio_pci": "CONFIG_VIRTIO_PCI", "virtio_console": "CONFIG_VIRTIO_CONSOLE"}
 # Taken where the tree has them: for guests with a device.
 _WELCOME = ("uio_pci_generic",)
 _MOST_MODULE_BYTES = 64 << 20
@@ -322,7 +322,7 @@ def needed_drivers(
     if tree is None and options is None:
         return []
     search = _Search(tree, options, arch, release)
-    for name, option in NEEDED.items():
+    for name, option in _NEEDED.items():
         search.take(name, option)
     for name in _WELCOME:
         if name in search.files:
@@ -690,7 +690,7 @@ def vmlinux(image: bytes) -> bytes:
         return b""
     (size_bytes,) = struct.unpack("<I", payload[-_SIZE_BYTES:])  # of what it holds
     packed = payload if kind == "gzip" else payload[:-_SIZE_BYTES]
-    kernel = unpack(packed, kind, min(size_bytes, MOST_UNPACKED_BYTES))
+    kernel = unpack(packed, kind, min(size_bytes, _MOST_UNPACKED_BYTES))
     if len(kernel) != size_bytes:
         raise UnpackError(f"it holds {len(kernel)} bytes instead of {size_bytes}")
     return kernel if _has_entry(kernel) else b""
@@ -767,7 +767,7 @@ def unpacked_kernel(kernel: Kernel, unpack: Callable[[bytes], bytes] = vmlinux) 
 def _kept(kernel: Kernel) -> Path | None:
     for path in kernel.image.parent.glob(f"{_of(kernel)}*"):
         with contextlib.suppress(OddFileError):
-            content = read_regular(path, MOST_UNPACKED_BYTES)
+            content = read_regular(path, _MOST_UNPACKED_BYTES)
             if path.name == _name(kernel, content):
                 return path
     return None

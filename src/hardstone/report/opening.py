@@ -100,16 +100,13 @@ def fact_groups(system: Mapping[str, Scalar]) -> list[tuple[str, list[tuple[str,
         topic, dot, rest = name.partition(".")
         group = groups.setdefault(topic if dot else "other", [])
         meaning = known[name].meaning if name in known else ""
-        group.append((rest if dot else topic, fact_text(name, value), meaning))
+        group.append((rest if dot else topic, fact_text(value), meaning))
     return list(groups.items())
 
 
 def changed_rows(changed: list[ChangedFact]) -> list[tuple[str, str, str]]:
     """Facts that differed at the end: (name, before, after)."""
-    return [
-        (one.fact, fact_text(one.fact, one.before), fact_text(one.fact, one.after))
-        for one in changed
-    ]
+    return [(one.fact, fact_text(one.before), fact_text(one.after)) for one in changed]
 
 
 def instrument_rows(instrument: Instrument) -> list[tuple[str, str]]:

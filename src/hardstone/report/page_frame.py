@@ -108,9 +108,10 @@ def load_bundle(
     its digest is built again. If the directory is not writable, every call builds.
     """
     place = directory or own_cache()
-    snippet = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
-    name = f"charts-{metadata.version('vl-convert-python')}-{snippet}.js"
-    path = place / name if place else None
+    path = None
+    if place:
+        snippet = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
+        path = place / f"charts-{metadata.version('vl-convert-python')}-{snippet}.js"
     kept = _read(path) if path else None
     if kept is not None:
         return kept

@@ -27,7 +27,7 @@ _LATENESS = "lateness"
 SIMULATION, COSTS = event_names.TIRE
 _PAUSED = "real_fast_paused"  # the only thread did not have the CPU
 _OUT_OF_STEP = "simulation_out_of_step"  # one thread far ahead, which ended it
-NAME_CHARACTERS = 32  # of a solver, a policy and a code, as shown
+_SHOWN_CHARACTERS = 32  # of a solver, a policy and a code, as shown
 _MOST_COUNT = 2**53
 
 
@@ -114,7 +114,7 @@ class Counts:
             operations_count=operations,
             blocked_count=blocked,
             cpus_count=self._get("cpus_count"),
-            code=code[:NAME_CHARACTERS] if isinstance(code, str) else None,
+            code=code[:_SHOWN_CHARACTERS] if isinstance(code, str) else None,
         )
 
     def _largest_missed(self) -> int | None:
@@ -207,7 +207,7 @@ def _count_of(value: DataValue) -> int | None:
 
 
 _MOST_MASSES = 4_000_000
-MOST_THREADS = 256
+_MOST_THREADS = 256
 _MOST_VARIANTS = 256
 
 
@@ -274,11 +274,11 @@ def _key(masses: object, threads: object, solver: object, policy: object) -> Var
     mass_count, thread_count = _whole(masses), _whole(threads)
     if mass_count is None or not 0 < mass_count <= _MOST_MASSES:
         return None
-    if thread_count is None or not 0 < thread_count <= MOST_THREADS:
+    if thread_count is None or not 0 < thread_count <= _MOST_THREADS:
         return None
     if not isinstance(solver, str) or not isinstance(policy, str) or not solver or not policy:
         return None
-    return Variant(mass_count, thread_count, solver[:NAME_CHARACTERS], policy[:NAME_CHARACTERS])
+    return Variant(mass_count, thread_count, solver[:_SHOWN_CHARACTERS], policy[:_SHOWN_CHARACTERS])
 
 
 def _whole(value: object) -> int | None:

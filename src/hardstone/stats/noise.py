@@ -273,7 +273,7 @@ def _analysed(result: Result) -> tuple[Noise, list[Series]]:
     if result.conditions.policy == _TIME_SHARED:
         is_throttled &= False
     named = named_combs(gaps, find_combs(gaps, kernel.tick_hz, is_throttled), kernel)
-    combs = [_described(gaps, one, named) for one in named]
+    combs = [_described(gaps, one) for one in named]
     if is_throttled.any():
         combs.append(_throttling(gaps, is_throttled, budget))
     tick = next((one for one in named if one.name == TICK), None)
@@ -350,7 +350,7 @@ def _budget(data: Mapping[str, DataValue]) -> Budget:
 # ---- combs as the document has them ----
 
 
-def _described(gaps: Gaps, named: NamedComb, all_named: Sequence[NamedComb]) -> NoiseComb:
+def _described(gaps: Gaps, named: NamedComb) -> NoiseComb:
     comb = named.comb
     length = gaps.length[comb.gap[comb.gap >= 0]]
     mark = named.mark

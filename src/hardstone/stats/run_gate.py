@@ -217,8 +217,7 @@ DIFFERENCE_ALONE = 1.0  # of one series
 FASTEST, MEDIAN = "fastest", "p50"
 ONE_IN = 8  # of the series may be less slow than a slower system
 _LEAST_SERIES = 3  # of which one can stand out
-_POWER = 0.95
-_BEYOND_POWER = 1.6448536269514722  # _POWER of a standard normal distribution is below
+_BEYOND_POWER = 1.6448536269514722  # 95 % of a standard normal distribution are below
 _LEAST_SCALE = 0.001  # of a logarithm: the width of a bucket of the histogram
 _LEAST_OTHERS = LEAST_RUNS // 2
 
@@ -258,7 +257,7 @@ class GatedFigure:
     """What the baselines say of the run.
 
     `ratio`: by how much it is above them. It fails from `fails_from` on; a change by `found_from`
-    would have been found with the probability _POWER. Both are ratios, None where there are too few
+    would have been found with a probability of 95 %. Both are ratios, None where there are too few
     baselines. `scatter`: the standard deviation of the logarithm between runs. `runs_needed`: about
     how many baselines find the difference; None: no number does, or these do.
     """

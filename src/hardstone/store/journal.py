@@ -49,7 +49,7 @@ from hardstone.store.place import (
 )
 from hardstone.store.slots import CopyCost, SlotCopier, slot_paths, write_sparse
 
-LOCAL = "local"
+_LOCAL = "local"
 JOURNAL_NAME = "journal.jsonl"
 LOCK_NAME = "lock"
 _RESERVE_NAME = "reserve"
@@ -68,7 +68,7 @@ class RunRecord(msgspec.Struct, tag="run", tag_field="kind"):
     """
 
     document: RunDocument
-    target: Annotated[str, msgspec.Meta(max_length=4096)] = LOCAL
+    target: Annotated[str, msgspec.Meta(max_length=4096)] = _LOCAL
     is_noisy: bool = False
     resumes: Annotated[str, msgspec.Meta(max_length=64)] | None = None
 
@@ -169,7 +169,7 @@ def replay(journal: Path) -> Replay:
 def target_of(journal: Path) -> str:
     """The target whose memory a run uses, by its name; this machine where that is not known."""
     first = _first(journal)
-    return LOCAL if first is None else first.target
+    return _LOCAL if first is None else first.target
 
 
 def resumed_by(journal: Path) -> str | None:

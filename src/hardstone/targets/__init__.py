@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hardstone.targets.base import Target
     from hardstone.targets.transport import Transport
 
-KNOWN_TARGETS = "local, lab:NAME[,KEY=VALUE...], fake:FILE"
+_KNOWN_TARGETS = "local, lab:NAME[,KEY=VALUE...], fake:FILE"
 _MOST_SHOWN = 60
 
 
@@ -49,7 +49,7 @@ def find_transport(name: str) -> Transport:
             f"'{_shown(name)}' plays the results of tests and can run nothing else",
             "name a target with a probe: local, or lab:NAME",
         )
-    raise InputError(f"unknown target '{_shown(name)}'", f"known targets: {KNOWN_TARGETS}")
+    raise InputError(f"unknown target '{_shown(name)}'", f"known targets: {_KNOWN_TARGETS}")
 
 
 def _shown(name: str) -> str:

@@ -74,7 +74,7 @@ from hardstone.wording import (
     target_text,
 )
 
-NOT_REALTIME = "not scheduled as real-time"
+_NOT_REALTIME = "not scheduled as real-time"
 _TRUST_STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
 _TYPE = "; type: "
 _MOST_RUN_ROWS = 200  # a damaged document may have any number
@@ -83,22 +83,22 @@ _MOST_RUN_ROWS = 200  # a damaged document may have any number
 def not_realtime_lines(document: RunDocument) -> Iterator[Text]:
     """The warning that comes first if tests were not real-time, with its advice."""
     if _is_not_realtime(document):
-        yield Text(NOT_REALTIME, style="bold red")
+        yield Text(_NOT_REALTIME, style="bold red")
         for line in document.advice:
-            if line.startswith(NOT_REALTIME):
+            if line.startswith(_NOT_REALTIME):
                 yield words("  " + line.partition(": ")[2].partition(_TYPE)[0])
 
 
 def _is_not_realtime(document: RunDocument) -> bool:
     """Whether tests ran without the real-time scheduling that was requested."""
     is_lacking = any(map(lacks_realtime, document.results))
-    is_said = any(line.startswith(NOT_REALTIME) for line in document.advice)
+    is_said = any(line.startswith(_NOT_REALTIME) for line in document.advice)
     return document.plan.policy != "other" and (is_lacking or is_said)
 
 
 def grants(document: RunDocument) -> list[str]:
     """The commands in the advice that grant real-time scheduling."""
-    lines = [line for line in document.advice if line.startswith(NOT_REALTIME)]
+    lines = [line for line in document.advice if line.startswith(_NOT_REALTIME)]
     commands = [granting(line.partition(_TYPE)[2]) for line in lines]
     return [command for command in commands if command]
 
@@ -106,7 +106,7 @@ def grants(document: RunDocument) -> list[str]:
 def advice_rows(document: RunDocument) -> Iterator[Row]:
     """The advice, without the lines that the head of the summary shows."""
     for line in document.advice:
-        if not line.startswith(NOT_REALTIME):
+        if not line.startswith(_NOT_REALTIME):
             text, command = parted_text(line)
             yield (words(f"{text}:" if command else text),)
 
@@ -409,7 +409,7 @@ class _Words:
             for part in self._wrapped(line.plain, self.width):
                 yield Text(part, style="bold red")
         if _is_not_realtime(document):
-            yield Text(NOT_REALTIME, style="bold red")
+            yield Text(_NOT_REALTIME, style="bold red")
         state = f", {state_text(document, has_start=False)}"
         name = Text(f"{document.id} {one_line(document.name)}")
         name.truncate(max(self.width - len(state), len(document.id)), overflow="ellipsis")
