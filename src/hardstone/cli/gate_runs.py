@@ -317,7 +317,7 @@ def suggest(words: Sequence[str], options: GateOptions) -> int:
 
 
 class _Baselines(NamedTuple):
-    """_Baselines, and in words which of them were not named."""
+    """Baselines, and in words which of them were not named."""
 
     runs: list[RunDocument]
     notes: list[str]

@@ -193,7 +193,6 @@ def _steps_shown(*, quiet: bool) -> Iterator[Steps]:
 
 def _print_kernels(kernels: Sequence[Kernel], without_emulator: Container[str]) -> None:
     """Prints one row for each kernel; `without_emulator`: architectures that lack their QEMU."""
-
     from hardstone.terminal.console import make_console, make_table, print_table, words
 
     table = make_table()

@@ -193,7 +193,6 @@ class _Reached(Protocol):
 
 def _print_load(lines: Sequence[_Reached]) -> None:
     """Prints one row for each element; shares and rates are those of one of its processes."""
-
     from hardstone.present.measured_tables import load_figure
     from hardstone.terminal.console import make_console, make_table, print_table, words
     from hardstone.wording import shorten

@@ -391,7 +391,7 @@ def _lab_target(name: str, given: Mapping[str, str]) -> str:
 
 
 def one_array_thread() -> None:
-    """Keep numpy's library, before it is loaded, from starting a thread for each CPU: that takes
+    """Keeps numpy's library, before it is loaded, from starting a thread for each CPU: that takes
     longer than a report gains by them, and ends this program where no thread can be started.
 
     Only for commands that start no program of the user, which would inherit the setting, and where

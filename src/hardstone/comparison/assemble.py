@@ -54,7 +54,7 @@ def compare_view(
     *,
     begun: Callable[[CompareView], object] = lambda view: None,
 ) -> CompareView:
-    """Compare `subjects` with the one at place `reference`.
+    """Compares `subjects` with the one at place `reference`.
 
     `begun` is called with a view that has no tests yet: comparing every test takes long for many
     systems. InputError unless there are 2 to 20 systems, each once.

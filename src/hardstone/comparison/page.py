@@ -118,7 +118,7 @@ class _GroupedClaim:
 
 @dataclass(frozen=True)
 class _ConditionPart:
-    """Conditions side by side. `same` has those that are the same everywhere; `columns` and `cells`
+    """Conditions side by side. `same` has those that are the same everywhere; `cells` has
     those that differ, system by system, or by value (`by_value`) where there are many systems."""
 
     same: list[tuple[str, str]]

@@ -115,7 +115,8 @@ class WeighedRun:
     def doubts_of(
         self, result: Result, *, is_emulated: bool = True, needs_load: bool = True
     ) -> Doubts:
-        """The doubts about any figure of `result`; with `is_emulated` emulation is none."""
+        """The doubts about any figure of `result`. `is_emulated`: emulation is no doubt;
+        `needs_load`: a load that fell short is one."""
         barring = self._untrustworthy or ("" if is_emulated else self._emulated)
         barring = barring or self._refused_realtime(result)
         weakening = _incomplete(result) or self._unfinished

@@ -37,7 +37,7 @@ _STYLES = {"passed": "green", "failed": "bold red", "partly": "yellow", "quiet":
 
 
 def print_posix(document: RunDocument, stream: IO[str] | None = None) -> None:
-    """Print both views of each result of POS-B-INV to `stream` (default: standard output)."""
+    """Prints both views of each result of POS-B-INV to `stream` (default: standard output)."""
     console = make_console(stream)
     for line in contradiction_lines(document):
         console.print(line)

@@ -242,7 +242,7 @@ def read_results(results: Iterable[Result]) -> dict[Curve, CurveState]:
 
 
 def _take(curve: CurveState, result: Result) -> None:
-    """Add a result to its curve. A probe that failed, or was cut off, has a second chance; a
+    """Adds a result to its curve. A probe that failed, or was cut off, has a second chance; a
     refusal ends the curve. Uncounted deadlines do not count as met."""
     missed = missed_of(result.series) if result.test == REALTIME else 0
     if result.status == "measured" and is_whole(result) and missed is not None:

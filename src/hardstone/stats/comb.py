@@ -68,7 +68,7 @@ def gaps_of(windows: Sequence[Window]) -> Gaps:
 
 
 def merged_gaps(gaps: Gaps) -> Gaps:
-    """Gaps closer than _MERGED_NS as one, from the begin of the first to the end of the last.
+    """Gaps closer than 1 us as one, from the begin of the first to the end of the last.
 
     What took the CPU twice in a row is one disturbance to the thread. Gaps of two windows stay
     two: between them the loop did not watch.

@@ -408,7 +408,7 @@ def ranked_counts_of(histogram: Histogram) -> RankedCounts:
 
 
 def check_readable(histogram: Histogram) -> None:
-    """Raise InputError, with the reason, if no figure can be taken from a histogram."""
+    """Raises InputError, with the reason, if no figure can be taken from a histogram."""
     problem = histogram_problem(histogram)
     if problem is not None:
         raise InputError(f"unreadable histogram: {problem}", "measure again or repair the file")

@@ -684,7 +684,7 @@ def _grown(
 def _place(
     results: list[Result], parts: list[Part], whole: RunDocument, part: RunDocument
 ) -> int | None:
-    """Put the result of `part` into `results`. Return its place, or None if it recorded nothing."""
+    """Puts the result of `part` into `results`: its place, or None if it recorded nothing."""
     if not part.results or not _has_values(part.results[0]):
         said = part.results[0].reason if part.results else None
         text = f"it was resumed and recorded nothing: {said or 'no reason given'}"

@@ -270,7 +270,7 @@ def close_gaps_p(places: IntArray, count: int) -> float:
 
 
 def folds_held(maxima: IntArray) -> int:
-    """How many of _FOLDS tenths have their maximum where the other nine foresee it.
+    """How many of ten tenths have their maximum where the other nine foresee it.
 
     The tail is fitted to the maxima above the 70 % quantile of the nine tenths, at most 1000. Each
     tenth is left out once, so that the ten outcomes hardly depend on each other: a cut into first
@@ -533,7 +533,7 @@ def project(
     """The next maximum of a series of `result`, which is one of `document`: of `times` as many
     values as it has.
 
-    ValueError unless 0 < times <= _MOST_TIMES; InputError if the histogram is unreadable.
+    ValueError unless 0 < times <= 10; InputError if the histogram is unreadable.
     """
     if not 0 < times <= _MOST_TIMES:
         raise ValueError(f"{times:g} times the data: at most {_MOST_TIMES} are projected")

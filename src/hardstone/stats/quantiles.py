@@ -311,7 +311,7 @@ def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE)
 
 
 def _within_extremes(entry: Quantile, series: Series) -> Quantile:
-    """Limit a quantile to the exact minimum and maximum, which are tighter than bucket edges."""
+    """Limits a quantile to the exact minimum and maximum, which are tighter than bucket edges."""
     if series.min is None or series.max is None:
         return entry
     return msgspec.structs.replace(

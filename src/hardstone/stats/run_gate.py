@@ -121,8 +121,8 @@ def gate_pairs(
 ) -> list[PairGate]:
     """One outcome for each statistic of `values`, which has (A, B) of each pair.
 
-    `margins` has the margin of each, 0.1 for 10 %; those of _COUNTS count events. A statistic with
-    fewer than LEAST_PAIRS pairs, or with a value that has no ratio, is INCONCLUSIVE
+    `margins` has the margin of each, 0.1 for 10 %; statistics of _COUNTS count events, and may
+    be 0. One with fewer than LEAST_PAIRS pairs, or with a value that has no ratio, is INCONCLUSIVE
     with the reason. ValueError for a margin that is missing or not above 0, for a maximum, for more
     than MOST_PAIRS pairs, and unless 0 < alpha < 0.5.
     """
@@ -309,7 +309,7 @@ def gate_run(
     difference: float = DIFFERENCE,
     alone: float = DIFFERENCE_ALONE,
 ) -> RunGate:
-    """Compare the run `own`, of shape (m,), with the baselines `runs`, (k, m), of `boots`.
+    """Compares the run `own`, of shape (m,), with the baselines `runs`, (k, m), of `boots`.
 
     `figures` has what each of the m columns is; each series has one of its fastest values and one
     of its median. The run passes if a change of all series by `difference`, of one by `alone`,

@@ -151,7 +151,7 @@ def reported_breach(result: Result) -> Breach | None:
 
 
 def mark_breach(result: Result, threshold_ns: int | None) -> None:
-    """Add the event of a breach that has none: the probe did not know the threshold."""
+    """Adds the event of a breach that has none: the probe did not know the threshold."""
     breach = None if threshold_ns is None else worst_breach(result, threshold_ns)
     if breach is None or any(event.name == THRESHOLD for event in result.events):
         return

@@ -215,7 +215,7 @@ class _SeriesTable:
         table.add_row(label, *cells_of(figures, quantum_ns, mark, MARK if is_wrong else ""))
 
     def _note_missing(self, figures: SeriesSummary) -> None:
-        """Explain "-" in the place of a quantile."""
+        """Explains "-" in the place of a quantile."""
         if not self._has_missing and any(lacking_quantile(q, figures.count) for q in LADDER[:2]):
             self._has_missing = True
             needs = ", ".join(f"{level_text(q)} {format_count(values_for(q))}" for q in LADDER[:4])

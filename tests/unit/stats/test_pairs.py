@@ -17,7 +17,7 @@ from hardstone.doctor.screen import effect_text, maxima_text, print_proof
 from hardstone.model import Conditions, DataValue, Event, Plan, Result, RunDocument
 from hardstone.stats.resampling import hodges_lehmann, holm, p_above, p_below
 from hardstone.stats.run_gate import DEFAULT_MARGINS, OUTCOMES, PairGate, gate_pairs
-from hardstone.stats.two_runs import PROOF_SCHEMA, Proof, prove, why_useless
+from hardstone.stats.two_runs import PROOF_SCHEMA, Proof, prove, quantile_of, why_useless
 from tests.process.targets import sample
 from tests.unit.stats import make
 
@@ -53,6 +53,14 @@ def test_the_three_outcomes(ratio: float, outcome: str) -> None:
 )
 def test_the_margin_decides(margin: float, outcome: str) -> None:
     assert gate(pairs(1.2), margin=margin).outcome == outcome
+
+
+def test_a_quantile_is_at_most_the_maximum() -> None:
+    """Also where its value lies beyond the histogram, or its bucket reaches further."""
+    values = [1000] * 90 + [9085] * 10
+    assert quantile_of(make.series(values), 0.99) == 9085
+    assert quantile_of(make.series(values, limit=5000), 0.99) == 9085
+    assert quantile_of(make.series(values, limit=5000), 0.5) < 1100
 
 
 def test_p_is_that_of_the_test_after_holm() -> None:

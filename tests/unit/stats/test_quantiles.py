@@ -254,9 +254,15 @@ def test_a_list_that_lacks_values_takes_none_away(worst: tuple[int, ...]) -> Non
 
 
 def miss_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Two-sided: half of the error on each side."""
-    error = (1 - confidence) / 2
-    return share_low(count, total, error), share_high(count, total, error)
+    """What `misses_of` finds where `count` of `total` values are above its deadline."""
+    counts = {10: total - count, 5000: count}
+    series = make.series([value for value in counts if counts[value]])
+    buckets = zip(series.histogram.buckets, filter(None, counts.values()), strict=True)
+    series.histogram.buckets = [(place, number) for (place, _), number in buckets]
+    series.count = total
+    found = misses_of(series, 100, confidence)
+    assert (found.count, found.total) == (count, total)
+    return found.low, found.high
 
 
 @pytest.mark.slow
