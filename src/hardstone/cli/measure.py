@@ -266,9 +266,8 @@ def measure_several(
 ) -> int:
     """Measures the targets `names`, at least two, one after another: the exit code.
 
-    An error of `ends_at` at the first target ends all. `after` is called with the documents once
-    they are printed, unless as JSON. `procedure` plans, runs and shows
-    each, and compares them.
+    `procedure` plans, runs and shows each, and compares them. An error of `ends_at` at the first
+    target ends all. `after` is called with the documents once they are printed, unless as JSON.
     """
     if options.output is not None:
         raise InputError(
