@@ -129,7 +129,8 @@ def test_hostile_names_stay_on_their_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "text"), [([1], "1"), ([1, 2, 3, 5], "1-3, 5"), ([2, 4, 6], "2, 4, 6"), ([], "")]
+    ("numbers", "text"),
+    [([1], "1"), ([1, 2, 4], "1-2, 4"), ([1, 2, 3, 5], "1-3, 5"), ([2, 4, 6], "2, 4, 6"), ([], "")],
 )
 def test_numbers_with_ranges(numbers: list[int], text: str) -> None:
     assert numbers_text(numbers, "-", 2) == text
