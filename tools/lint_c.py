@@ -1,10 +1,10 @@
-"""Rules about the source of the probe: rooms, circles, names, and what it sends."""
+"""Rules about the source of the probe: rooms, layers, names, and what it sends."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -125,7 +125,11 @@ def table_of_rooms(tree: Tree) -> Iterator[Complaint]:
             yield design.wrong_word(f"| `{room.name}`", told)
 
 
-# ---- circles ----
+# ---- layers ----
+
+# Each asks the other: a port answers in types of base, base asks the port.
+ONE_LAYER = {"port/": "base/"}
+LONGEST = 900  # lines of a file
 
 
 def circle(used: Mapping[str, set[str]]) -> list[str]:
@@ -139,35 +143,77 @@ def circle(used: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
-def unit(files: Sources, path: str) -> str:
-    """A .c and its .h are one. A header without a .c is a part of the file whose name it extends:
-    record/arena_layout.h of record/arena."""
-    stem = path.rpartition(".")[0]
-    shorter = stem
-    while f"{shorter}.c" not in files:
-        shorter = shorter.rpartition("_")[0]
-        if shorter.rpartition("/")[2] == "":
-            return stem
-    return shorter
+def probe_layers(tree: Tree) -> Iterator[Complaint]:
+    """No two rooms of the table may include each other, by whatever way."""
+    design = tree[DESIGN]
+    table = read_rooms(design)
+    used: dict[str, set[str]] = {}
+    for room in table:
+        own = ONE_LAYER.get(room.name, room.name)
+        found = (room_of(table, one) or room_of(table, f"{one}x.h") for one in room.may_include)
+        there = {ONE_LAYER.get(one[0].name, one[0].name) for one in found if one is not None}
+        used.setdefault(own, set()).update(there - {own})
+    if found := circle(used):
+        told = f"rooms include each other, {' -> '.join(found)}: take one from its row"
+        yield design.wrong_at(design.text.find(f"\n| `{found[0]}` |") + 1, told)
 
 
-def include_edges(files: Sources) -> dict[str, set[str]]:
-    """Which files a file includes, itself left out."""
-    edges: dict[str, set[str]] = {}
+def direct(files: Sources, path: str) -> list[str]:
+    return [one for one in INCLUDE.findall(files[path].text) if one in files]
+
+
+def given(files: Sources, header: str) -> set[str]:
+    """A header and all that whoever includes it gets."""
+    got, waiting = set[str](), [header]
+    while waiting:
+        one = waiting.pop()
+        if one not in got:
+            got.add(one)
+            waiting += direct(files, one)
+    return got
+
+
+def given_on(tree: Tree) -> Iterator[Complaint]:
+    """No header gives a test what it may not include itself: loads, arguments of commands."""
+    files, table = sources(tree), read_rooms(tree[DESIGN])
     for path, file in files.items():
-        own = unit(files, path)
-        there = {unit(files, included) for included in INCLUDE.findall(file.text)}
-        edges.setdefault(own, set()).update(there - {own})
-    return edges
+        here = room_of(table, path)
+        if here is None or not path.startswith("family/"):
+            continue
+        may = {one.split("/")[0] for one in here[0].may_include} | {"family", "base"}
+        for included in direct(files, path):
+            wrong = sorted(one for one in given(files, included) if one.split("/")[0] not in may)
+            if wrong:
+                told = f"{included} gives {wrong[0]} on, which {here[1]} may not include"
+                yield file.wrong_word(f'"{included}"', f"{told}: name its types only (struct x;)")
 
 
-def circles(tree: Tree) -> Iterator[Complaint]:
-    """Includes between files make no circle: each can be read before those that use it."""
-    files = sources(tree)
-    if found := circle(include_edges(files)):
-        path = next(one for one in (f"{found[0]}.h", f"{found[0]}.c") if one in files)
-        told = " -> ".join(found)
-        yield files[path].wrong(1, f"includes go in a circle, {told}: move what both need")
+def visitors(tree: Tree) -> Iterator[Complaint]:
+    """A header has visitors in more than one file, in another room, or in a test of the probe."""
+    files, table = sources(tree), read_rooms(tree[DESIGN])
+    tried = {
+        one for file in tree.below("probe/tests", ".c", ".h") for one in INCLUDE.findall(file.text)
+    }
+    by: dict[str, set[str]] = defaultdict(set)
+    for path in files:
+        for included in direct(files, path):
+            if path.rpartition(".")[0] != included.rpartition(".")[0]:
+                by[included].add(path)
+    for path, file in files.items():
+        if path.endswith(".h") and path not in tried and len(by[path]) < 2:
+            rooms = {found[1] for one in (path, *by[path]) if (found := room_of(table, one))}
+            if len(rooms) < 2:
+                told = f"has one visitor, {', '.join(by[path]) or 'its own file'}: join them"
+                yield file.wrong(1, told)
+
+
+def long_files(tree: Tree) -> Iterator[Complaint]:
+    """A file has one concept: up to 900 lines."""
+    for file in sources(tree).values():
+        if (count := file.text.count("\n")) > LONGEST:
+            yield file.wrong(
+                LONGEST, f"has {count} lines, more than {LONGEST}: it has two concepts"
+            )
 
 
 # ---- names ----
@@ -198,10 +244,12 @@ def descriptors(files: Sources) -> list[tuple[str, re.Match[str]]]:
 
 
 def tests(tree: Tree) -> Iterator[Complaint]:
-    """A test is named as its ID, has the page of its name, and only the register names it."""
+    """A test is named as its ID, has the page of its name, and only the register names it. Its file
+    is named so too, or after what several tests in it share."""
     files = sources(tree)
     families: dict[str, str] = {}
     homes: dict[str, str] = {}
+    alone = Counter(path for path, _ in descriptors(files))
     pages = {file.stem: file for file in tree.below(PAGES.rstrip("/"), ".md")}
     pages.pop("README", None)
     for path, found in descriptors(files):
@@ -209,8 +257,11 @@ def tests(tree: Tree) -> Iterator[Complaint]:
         homes[symbol] = path
         name = test_id.lower().replace("-", "_")
         family = families.setdefault(test_id[:3], path.rpartition("/")[0])
-        if (symbol, path) != (name, f"{family}/{name}.c"):
-            told = f"{test_id} is the symbol {name} in {family}/{name}.c: rename it"
+        if symbol != name or path.rpartition("/")[0] != family:
+            told = f"{test_id} is the symbol {name} in {family}/: rename it"
+            yield files[path].wrong_at(found.start(), told)
+        elif alone[path] == 1 and path != f"{family}/{name}.c":
+            told = f"{test_id} is alone in its file: name that {name}.c"
             yield files[path].wrong_at(found.start(), told)
         if pages.pop(test_id.lower(), None) is None:
             yield files[path].wrong_at(found.start(), f"{test_id} has no page: make docs")
@@ -228,6 +279,30 @@ def tests(tree: Tree) -> Iterator[Complaint]:
         set(entries) - set(homes) | {one for one in entries if entries.count(one) > 1}
     ):
         yield files[REGISTER].wrong_word(name, f"{name} is no test, or twice here: remove it")
+
+
+HEAD = re.compile(r"/\*.*?\*/", re.DOTALL)
+HEAD_PARTS = ["What:", "Begin, end:", "Threads:", "Wrong if:"]
+LONGEST_HEAD = 20  # lines
+
+
+def head_comments(tree: Tree) -> Iterator[Complaint]:
+    """A file of tests begins with what they measure, between which moments, and how the figure
+    could be wrong; the rest is on the page of the test."""
+    files = sources(tree)
+    for path in dict.fromkeys(path for path, _ in descriptors(files)):
+        file = files[path]
+        found = HEAD.match(file.text)
+        head = found[0] if found else ""
+        ids = [one[2] for home, one in descriptors(files) if home == path]
+        at = [head.find(f"\n * {part}") for part in HEAD_PARTS]
+        missing = [part for part, place in zip(HEAD_PARTS, at, strict=True) if place < 0]
+        missing += [one for one in ids if one not in head]
+        if missing:
+            yield file.wrong(1, f"its first comment lacks {', '.join(missing)}")
+        elif at != sorted(at) or head.count("\n") >= LONGEST_HEAD:
+            told = f"its first comment has its parts in the order {' '.join(HEAD_PARTS)}"
+            yield file.wrong(1, f"{told} and at most {LONGEST_HEAD} lines")
 
 
 # ---- facts ----
@@ -443,5 +518,5 @@ def tables(tree: Tree) -> Iterator[Complaint]:
             yield file.wrong_word(f'"{word}"', told)
 
 
-RULES = [includes, table_of_rooms, circles, function_names, tests, facts_sent, facts_named]
-RULES += [events, event_data, tables]
+RULES = [includes, table_of_rooms, probe_layers, given_on, visitors, long_files, function_names]
+RULES += [tests, head_comments, facts_sent, facts_named, events, event_data, tables]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import lint
+import lint_c
 import lint_docs
 import lint_python
 from hardstone.cli.main import COMMANDS
@@ -109,6 +110,8 @@ def including(path: str, included: str, complaint: str) -> Case:
 
 
 OF_LAT = "family/timer/tmr_p_lat.c"
+HEAD = "/* TMR-P-LAT: sleeps.\n *\n * What: a\n * Begin, end: b\n * Threads: c\n"
+HEAD += " * Wrong if: d\n * x\n */\n"
 FACTS = {
     "src/hardstone/facts.toml": '"cpu.smt" = { type = "bool", sender = "linux" }\n'
     '"cpu.count" = { type = "integer", sender = "probe" }\n'
@@ -224,7 +227,7 @@ def changed(rule: str, good: Files, path: str, *found: tuple[str, str, str]) -> 
     return broken(rule, good, path, *texts)
 
 
-def misnamed(path: str, symbol: str, test_id: str) -> Case:
+def misnamed(path: str, symbol: str, test_id: str, told: str = "is the symbol ") -> Case:
     """A test in a file of its own, registered and with its page."""
     text = f'const struct test {symbol} = {{\n    .id = "{test_id}",\n}};\n'
     bad = {
@@ -232,7 +235,7 @@ def misnamed(path: str, symbol: str, test_id: str) -> Case:
         REGISTER_OF_PROBE: f"{PROBE[REGISTER_OF_PROBE]}TEST({symbol})\n",
         f"docs/reference/tests/{test_id.lower()}.md": "",
     }
-    return Case("tests", PROBE, bad, f"probe/src/family/{path}:1: {test_id} is the symbol ")
+    return Case("tests", PROBE, bad, f"probe/src/family/{path}:1: {test_id} {told}")
 
 
 OF_PYTHON = [
@@ -327,17 +330,63 @@ OF_C = [
         ("`realtime/` `run/run.h`", "`realtime/` `work/` `run/run.h`", "11: work/ is not there"),
         ("| `load/` |", "| `work/` | a | none | none |\n| `load/` |", "8: work/ has no file"),
     ),
+    *broken(
+        "probe-layers",
+        PROBE,
+        "docs/design.md",
+        (
+            DESIGN.replace("`load.h` | `base/`", "`load.h` | `run/run.h`").replace(
+                "`stream.h` | `base/`", "`stream.h` | `load/`"
+            ),
+            "8: rooms include each other, load/ -> run/ -> load/",
+        ),
+        (
+            DESIGN.replace("`port.h` | none", "`port.h` | `shield/`").replace(
+                "`shield.h` | `base/`", "`shield.h` | `port/port.h`"
+            ),
+            "5: rooms include each other, base/ -> shield/ -> base/",
+        ),
+    ),
     Case(
-        "circles",
+        "given-on",
+        PROBE,
+        {"probe/src/run/stream.h": '#include "load/load.h"\n', LAT: '#include "run/stream.h"\n'},
+        f"{LAT}:1: run/stream.h gives load/load.h on, which family/timer/ may not include",
+    ),
+    *broken(
+        "visitors",
         {
-            "probe/src/a.c": '#include "b.h"\n#include "a_layout.h"\n',
-            "probe/src/a.h": '#include "c.h"\n',
-            "probe/src/a_layout.h": '#include "a.h"\n',
-            "probe/src/b.h": "",
-            "probe/src/c.h": "",
+            "docs/design.md": DESIGN,
+            "probe/src/run/run.h": "",
+            "probe/src/run/run.c": '#include "run/run.h"\n',
+            "probe/src/run/stream.c": '#include "run/run.h"\n#include "run/tried.h"\n',
+            "probe/src/run/tried.h": "",
+            "probe/tests/test_tried.c": '#include "run/tried.h"\n',
+            "probe/src/base/clock.h": "",
+            "probe/src/run/text.c": '#include "base/clock.h"\n#include "run/run.h"\n',
         },
-        {"probe/src/b.h": '#include "a.h"\n'},
-        "probe/src/a.h:1: includes go in a circle, a -> b -> a",
+        "probe/src/run/text.h",
+        ("", "1: has one visitor, its own file"),
+    ),
+    Case(
+        "long-files",
+        {"probe/src/run/run.c": "\n" * lint_c.LONGEST},
+        {"probe/src/run/run.c": "\n" * (lint_c.LONGEST + 1)},
+        f"probe/src/run/run.c:{lint_c.LONGEST}: has {lint_c.LONGEST + 1} lines",
+    ),
+    *broken(
+        "head-comments",
+        {LAT: HEAD + PROBE[LAT]},
+        LAT,
+        (PROBE[LAT], "1: its first comment lacks What:, Begin, end:, Threads:, Wrong if:"),
+        (HEAD.replace("TMR-P-LAT", "TMR") + PROBE[LAT], "1: its first comment lacks TMR-P-LAT"),
+        (HEAD.replace("Threads:", "x") + PROBE[LAT], "1: its first comment lacks Threads:"),
+        (HEAD.replace(" * x\n", " * x\n" * 20) + PROBE[LAT], "1: its first comment has its parts"),
+        (
+            HEAD.replace("What", "_").replace("Wrong if", "What").replace("_", "Wrong if")
+            + PROBE[LAT],
+            "1: its first comment has its parts in the order",
+        ),
     ),
     *broken(
         "function-names",
@@ -345,7 +394,7 @@ OF_C = [
         "probe/src/b.h",
         ("\nint timer_release(int a);\n", "2: timer_release is a name of a system"),
     ),
-    misnamed("timer/latency.c", "tmr_p_gap", "TMR-P-GAP"),
+    misnamed("timer/latency.c", "tmr_p_gap", "TMR-P-GAP", "is alone in its file"),
     misnamed("timer/tmr_p_gap.c", "timer_gap", "TMR-P-GAP"),
     misnamed("timer/tmr_p_gap.c", "tmr_p_gap", "TMR-P-GAPS"),
     misnamed("tools/tmr_p_gap.c", "tmr_p_gap", "TMR-P-GAP"),
