@@ -3,7 +3,7 @@
 #include "command/load.h"
 
 #include "base/clock.h"
-#include "base/message.h"
+#include "base/status.h"
 #include "load/elements.h"
 #include "load/events.h"
 #include "load/load.h"
@@ -52,7 +52,7 @@ static void take_signals(void)
 
 static int complain(const char *text)
 {
-    message_write("%s", text);
+    message_print("%s", text);
     return EXIT_USAGE;
 }
 
@@ -178,7 +178,7 @@ static void send_result(struct emit *emit, const struct load *load, bool is_json
 static int refuse(const struct outcome *outcome)
 {
     char remedy[STATUS_TEXT_BYTES + STATUS_COMMAND_BYTES];
-    message_write("%s; %s", outcome->reason, outcome_remedy_text(outcome, remedy, sizeof remedy));
+    message_print("%s; %s", outcome->reason, outcome_remedy_text(outcome, remedy, sizeof remedy));
     return EXIT_MISSING;
 }
 
@@ -188,7 +188,7 @@ static void tell_start(const struct load_setup *setup)
     enum { MANY = 500 };
     int processes = load_processes(setup);
     if (processes > MANY)
-        message_write("starting %d processes; this may take up to %lld s", processes,
+        message_print("starting %d processes; this may take up to %lld s", processes,
                       (long long)(load_patience_ns(processes) / 1000000000));
 }
 

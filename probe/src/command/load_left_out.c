@@ -2,8 +2,8 @@
  * refused with a reason. */
 #include "base/posix_source.h"
 
-#include "base/build_options.h"
-#include "base/message.h"
+#include "base/options.h"
+#include "base/status.h"
 #include "command/load.h"
 #include "load/events.h"
 #include "load/report.h"
@@ -105,7 +105,7 @@ void load_table(struct emit *emit, const struct load *load)
 int load_command(const struct request *request, struct emit *emit)
 {
     (void)request, (void)emit;
-    message_write(WHY "; " REMEDY);
+    message_print(WHY "; " REMEDY);
     return EXIT_MISSING;
 }
 

@@ -2,7 +2,7 @@
 
 #include "command/options.h"
 
-#include "base/duration.h"
+#include "base/text.h"
 #include "command/parameters.h"
 #include "shield/shield.h"
 

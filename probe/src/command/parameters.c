@@ -2,7 +2,7 @@
 
 #include "command/parameters.h"
 
-#include "base/duration.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>

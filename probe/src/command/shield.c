@@ -2,7 +2,7 @@
 
 #include "command/shield.h"
 
-#include "base/message.h"
+#include "base/status.h"
 #include "base/rt_thread.h"
 #include "port/tracing.h"
 #include "shield/child.h"
@@ -25,14 +25,14 @@ enum {
 
 static void say(const char *text)
 {
-    message_write("shield: %s", text);
+    message_print("shield: %s", text);
 }
 
 static void tell(void *context, const struct datum *data, const char *text)
 {
     const char *command = data_command(data);
     (void)context;
-    message_write("shield: %s%s%s", text, command ? ": " : "", command ? command : "");
+    message_print("shield: %s%s%s", text, command ? ": " : "", command ? command : "");
 }
 
 /* ---- shield --restore ---- */

@@ -2,8 +2,8 @@
  * shield are refused with a reason. */
 #include "base/posix_source.h"
 
-#include "base/build_options.h"
-#include "base/message.h"
+#include "base/options.h"
+#include "base/status.h"
 #include "command/shield.h"
 #include "shield/remedy.h"
 #include "shield/shield.h"
@@ -129,7 +129,7 @@ struct remedy shield_remedy(int cpu)
 int shield_command(const struct request *request, struct emit *emit)
 {
     (void)request, (void)emit;
-    message_write(WHY "; " REMEDY);
+    message_print(WHY "; " REMEDY);
     return SHIELD_EXIT_PRIVILEGE;
 }
 

@@ -2,7 +2,7 @@
 #ifndef HS_LOAD_ELEMENT_H
 #define HS_LOAD_ELEMENT_H
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "base/posix_source.h"
 
 #include "load/map.h"

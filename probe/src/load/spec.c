@@ -2,7 +2,7 @@
 
 #include "load/spec.h"
 
-#include "base/duration.h"
+#include "base/text.h"
 #include "load/address.h"
 #include "load/elements.h"
 #include "load/limits.h"

@@ -4,7 +4,7 @@
 #ifndef HS_LOAD_SPEC_H
 #define HS_LOAD_SPEC_H
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "load/element.h"
 
 /* A build without load has no terms. */

@@ -2,7 +2,7 @@
 
 #include "run/interrupt_watch.h"
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "base/clock.h"
 #include "port/port.h"
 

@@ -11,7 +11,7 @@
 #ifndef HS_RUN_THREAD_WATCH_H
 #define HS_RUN_THREAD_WATCH_H
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "base/cpus.h"
 #include "port/port.h"
 #include "record/arena.h"
