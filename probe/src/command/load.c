@@ -4,10 +4,9 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "load/elements.h"
-#include "load/events.h"
-#include "load/load.h"
+#include "load/spec.h"
 #include "load/report.h"
+#include "load/load.h"
 #include "run/stream.h"
 #include "shield/remedy.h"
 

@@ -5,7 +5,6 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "command/load.h"
-#include "load/events.h"
 #include "load/report.h"
 
 #include <stdio.h>
