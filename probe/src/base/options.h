@@ -12,8 +12,8 @@
 
 /* ---- features ---- */
 
-/* 0 leaves a feature out: requests for it are refused with a reason. The build then omits load/ and
- * command/load.c (HS_LOAD), or shield/ and command/shield.c (HS_SHIELD). */
+/* 0 leaves a feature out: requests for it are refused with a reason. The build then omits load/
+ * (HS_LOAD), or shield/ (HS_SHIELD). */
 #ifndef HS_LOAD
 #define HS_LOAD 1
 #endif
