@@ -347,13 +347,13 @@ def places_of(name: str, file: Path) -> tuple[Path, Path]:
 
 @functools.cache
 def is_text_open(file: Path) -> bool:
-    """It names what may be missing, or includes what is not found. posix_optional.h only gives
+    """It names what may be missing, or includes what is not found. options.h only gives
     these macros a value, which by itself changes no text."""
     text = file.read_text()
     names = INCLUDE.findall(text)
     if not all(any(place.exists() for place in places_of(name, file)) for name in names):
         return True
-    return file.name != "posix_optional.h" and "HS_HAS_" in text
+    return file.name != "options.h" and "HS_HAS_" in text
 
 
 def preprocessed(build: dict[str, str]) -> bytes:

@@ -1,7 +1,7 @@
 #include "base/posix_source.h"
 
 #include "base/emit.h"
-#include "base/message.h"
+#include "base/status.h"
 #include "command/args.h"
 #include "command/facts.h"
 #include "command/list.h"
@@ -72,7 +72,7 @@ static int dump(struct emit *emit, const char *path, bool is_json)
     char reason[200];
     struct arena *arena = arena_open(path, reason, sizeof reason);
     if (!arena) {
-        message_write("%s: %s", path, reason);
+        message_print("%s: %s", path, reason);
         return EXIT_USAGE;
     }
     (void)is_json; /* --text changes nothing: dump is a recovery tool */
@@ -80,7 +80,7 @@ static int dump(struct emit *emit, const char *path, bool is_json)
     if (scratch)
         stream_dump(emit, arena, scratch);
     else
-        message_write("%s: not enough memory to read it", path);
+        message_print("%s: not enough memory to read it", path);
     free(scratch);
     arena_free(arena);
     return scratch ? EXIT_FINE : EXIT_INTERNAL;
@@ -158,7 +158,7 @@ int main(int argc, char *argv[])
     if (job_main(argc, argv, &job_code))
         return job_code;
     if (args_parse(argc, argv, &request, error, sizeof error) != 0) {
-        message_write("%s", error);
+        message_print("%s", error);
         return EXIT_USAGE;
     }
     struct emit emit;

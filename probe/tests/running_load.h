@@ -4,10 +4,9 @@
 
 #include "base/posix_source.h"
 
-#include "load/elements.h"
-#include "load/events.h"
 #include "load/load.h"
 #include "load/report.h"
+#include "load/spec.h"
 #include "tap.h"
 
 #include <signal.h>

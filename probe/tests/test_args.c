@@ -1,7 +1,7 @@
 /* The command line: what is accepted, and the errors for the rest. */
 #include "base/posix_source.h"
 
-#include "base/duration.h"
+#include "base/text.h"
 #include "command/args.h"
 #include "shield/shield.h"
 #include "tap.h"

@@ -3,7 +3,7 @@
 #include "base/posix_source.h"
 
 #include "child_run.h"
-#include "load/map.h"
+#include "load/element.h"
 #include "run/run.h"
 #include "tap.h"
 

@@ -3,7 +3,7 @@
 
 #include "tap.h"
 #include "work/job.h"
-#include "work/kernel_classes.h"
+#include "work/kernel_operations.h"
 #include "work/scratch.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* The core built for a system without any optional feature (posix_optional.h): the rest is
+/* The core built for a system without any optional feature (options.h): the rest is
  * measured, and what is missing is reported. */
 #include "base/posix_source.h"
 

@@ -3,8 +3,7 @@
 #include "base/posix_source.h"
 
 #include "base/clock.h"
-#include "load/duty.h"
-#include "load/rate.h"
+#include "load/element.h"
 #include "tap.h"
 
 #include <time.h>

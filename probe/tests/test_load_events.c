@@ -1,14 +1,11 @@
 /* Events of a load, from made-up figures. */
 #include "base/posix_source.h"
 
-#include "load/element/build.h"
-#include "load/element/disk.h"
-#include "load/element/kernel.h"
-#include "load/element/messages.h"
-#include "load/elements.h"
-#include "load/events.h"
+#include "load/element.h"
 #include "load/report.h"
+#include "load/spec.h"
 #include "tap.h"
+#include "work/kernel_operations.h"
 
 #include <sys/mman.h>
 

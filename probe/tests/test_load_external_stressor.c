@@ -2,7 +2,7 @@
  * stressor is a child of this process that ends late or at once. */
 #include "base/posix_source.h"
 
-#include "load/duty.h"
+#include "load/element.h"
 #include "load/external_stressor.h"
 #include "tap.h"
 

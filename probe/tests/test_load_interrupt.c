@@ -3,8 +3,8 @@
 #include "base/posix_source.h"
 
 #include "base/clock.h"
-#include "load/duty.h"
-#include "load/elements.h"
+#include "load/element.h"
+#include "load/spec.h"
 #include "tap.h"
 
 #include <signal.h>

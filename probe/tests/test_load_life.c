@@ -1,8 +1,8 @@
 /* A load from start to end, from this process: each element counts, and nothing is left behind. */
 #include "running_load.h"
 
-#include "load/guard.h"
-#include "load/limits.h"
+#include "load/element.h"
+#include "load/supervisor.h"
 #include "run/load_run.h"
 #include "work/job.h"
 

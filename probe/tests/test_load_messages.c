@@ -3,8 +3,7 @@
  * (--wrap). */
 #include "running_load.h"
 
-#include "load/element/messages.h"
-#include "load/limits.h"
+#include "load/element.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* The load network to a host: an echo service in a process of this test. */
 #include "running_load.h"
 
-#include "load/element/network_host.h"
+#include "load/element.h"
 #include "work/job.h"
 
 #include <arpa/inet.h>

@@ -2,9 +2,8 @@
  * leaves is made up: the linker wraps the calls (--wrap). */
 #include "base/posix_source.h"
 
-#include "load/limits.h"
-#include "load/places.h"
-#include "load/room.h"
+#include "load/element.h"
+#include "load/load.h"
 #include "tap.h"
 
 static struct load_spec spec;

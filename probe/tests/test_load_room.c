@@ -2,7 +2,7 @@
  * report and allocate them (--wrap). */
 #include "base/posix_source.h"
 
-#include "load/elements.h"
+#include "load/spec.h"
 #include "tap.h"
 #include "work/scratch.h"
 

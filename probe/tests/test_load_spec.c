@@ -1,7 +1,6 @@
 /* Parsing the text of a load: its meaning, and what is refused. */
 #include "base/posix_source.h"
 
-#include "load/elements.h"
 #include "load/spec.h"
 #include "tap.h"
 

@@ -2,7 +2,7 @@
  * and that the load still ends. */
 #include "running_load.h"
 
-#include "load/duty.h"
+#include "load/element.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -2,7 +2,7 @@
 #include "base/posix_source.h"
 
 #include "load/element.h"
-#include "load/worker.h"
+#include "load/supervisor.h"
 #include "port/port.h"
 #include "tap.h"
 

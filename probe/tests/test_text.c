@@ -3,10 +3,8 @@
 
 #include "base/data.h"
 #include "base/emit.h"
-#include "base/message.h"
 #include "base/status.h"
-#include "base/utc.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "tap.h"
 
 #include <fcntl.h>
@@ -119,14 +117,14 @@ static void caught(int descriptor, void (*write_it)(void), char *text, size_t by
 
 static void say(void)
 {
-    message_write("%s: %d", "\x1b]0;t\x07\nnext", 7);
+    message_print("%s: %d", "\x1b]0;t\x07\nnext", 7);
 }
 
 static void say_much(void)
 {
     static char much[2 * MESSAGE_BYTES];
     memset(much, 0x1b, sizeof much - 1);
-    message_write("%s", much);
+    message_print("%s", much);
 }
 
 TEST(a_message_is_one_line)

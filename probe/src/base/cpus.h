@@ -5,7 +5,7 @@
 
 #include "base/posix_source.h"
 
-#include "base/build_options.h"
+#include "base/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +52,18 @@ void cpus_format_list(const struct cpus *set, char *text, size_t bytes);
 int cpus_parse_mask(const char *text, struct cpus *set);
 /* Leading zero groups are omitted. */
 void cpus_format_mask(const struct cpus *set, char *text, size_t bytes);
+
+/* How a run divides CPUs between tests and load. */
+enum cpu_config {
+    CPU_CONFIG_SHARED,   /* nothing is reserved, nothing bound without need */
+    CPU_CONFIG_SINGLE,   /* the other CPUs are offline; where refused, tests and load on one */
+    CPU_CONFIG_SHIELDED, /* one CPU is reserved for the tests */
+};
+
+/* Name of a configuration, as in options and in the stream. */
+const char *cpu_config_name(enum cpu_config config);
+
+/* 0, or -1 for an unknown name. */
+int cpu_config_parse(const char *text, enum cpu_config *config);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef HS_BASE_EMIT_H
 #define HS_BASE_EMIT_H
 
-#include "base/build_options.h"
+#include "base/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ uint32_t emit_crc32(const struct emit *emit);
 /* Appends text as is. */
 void emit_raw(struct emit *emit, const char *text);
 
-/* Append text for people. Characters that a terminal would act upon (base/utf8.h), except line
+/* Append text for people. Characters that a terminal would act upon (utf8_is_shown), except line
  * ends, become '?'. emit_format truncates the text to 1023 bytes. */
 void emit_text(struct emit *emit, const char *text);
 void emit_format(struct emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -73,5 +73,18 @@ void emit_line(struct emit *emit);
 
 /* Writes the buffer: 0, or errno of the first write that failed since emit_open. */
 int emit_flush(struct emit *emit);
+
+/* ---- untrusted text: an argument, a damaged file, the name of a folder ---- */
+
+/* Bytes of the character at `text`, which is not at its end; 0 if it is not valid UTF-8. */
+size_t utf8_length(const char *text);
+
+/* Whether a terminal only shows this character, of `length` bytes as above: false for invalid
+ * bytes, for control characters (C0, DEL, C1), and for what is invisible, ends a line, or changes
+ * the direction of the text. */
+bool utf8_is_shown(const char *text, size_t length);
+
+/* Replaces in place each invalid byte, and each character that is not shown, by '?'. */
+void utf8_make_printable(char *text);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/posix_source.h"
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "port/port.h"
 
@@ -48,7 +48,7 @@ int rt_thread_start(struct rt_thread *rt_thread, const struct rt_thread_setup *s
 int rt_thread_start_with_stack(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
                                size_t stack_bytes, void (*body)(void *), void *argument);
 
-/* The same on a stack of the caller, of rt_thread_stack_bytes bytes or more (stacks.h). */
+/* The same on a stack of the caller, of rt_thread_stack_bytes bytes or more (struct stacks). */
 int rt_thread_start_on_stack(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
                              void *stack, size_t stack_bytes, void (*body)(void *), void *argument);
 
@@ -88,5 +88,26 @@ void rt_thread_refusal(int error, const struct rt_thread_setup *setup,
 
 /* Its remedy; the texts are those of `refusal`. */
 struct remedy rt_thread_remedy(const struct port_refusal *refusal);
+
+/* ---- stacks ---- */
+
+/* Stacks for many threads, not locked: 1000 locked stacks take 36 MB. A thread touches its stack
+ * when it starts, so page faults come only while memory is short. The stacks have no guard pages:
+ * only for threads without deep calls. */
+struct stacks {
+    void *block;        /* of the heap, that holds them */
+    char *memory;       /* its first page: the first stack */
+    size_t stack_bytes; /* of each: RT_THREAD_SMALL_STACK_BYTES or what the system asks for */
+};
+
+/* Maps `count` stacks. is_locked: the process has locked its memory, present and future (mlockall);
+ * the stacks are left out. 0 or an errno value; count 0 maps nothing. */
+int stacks_make(struct stacks *stacks, int count, bool is_locked);
+
+/* Lowest address of stack `place`. */
+void *stacks_at(const struct stacks *stacks, int place);
+
+/* Call it when their threads have been joined. */
+void stacks_free(struct stacks *stacks);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/shared_memory.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,8 @@
 
 #include "base/status.h"
 
+#include "base/emit.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,4 +140,15 @@ int outcome_set_errno_remedy(struct outcome *outcome, int error, const char *wha
         outcome->error = error;
     return outcome_set_remedy(outcome, status_of_errno(error), remedy, "%s: %s", what,
                               strerror(error));
+}
+
+void message_print(const char *format, ...)
+{
+    char line[MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    utf8_make_printable(line);
+    fprintf(stderr, "hardstone-probe: %s\n", line);
 }

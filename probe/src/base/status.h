@@ -1,4 +1,4 @@
-/* The outcome of a test: status, reason, and remedy with the command to type. */
+/* The outcome of a test: status, reason, and remedy with the command to type; and messages. */
 #ifndef HS_BASE_STATUS_H
 #define HS_BASE_STATUS_H
 
@@ -80,5 +80,13 @@ bool status_is_missing(int error);
  * semaphores), EROFS (read-only), ENOMEM (memory), EAGAIN (threads, locked memory). NULL for other
  * errors. */
 const char *status_limit_remedy(int error);
+
+/* ---- messages to people: one line each on standard error ---- */
+
+enum { MESSAGE_BYTES = 2560 }; /* of a line, which is cut there */
+
+/* Writes "hardstone-probe: ", the text, and a line end. Characters that a terminal would act upon
+ * (utf8_is_shown of base/emit.h) become '?'. */
+void message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "command/list.h"
 
-#include "base/duration.h"
+#include "base/text.h"
 #include "run/stream.h"
 #include "run/test.h"
 

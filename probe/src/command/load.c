@@ -3,11 +3,11 @@
 #include "command/load.h"
 
 #include "base/clock.h"
-#include "base/message.h"
-#include "load/elements.h"
-#include "load/events.h"
+#include "base/options.h"
+#include "base/status.h"
 #include "load/load.h"
 #include "load/report.h"
+#include "load/spec.h"
 #include "run/stream.h"
 #include "shield/remedy.h"
 
@@ -18,6 +18,8 @@
 #include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
+
+#if HS_LOAD
 
 #define YEAR_NS (INT64_C(366) * 86400 * 1000000000)
 #define START_NS INT64_C(300000000000) /* for the load to start */
@@ -52,7 +54,7 @@ static void take_signals(void)
 
 static int complain(const char *text)
 {
-    message_write("%s", text);
+    message_print("%s", text);
     return EXIT_USAGE;
 }
 
@@ -138,8 +140,8 @@ static void send_event(void *context, const char *name, int64_t at_ns, const str
     emit_line(emit);
 }
 
-static void tell_event(void *context, const char *name, int64_t at_ns, const struct datum *data,
-                       const char *text)
+static void report_event(void *context, const char *name, int64_t at_ns, const struct datum *data,
+                         const char *text)
 {
     (void)name, (void)at_ns, (void)data;
     emit_format(context, "note  %s\n", text);
@@ -163,7 +165,7 @@ static void send_result(struct emit *emit, const struct load *load, bool is_json
 {
     if (!is_json) {
         load_table(emit, load);
-        load_events(load, tell_event, emit);
+        load_events(load, report_event, emit);
         return;
     }
     load_events(load, send_event, emit);
@@ -178,17 +180,17 @@ static void send_result(struct emit *emit, const struct load *load, bool is_json
 static int refuse(const struct outcome *outcome)
 {
     char remedy[STATUS_TEXT_BYTES + STATUS_COMMAND_BYTES];
-    message_write("%s; %s", outcome->reason, outcome_remedy_text(outcome, remedy, sizeof remedy));
+    message_print("%s; %s", outcome->reason, outcome_remedy_text(outcome, remedy, sizeof remedy));
     return EXIT_MISSING;
 }
 
 /* Starting many processes keeps the CPUs busy before the requested duration begins. */
-static void tell_start(const struct load_setup *setup)
+static void report_start(const struct load_setup *setup)
 {
     enum { MANY = 500 };
     int processes = load_processes(setup);
     if (processes > MANY)
-        message_write("starting %d processes; this may take up to %lld s", processes,
+        message_print("starting %d processes; this may take up to %lld s", processes,
                       (long long)(load_patience_ns(processes) / 1000000000));
 }
 
@@ -203,7 +205,7 @@ static int run_load(const struct request *request, const struct load_setup *setu
         outcome_set_errno(&outcome, error, call, CLOCK_SLEEP_REMEDY);
         return refuse(&outcome);
     }
-    tell_start(setup);
+    report_start(setup);
     if (load_start(&load, setup, &outcome) != 0) {
         load_free(&load);
         return refuse(&outcome);
@@ -215,7 +217,7 @@ static int run_load(const struct request *request, const struct load_setup *setu
     }
     if (request->json)
         send_header(emit, setup->spec);
-    load_teller *tell = request->json ? send_event : tell_event;
+    load_teller *tell = request->json ? send_event : report_event;
     if (!is_recovered)
         load_unsettled_events(&load, tell, emit);
     else if (request->json)
@@ -251,3 +253,106 @@ int load_command(const struct request *request, struct emit *emit)
     take_signals();
     return run_load(request, &setup, emit);
 }
+
+#else
+
+/* A build without load, which links nothing of load/: requests for load are refused with a reason.
+ */
+
+#define WHY "load is left out of this build"
+#define REMEDY "build the probe with -Dload=true"
+
+void load_spec_none(struct load_spec *spec)
+{
+    memset(spec, 0, sizeof *spec);
+    snprintf(spec->text, sizeof spec->text, "none");
+}
+
+/* Accepts any text as one term without an element, so that a run's result can say why it has no
+ * load. */
+int load_spec_parse(const char *text, struct load_spec *spec, char *error, size_t error_bytes)
+{
+    load_spec_none(spec);
+    if (strcmp(text, "none") == 0)
+        return 0;
+    spec->count = 1;
+    if ((size_t)snprintf(spec->text, sizeof spec->text, "%s", text) < sizeof spec->text)
+        return 0;
+    snprintf(error, error_bytes, WHY "; " REMEDY);
+    return -1;
+}
+
+int load_start(struct load *load, const struct load_setup *setup, struct outcome *outcome)
+{
+    memset(load, 0, sizeof *load);
+    load->setup = *setup;
+    if (setup->spec->count == 0)
+        return 0;
+    return outcome_set(outcome, STATUS_UNSUPPORTED, REMEDY, WHY);
+}
+
+void load_wait_ready(struct load *load)
+{
+    (void)load;
+}
+
+int load_deny(const struct load *load, struct outcome *outcome)
+{
+    (void)load, (void)outcome;
+    return 0;
+}
+
+bool load_settle(struct load *load, bool (*should_stop)(void))
+{
+    (void)load, (void)should_stop;
+    return true;
+}
+
+void load_begin(struct load *load)
+{
+    (void)load;
+}
+
+void load_end(struct load *load)
+{
+    (void)load;
+}
+
+void load_stop(struct load *load)
+{
+    (void)load;
+}
+
+void load_free(struct load *load)
+{
+    (void)load;
+}
+
+void load_unsettled_events(const struct load *load, load_teller *tell, void *context)
+{
+    (void)load, (void)tell, (void)context;
+}
+
+void load_events(const struct load *load, load_teller *tell, void *context)
+{
+    (void)load, (void)tell, (void)context;
+}
+
+void load_lines(struct emit *emit, const struct load *load)
+{
+    (void)emit, (void)load;
+}
+
+void load_table(struct emit *emit, const struct load *load)
+{
+    (void)emit, (void)load;
+}
+
+int load_command(const struct request *request, struct emit *emit)
+{
+    (void)request, (void)emit;
+    message_print(WHY "; " REMEDY);
+    return EXIT_MISSING;
+}
+
+#endif

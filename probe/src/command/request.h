@@ -2,7 +2,6 @@
 #ifndef HS_COMMAND_REQUEST_H
 #define HS_COMMAND_REQUEST_H
 
-#include "base/cpu_config.h"
 #include "base/cpus.h"
 #include "load/spec.h"
 #include "run/test.h"

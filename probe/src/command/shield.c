@@ -2,16 +2,21 @@
 
 #include "command/shield.h"
 
-#include "base/message.h"
+#include "base/options.h"
 #include "base/rt_thread.h"
+#include "base/status.h"
 #include "port/tracing.h"
 #include "shield/child.h"
+#include "shield/remedy.h"
+#include "shield/shield.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#if HS_SHIELD
 
 enum {
     DEFAULT_PRIORITY = 50,
@@ -25,19 +30,19 @@ enum {
 
 static void say(const char *text)
 {
-    message_write("shield: %s", text);
+    message_print("shield: %s", text);
 }
 
-static void tell(void *context, const struct datum *data, const char *text)
+static void report(void *context, const struct datum *data, const char *text)
 {
     const char *command = data_command(data);
     (void)context;
-    message_write("shield: %s%s%s", text, command ? ": " : "", command ? command : "");
+    message_print("shield: %s%s%s", text, command ? ": " : "", command ? command : "");
 }
 
 /* ---- shield --restore ---- */
 
-static int tell_bad(const struct journal *journal, const char *reason)
+static int report_bad(const struct journal *journal, const char *reason)
 {
     char text[LINE_BYTES];
     bool is_denied = strcmp(reason, strerror(EACCES)) == 0;
@@ -82,7 +87,7 @@ static enum journal_state find_at_rest(struct journal *journal, struct journal_i
     }
 }
 
-static int tell_held(const struct journal_head *head)
+static int report_held(const struct journal_head *head)
 {
     char text[LINE_BYTES];
     snprintf(text, sizeof text,
@@ -112,13 +117,13 @@ static int restore(bool may_forget)
         say("there is nothing to restore");
         return 0;
     case JOURNAL_BAD:
-        code = tell_bad(&journal, reason);
+        code = report_bad(&journal, reason);
         return may_forget && code != SHIELD_EXIT_PRIVILEGE ? forget() : code;
     case JOURNAL_HELD:
-        code = tell_held(&image.head);
+        code = report_held(&image.head);
         break;
     case JOURNAL_STALE:
-        undone = shield_undo_stale(&journal, &image, &is_void, tell, NULL);
+        undone = shield_undo_stale(&journal, &image, &is_void, report, NULL);
         snprintf(text, sizeof text,
                  is_void ? "the journal was from an earlier boot: deleted"
                          : "%d restored, %d changed by others since and left alone, %d failed",
@@ -309,7 +314,7 @@ static int run_shielded(struct shield *shield, const struct request *request,
 }
 
 /* One line before COMMAND; --verbose lists what was not moved. */
-static void tell_reserved(const struct shield *shield, bool is_verbose)
+static void report_reserved(const struct shield *shield, bool is_verbose)
 {
     char text[LINE_BYTES], list[CPUS_LIST_BYTES], folded[NOTES_FOLDED_BYTES];
     if (is_verbose) { /* what was not moved has already been listed */
@@ -325,7 +330,7 @@ static void tell_reserved(const struct shield *shield, bool is_verbose)
 }
 
 /* One line after COMMAND; shield_close has listed what could not be restored. */
-static void tell_given_back(const struct shield *shield, const struct shield_undone *undone)
+static void report_given_back(const struct shield *shield, const struct shield_undone *undone)
 {
     char text[LINE_BYTES], list[CPUS_LIST_BYTES], foreign[COUNT_BYTES] = "",
                                                   failed[COUNT_BYTES] = "";
@@ -346,11 +351,11 @@ static int reserve(const struct request *request)
     struct shield_wish wish = {.reserved = request->cpus,
                                .settings = request->has_settings ? request->settings : SHIELD_ALL,
                                .is_verbose = request->verbose,
-                               .tell = tell};
+                               .tell = report};
     struct shield_signals before;
     char text[LINE_BYTES], remedy[LINE_BYTES / 2];
     struct shield_earlier restored;
-    shield_clear_way(tell, NULL, &restored);
+    shield_clear_way(report, NULL, &restored);
     if (restored.text[0])
         say(restored.text);
     wish.required = request->has_settings ? request->settings : 1u << SHIELD_CPUSET;
@@ -367,10 +372,10 @@ static int reserve(const struct request *request)
         say(text);
         return exit_of(answer);
     }
-    tell_reserved(&shield, request->verbose);
+    report_reserved(&shield, request->verbose);
     int code = run_shielded(&shield, request, &before);
-    struct shield_undone undone = shield_close(&shield, tell, NULL);
-    tell_given_back(&shield, &undone);
+    struct shield_undone undone = shield_close(&shield, report, NULL);
+    report_given_back(&shield, &undone);
     return code == 0 && undone.failed ? SHIELD_EXIT_INTERNAL : code;
 }
 
@@ -380,3 +385,129 @@ int shield_command(const struct request *request, struct emit *emit)
         return restore(request->forget);
     return request->show ? show(request, emit) : reserve(request);
 }
+
+#else
+
+/* A build without shield, which links nothing of shield/: requests for a shield are refused with a
+ * reason. */
+
+#define WHY "shields are left out of this build"
+#define REMEDY "build the probe with -Dshield=true"
+
+const char *shield_setting_name(enum shield_setting setting)
+{
+    (void)setting; /* none is ever applied */
+    return "";
+}
+
+/* Accepts any text, so that a run's result can say why nothing is reserved. */
+int shield_parse_settings(const char *text, unsigned *settings, char *bad, size_t bad_bytes)
+{
+    (void)text, (void)bad, (void)bad_bytes;
+    *settings = 1u << SHIELD_DMA_LATENCY;
+    return 0;
+}
+
+int shield_default_cpu(void)
+{
+    return -1;
+}
+
+int shield_staying_cpu(void)
+{
+    return -1;
+}
+
+int shield_other_cpus(int cpu, struct cpus *others)
+{
+    (void)cpu;
+    cpus_clear(others);
+    return -1;
+}
+
+void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored)
+{
+    (void)tell, (void)context;
+    memset(restored, 0, sizeof *restored);
+}
+
+bool shield_is_left(struct shield_earlier *left)
+{
+    (void)left;
+    return false;
+}
+
+enum shield_answer shield_open(struct shield *shield, const struct shield_wish *wish)
+{
+    (void)wish;
+    memset(shield, 0, sizeof *shield);
+    snprintf(shield->reason, sizeof shield->reason, WHY);
+    snprintf(shield->remedy, sizeof shield->remedy, REMEDY);
+    return SHIELD_UNSUPPORTED;
+}
+
+enum shield_answer shield_add_timerlat(struct shield *shield, int64_t period_us)
+{
+    (void)shield, (void)period_us;
+    return SHIELD_UNSUPPORTED;
+}
+
+enum shield_answer shield_add_preemption(struct shield *shield, const char *model)
+{
+    (void)shield, (void)model;
+    return SHIELD_UNSUPPORTED;
+}
+
+bool shield_preemption(struct shield *shield, char *text, size_t bytes)
+{
+    (void)shield;
+    snprintf(text, bytes, WHY);
+    return false;
+}
+
+int shield_enter(struct shield *shield)
+{
+    (void)shield;
+    return ENOTSUP;
+}
+
+struct shield_undone shield_close(struct shield *shield, shield_tell tell, void *context)
+{
+    struct shield_undone none = {0};
+    (void)shield, (void)tell, (void)context;
+    return none;
+}
+
+int shield_settings(const struct shield *shield, bool is_changed,
+                    const char *settings[SHIELD_SETTINGS])
+{
+    (void)shield, (void)is_changed, (void)settings;
+    return 0;
+}
+
+void shield_describe(const struct shield *shield, char *text, size_t bytes)
+{
+    (void)shield;
+    snprintf(text, bytes, WHY);
+}
+
+void shield_note_text(const struct shield_note *note, char *text, size_t bytes)
+{
+    (void)note;
+    snprintf(text, bytes, WHY);
+}
+
+struct remedy shield_remedy(int cpu)
+{
+    (void)cpu;
+    return (struct remedy){"choose one of cpu.allowed in hardstone-probe facts", NULL};
+}
+
+int shield_command(const struct request *request, struct emit *emit)
+{
+    (void)request, (void)emit;
+    message_print(WHY "; " REMEDY);
+    return SHIELD_EXIT_PRIVILEGE;
+}
+
+#endif

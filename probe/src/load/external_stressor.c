@@ -2,7 +2,6 @@
 
 #include "load/external_stressor.h"
 
-#include "load/duty.h"
 #include "load/element.h"
 #include "port/port.h"
 #include "work/scratch.h"

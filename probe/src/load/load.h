@@ -1,17 +1,87 @@
-/* The life cycle of a load: start, settle, begin and end of the measurement, stop. */
+/* The life cycle of a load: start, settle, begin and end of the measurement, stop; how many
+ * processes it has, and where they run. */
 #ifndef HS_LOAD_LOAD_H
 #define HS_LOAD_LOAD_H
 
 #include "base/status.h"
-#include "load/places.h"
-#include "load/room.h"
-#include "load/snapshot.h"
 #include "load/spec.h"
 #include "port/port.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* ---- places ----
+ *
+ * How many processes and jobs each term of a load has, and on which CPUs they run. A degree is that
+ * of the whole load, by processes that may run on all its CPUs; or, with "@cpu", that of each CPU,
+ * by processes bound to it. */
+
+/* CPUs of a load: `count` -1: the port cannot bind to CPUs. */
+struct load_cpus {
+    struct cpus set;
+    int count;
+};
+
+struct load_places {
+    int processes[LOAD_TERMS]; /* processes of the load itself: each has a slot */
+    int numbers[LOAD_TERMS];   /* LOAD_COUNT, LOAD_JOBS, LOAD_GROUPS: number that is started; else 0
+                                */
+    int asked[LOAD_TERMS];     /* number that was requested */
+};
+
+/* The places of everything that was requested. */
+void load_places_plan(struct load_places *places, const struct load_spec *spec,
+                      const struct load_cpus *cpus);
+
+/* Number of slots of a load, and of all its processes, with jobs and members of groups, without
+ * guard and supervisor. */
+int load_places_slots(const struct load_places *places, int terms);
+int load_places_processes(const struct load_places *places, const struct load_spec *spec);
+
+/* Reduces all numbers in the same proportion, to at least 1, until `room` processes suffice.
+ * Groups, which are many processes each, are reduced first, and to none if one needs more than
+ * half. */
+void load_places_fit(struct load_places *places, const struct load_spec *spec,
+                     const struct load_cpus *cpus, int64_t room);
+
+/* Writes term, CPU and jobs into the slots of `map`. */
+void load_places_fill(const struct load_places *places, const struct load_spec *spec,
+                      const struct load_cpus *cpus, struct load_map *map);
+
+/* ---- room: how many processes a load may start and still leave some for other programs ---- */
+
+struct load_room {
+    int64_t processes;
+    const char *limit; /* name of that limit */
+};
+
+/* The least of LOAD_MOST_PROCESSES_IN_ALL, of seven eighths of what the limits of the system leave,
+ * and of half of the available memory. */
+struct load_room load_room_now(void);
+
+/* ---- counters of all processes of a load at one time ---- */
+
+/* State and counters of one worker at one time. */
+struct load_sample {
+    int state;
+    int64_t stopped_ns; /* total time stopped by a signal so far */
+    int64_t seen;       /* interrupt: timer interrupts on its CPUs; -1: not known */
+    bool is_ready;      /* storm: did no work, but waits for a CPU */
+    uint64_t counters[LOAD_COUNTERS];
+};
+
+struct load_snapshot {
+    int64_t at_ns; /* CLOCK_MONOTONIC */
+    /* Counters of the kernel; -1: not known, or no element needs them. */
+    int64_t interrupts;          /* on the load's CPUs */
+    int64_t timer_interrupts;    /* of those, by the local timer */
+    int64_t tcp_segments;        /* sent by the whole system */
+    int64_t device_bytes;        /* written by all processes to the device of disk */
+    struct load_sample *samples; /* one for each slot */
+};
+
+/* ---- the life cycle ---- */
 
 struct load_setup {
     const struct load_spec *spec;

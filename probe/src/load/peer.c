@@ -2,7 +2,7 @@
 
 #include "load/peer.h"
 
-#include "load/duty.h"
+#include "load/element.h"
 #include "load/look_up.h"
 #include "port/port.h"
 

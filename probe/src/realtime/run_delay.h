@@ -11,7 +11,7 @@
 
 #include "base/posix_source.h"
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "port/port.h"
 
 #include <stdbool.h>

@@ -17,8 +17,8 @@
 #ifndef HS_RECORD_ARENA_H
 #define HS_RECORD_ARENA_H
 
-#include "base/build_options.h"
 #include "base/data.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "record/record.h"
 

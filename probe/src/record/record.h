@@ -14,7 +14,7 @@
 #ifndef HS_RECORD_RECORD_H
 #define HS_RECORD_RECORD_H
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "base/wide.h"
 
 #include <stdatomic.h>

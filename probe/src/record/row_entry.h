@@ -2,7 +2,7 @@
 #ifndef HS_RECORD_ROW_ENTRY_H
 #define HS_RECORD_ROW_ENTRY_H
 
-#include "base/build_options.h"
+#include "base/options.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

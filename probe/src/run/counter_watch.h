@@ -13,7 +13,6 @@
 #ifndef HS_RUN_COUNTER_WATCH_H
 #define HS_RUN_COUNTER_WATCH_H
 
-#include "base/cpu_config.h"
 #include "base/cpus.h"
 #include "record/arena.h"
 #include "run/thread_watch.h"

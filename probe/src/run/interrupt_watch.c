@@ -2,8 +2,8 @@
 
 #include "run/interrupt_watch.h"
 
-#include "base/build_options.h"
 #include "base/clock.h"
+#include "base/options.h"
 #include "port/port.h"
 
 #include <errno.h>

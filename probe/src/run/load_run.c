@@ -2,7 +2,7 @@
 
 #include "run/load_run.h"
 
-#include "load/events.h"
+#include "load/report.h"
 #include "run/supervise.h"
 
 /* Allowance to start the load, to wait for it twice (load_patience_ns) and to prepare the test. */

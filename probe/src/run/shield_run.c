@@ -2,7 +2,7 @@
 
 #include "run/shield_run.h"
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "realtime/one_cpu.h"
 #include "shield/remedy.h"
 #include "shield/shield.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "record/record.h"
 
 struct run;

@@ -11,8 +11,8 @@
 #ifndef HS_RUN_THREAD_WATCH_H
 #define HS_RUN_THREAD_WATCH_H
 
-#include "base/build_options.h"
 #include "base/cpus.h"
+#include "base/options.h"
 #include "port/port.h"
 #include "record/arena.h"
 

@@ -3,7 +3,7 @@
 #include "run/trace_ring.h"
 
 #include "base/clock.h"
-#include "base/message.h"
+#include "base/status.h"
 #include "port/port.h"
 #include "port/tracing.h"
 #include "record/trace_table.h"
@@ -379,7 +379,7 @@ void trace_ring_close(struct trace_ring *ring)
         return;
     int error = port_tracing_close(ring->tracing, path, sizeof path);
     if (error)
-        message_write("the kernel's trace %s could not be removed (%s): the next run that traces "
+        message_print("the kernel's trace %s could not be removed (%s): the next run that traces "
                       "tries again",
                       path, strerror(error));
     free_ring(ring);

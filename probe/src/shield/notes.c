@@ -2,7 +2,7 @@
 
 #include "shield/notes.h"
 
-#include "base/message.h"
+#include "base/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ void shield_note(struct shield_notes *notes, const char *setting, const char *na
     vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
     if (notes->is_verbose)
-        message_write("not moved: %s%s%s: %s", setting, name ? " " : "", name ? name : "", reason);
+        message_print("not moved: %s%s%s: %s", setting, name ? " " : "", name ? name : "", reason);
     struct shield_note *note = find(notes, setting, reason);
     if (!note)
         return;

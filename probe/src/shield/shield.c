@@ -2,7 +2,7 @@
 
 #include "shield/shield.h"
 
-#include "base/utc.h"
+#include "base/text.h"
 #include "port/port.h"
 
 #include <errno.h>

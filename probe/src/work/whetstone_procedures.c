@@ -1,6 +1,8 @@
+/* Procedures of Whetstone in a file of their own: the compiler may not inline them into the loops
+ * of fixed_work.c. */
 #include "base/posix_source.h"
 
-#include "work/whetstone.h"
+#include "work/fixed_work.h"
 
 void whetstone_pa(const struct whetstone *w, double e[4])
 {

@@ -3,7 +3,7 @@
 #ifndef HS_FAMILY_FILE_ASYNC_CALLS_H
 #define HS_FAMILY_FILE_ASYNC_CALLS_H
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 
 #include <errno.h>
 #include <fcntl.h>

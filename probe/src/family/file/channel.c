@@ -2,7 +2,7 @@
 
 #include "family/file/channel.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "family/file/async_calls.h"
 #include "family/file/async_claim.h"
 

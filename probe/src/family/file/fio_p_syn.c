@@ -29,7 +29,7 @@
  */
 #include "base/posix_source.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "family/file/place.h"
 #include "family/file/sampling.h"
 #include "family/file/synchronised.h"

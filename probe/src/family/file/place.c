@@ -2,7 +2,7 @@
 
 #include "family/file/place.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "family/file/place_report.h"
 
 #include <errno.h>

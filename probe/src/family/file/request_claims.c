@@ -2,7 +2,7 @@
 
 #include "family/file/request_claims.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #include "base/posix_source.h"
 
 #include "family/shared/peer.h"
-#include "work/kernel_classes.h"
+#include "work/kernel_operations.h"
 
 #include <stdatomic.h>
 

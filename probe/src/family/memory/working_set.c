@@ -2,7 +2,7 @@
 
 #include "family/memory/working_set.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "run/supervise.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "family/message/kind.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 
 #include <fcntl.h>
 #include <poll.h>

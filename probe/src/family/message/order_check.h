@@ -2,7 +2,7 @@
 #ifndef HS_FAMILY_MESSAGE_ORDER_CHECK_H
 #define HS_FAMILY_MESSAGE_ORDER_CHECK_H
 
-#include "base/build_options.h"
+#include "base/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>

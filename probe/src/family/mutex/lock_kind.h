@@ -5,7 +5,7 @@
 
 #include "base/posix_source.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "run/run.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
 
 #include "family/posix/calls.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "base/rt_thread.h"
 #include "family/posix/call_help.h"
 #include "port/port.h"

@@ -4,7 +4,7 @@
 
 #include "family/posix/calls.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "family/posix/call_help.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 
 #include "family/posix/option.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "family/posix/calls.h"
 #include "family/posix/sysconf_names.h"
 

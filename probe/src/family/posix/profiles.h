@@ -5,7 +5,7 @@
 
 #include "base/posix_source.h"
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "family/posix/answer.h"
 
 #include <stdbool.h>

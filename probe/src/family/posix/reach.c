@@ -2,7 +2,7 @@
 
 #include "family/posix/reach.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "base/rt_thread.h"
 #include "family/posix/call_help.h"
 

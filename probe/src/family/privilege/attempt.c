@@ -2,7 +2,7 @@
 
 #include "family/privilege/attempt.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 #include "base/rt_thread.h"
 #include "port/memory_pressure.h"
 #include "port/privilege.h"

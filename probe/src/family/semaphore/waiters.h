@@ -9,7 +9,7 @@
 
 #include "base/posix_source.h"
 
-#include "base/stacks.h"
+#include "base/rt_thread.h"
 #include "family/semaphore/kind.h"
 #include "family/shared/peer.h"
 #include "run/run.h"

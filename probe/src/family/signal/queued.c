@@ -2,7 +2,7 @@
 
 #include "family/signal/queued.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 
 #include <errno.h>
 #include <string.h>

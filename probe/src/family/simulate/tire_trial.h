@@ -2,7 +2,7 @@
 #ifndef HS_FAMILY_SIMULATE_TIRE_TRIAL_H
 #define HS_FAMILY_SIMULATE_TIRE_TRIAL_H
 
-#include "base/build_options.h"
+#include "base/options.h"
 #include "family/simulate/tire.h"
 
 #include <stdbool.h>

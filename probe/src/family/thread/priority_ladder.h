@@ -3,7 +3,7 @@
 #ifndef HS_FAMILY_THREAD_PRIORITY_LADDER_H
 #define HS_FAMILY_THREAD_PRIORITY_LADDER_H
 
-#include "base/stacks.h"
+#include "base/rt_thread.h"
 #include "run/run.h"
 
 enum { PRIORITY_LADDER_LEAST = 32 /* required by POSIX */, PRIORITY_LADDER_MOST = 1024 };

@@ -25,7 +25,7 @@
 
 #include "family/thread/scenario.h"
 
-#include "base/stacks.h"
+#include "base/rt_thread.h"
 #include "realtime/burst.h"
 #include "run/variant.h"
 

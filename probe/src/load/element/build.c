@@ -4,9 +4,7 @@
  * and objects are anonymous files. A round is one job. */
 #include "base/posix_source.h"
 
-#include "load/element/build.h"
-
-#include "load/limits.h"
+#include "load/element.h"
 #include "port/port.h"
 #include "work/job.h"
 #include "work/scratch.h"

@@ -1,7 +1,7 @@
 /* cpu: Whetstone for a share of the time. */
 #include "base/posix_source.h"
 
-#include "load/element/whetstone_piece.h"
+#include "load/element.h"
 
 const struct load_element load_cpu = {
     .name = "cpu",

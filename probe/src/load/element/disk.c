@@ -5,7 +5,7 @@
  * device and not for a CPU, so the share counts time within the writes. */
 #include "base/posix_source.h"
 
-#include "load/element/disk.h"
+#include "load/element.h"
 #include "work/scratch.h"
 
 #include <errno.h>

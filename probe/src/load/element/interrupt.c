@@ -8,18 +8,15 @@
  * not caught up.
  *
  * Each expiry sends a blocked signal that names its timer. The process drains the signals when it
- * gets the CPU again. An expiry counts if its due time lies within the measurement (map.h). After
+ * gets the CPU again. An expiry counts if its due time lies within the measurement. After
  * the end, load_stop waits, at most 0.3 s, until all signals due before it are drained. Counting at
  * the time of draining would be wrong by up to 1 s of interrupts beside such a test.
  * Timers may share an interrupt. The kernel's interrupt counters, read at begin and end of the
  * measurement, show that. */
 #include "base/posix_source.h"
 
-#include "load/duty.h"
-#include "load/element.h"
-#include "load/rate.h"
-
 #include "base/clock.h"
+#include "load/element.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,8 +2,7 @@
 #include "base/posix_source.h"
 
 #include "load/element.h"
-
-#include "load/element/kernel.h"
+#include "work/kernel_operations.h"
 
 #include <errno.h>
 #include <stdlib.h>

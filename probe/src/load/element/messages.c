@@ -18,10 +18,7 @@
  * a new group. Members count for their head, in its slot, once for many messages. */
 #include "base/posix_source.h"
 
-#include "load/element/messages.h"
-
-#include "load/duty.h"
-#include "load/limits.h"
+#include "load/element.h"
 #include "port/port.h"
 
 #include <errno.h>

@@ -2,8 +2,7 @@
  * SCHED_IDLE where the system has it, else nice 19. */
 #include "base/posix_source.h"
 
-#include "load/duty.h"
-#include "load/element/whetstone_piece.h"
+#include "load/element.h"
 
 #define ASIDE_NS INT64_C(10000000)
 

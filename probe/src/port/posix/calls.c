@@ -2,7 +2,7 @@
  * false. */
 #include "port/port.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 
 #include <errno.h>
 #include <stdio.h>

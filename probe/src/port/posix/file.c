@@ -1,7 +1,7 @@
 /* The place of a file, on any POSIX system: not known. */
 #include "port/file.h"
 
-#include "base/posix_optional.h"
+#include "base/options.h"
 
 #include <errno.h>
 #include <fcntl.h>
