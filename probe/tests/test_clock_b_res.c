@@ -1,9 +1,8 @@
 /* CLK-B-RES on made-up clocks: each reading takes a known time, and the clock under test behaves as
- * a test chooses. Builds clk_b_res.c and clock_ring.c anew. */
+ * a test chooses. Builds clk_b_res.c anew. */
 #include "base/posix_source.h"
 
 #include "family/clock/clk_b_res.c"
-#include "family/clock/clock_ring.c"
 #include "tap.h"
 
 #define READING_NS 100

@@ -4,7 +4,7 @@
 #include "family/file/cpu_share.h"
 #include "family/file/synchronised.h"
 #include "family/file/throughput.h"
-#include "family/interrupt/added.h"
+#include "family/interrupt/irq_p_trk.h"
 #include "tap.h"
 
 /* ---- What a flood adds, by values that are made up ---- */
@@ -14,16 +14,16 @@ enum { MOST = 600 };
 TEST(few)
 {
     int64_t one[] = {7}, two[] = {4, 1}, three[] = {9, -5, 2}, four[] = {10, 1, 3, 4};
-    CHECK_SAME(added_median(one, 1), 7);
-    CHECK_SAME(added_median(two, 2), 2); /* 2.5 rounded down */
-    CHECK_SAME(added_median(three, 3), 2);
-    CHECK_SAME(added_median(four, 4), 3);
+    CHECK_SAME(flood_effect_median(one, 1), 7);
+    CHECK_SAME(flood_effect_median(two, 2), 2); /* 2.5 rounded down */
+    CHECK_SAME(flood_effect_median(three, 3), 2);
+    CHECK_SAME(flood_effect_median(four, 4), 3);
 }
 
 TEST(no_overflow)
 {
     int64_t values[] = {INT64_MAX, INT64_MAX - 2};
-    CHECK_SAME(added_median(values, 2), INT64_MAX - 1);
+    CHECK_SAME(flood_effect_median(values, 2), INT64_MAX - 1);
 }
 
 /* As many values are below the median as above it, whatever their order and ties. */
@@ -34,7 +34,7 @@ TEST(many)
     for (int count = 1; count < MOST; count += 13) {
         for (int i = 0; i < count; i++)
             values[i] = (int64_t)(tap_random(&state) % (count % 2 ? 10 : 1000000));
-        int64_t median = added_median(values, count);
+        int64_t median = flood_effect_median(values, count);
         int below = 0, above = 0;
         for (int i = 0; i < count; i++) {
             below += values[i] < median;
@@ -48,10 +48,10 @@ TEST(many)
 TEST(less_than_nothing_is_counted)
 {
     uint64_t below = 0;
-    CHECK_SAME(added_value(1500, 1000, &below), 500);
-    CHECK_SAME(added_value(1000, 1000, &below), 0);
+    CHECK_SAME(flood_effect_added(1500, 1000, &below), 500);
+    CHECK_SAME(flood_effect_added(1000, 1000, &below), 0);
     CHECK_SAME(below, 0);
-    CHECK_SAME(added_value(999, 1000, &below), 0);
+    CHECK_SAME(flood_effect_added(999, 1000, &below), 0);
     CHECK_SAME(below, 1);
 }
 
@@ -59,29 +59,29 @@ TEST(less_than_nothing_is_counted)
  * the difference of medians is not. */
 TEST(a_flood_without_effect)
 {
-    struct added_effect effect = {0};
+    struct flood_effect effect = {0};
     uint64_t below = 0;
     int64_t sum = 0, values[101];
     for (int i = 0; i < 101; i++)
         values[i] = 1000 + i;
-    int64_t median = added_median(values, 101);
+    int64_t median = flood_effect_median(values, 101);
     for (int i = 0; i < 101; i++)
-        sum += added_value(values[i], median, &below);
+        sum += flood_effect_added(values[i], median, &below);
     CHECK(sum > INT64_C(101) * 12); /* half of the mean deviation, 25 */
     CHECK_SAME(below, 50);
-    added_effect_take(&effect, added_median(values, 101), median, 101);
-    CHECK_SAME(added_effect_ns(&effect), 0);
+    flood_effect_take(&effect, flood_effect_median(values, 101), median, 101);
+    CHECK_SAME(flood_effect_ns(&effect), 0);
 }
 
 TEST(effects_are_weighted_and_may_be_negative)
 {
-    struct added_effect effect = {0};
-    CHECK_SAME(added_effect_ns(&effect), 0);
-    added_effect_take(&effect, 900, 1000, 250);
-    CHECK_SAME(added_effect_ns(&effect), -100);
+    struct flood_effect effect = {0};
+    CHECK_SAME(flood_effect_ns(&effect), 0);
+    flood_effect_take(&effect, 900, 1000, 250);
+    CHECK_SAME(flood_effect_ns(&effect), -100);
     CHECK_SAME(effect.most_ns, -100);
-    added_effect_take(&effect, 1100, 1000, 50);
-    CHECK_SAME(added_effect_ns(&effect), (-100 * 250 + 100 * 50) / 300);
+    flood_effect_take(&effect, 1100, 1000, 50);
+    CHECK_SAME(flood_effect_ns(&effect), (-100 * 250 + 100 * 50) / 300);
     CHECK_SAME(effect.least_ns, -100);
     CHECK_SAME(effect.most_ns, 100);
 }

@@ -4,7 +4,7 @@
 
 #include "command/args.h"
 #include "fake_port.h"
-#include "family/interrupt/rig.h"
+#include "family/interrupt/sources.h"
 #include "run/variant.h"
 #include "tap.h"
 
@@ -97,7 +97,7 @@ static int arm(int64_t start_ns)
 
 static struct run run;
 static struct request request;
-static struct rig rig;
+static struct interrupt_sources sources;
 static struct interrupt_line line;
 static struct outcome outcome;
 
@@ -110,7 +110,7 @@ static void begin(const char *id, const char *source)
     memset(&counters, 0, sizeof counters);
     memset(&fake_port, 0, sizeof fake_port);
     memset(&run, 0, sizeof run);
-    memset(&rig, 0, sizeof rig);
+    memset(&sources, 0, sizeof sources);
     memset(&line, 0, sizeof line);
     memset(&outcome, 0, sizeof outcome);
     fake_port.cpu_count = 2;
@@ -187,13 +187,13 @@ static void count(const char *id, const char *source, enum handler_role role)
     CHECK_SAME(run.test->check(&run), 0);
     CHECK_SAME(variant_declare(&run), 0);
     run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    CHECK_SAME(rig_open(&rig, &run, role), 0);
+    CHECK_SAME(interrupt_sources_open(&sources, &run, role), 0);
     record_value(arena_record(run.arena, 0), 1, 1);
 }
 
 static void finish(void)
 {
-    rig_close(&rig);
+    interrupt_sources_close(&sources);
     arena_free(run.arena);
     arena_plan_free(&run.plan);
     end();
@@ -202,8 +202,8 @@ static void finish(void)
 static void judge(int source, enum status status, int64_t kernel_count)
 {
     char text[80];
-    rig.sent[source] = SENT;
-    rig_judge(&rig);
+    sources.sent[source] = SENT;
+    interrupt_sources_judge(&sources);
     CHECK_SAME(run.outcome.status, status);
     snprintf(text, sizeof text, "1000 interrupts were sent to CPU 1, warm-up included; the kernel");
     const struct arena_event *last = &run.arena->events[run.arena->event_count - 1];
@@ -240,8 +240,8 @@ WRAP_TEST(nothing_told)
 {
     count("IRQ-P-LAT", "timer", HANDLER_OF_INTERRUPT);
     counters.tells_nothing = true;
-    rig.sent[INTERRUPT_TIMER] = SENT;
-    CHECK_SAME(rig_judge(&rig), 0);
+    sources.sent[INTERRUPT_TIMER] = SENT;
+    CHECK_SAME(interrupt_sources_judge(&sources), 0);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     CHECK_SAME(run.arena->event_count, 0);
     finish();

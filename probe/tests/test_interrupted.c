@@ -4,7 +4,7 @@
 #include "base/posix_source.h"
 
 #include "fake_run.h"
-#include "family/interrupt/source.h"
+#include "family/interrupt/sources.h"
 #include "port/tracing.h"
 #include "run/stop.h"
 

@@ -3,8 +3,7 @@
 #include "base/posix_source.h"
 
 #include "fake_port.h"
-#include "family/timer/parts_source.h"
-#include "family/timer/timerlat_match.h"
+#include "family/timer/part_match.h"
 #include "family/timer/wakeup_parts.h"
 #include "run/shield_run.h"
 #include "run/stop.h"

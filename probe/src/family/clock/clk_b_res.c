@@ -1,29 +1,20 @@
-/* CLK-B-RES: resolution and monotonicity of every clock (Obenland 2000; HP 1987).
+/* CLK-B-RES: resolution and monotonicity of every clock, and the step of expiries (Obenland 2000;
+ * HP 1987).
  *
- * The measuring thread reads each clock `samples` times in a row, on each CPU in turn, at the run's
- * priority. A value is the difference between two successive readings, if it is not zero: the
- * smallest is the resolution seen. There is no warm-up. A reading before its predecessor is a step
- * back. Across CPUs, one thread per CPU reads the clock when it has the token, which a shared
- * counter passes round: no reading may be before that of the CPU that had the token before.
- *
- * A clock that never changes would pass all this. But a clock that clock_gettime reads without an
- * error must move while the thread runs: a CPU-time clock because the thread uses CPU time, the
- * others because time passes. So `monotonic` fails for a clock that stands still; for one that may
- * be set, which promises nothing, it is an event.
- *
- * The resolution that clock_getres claims is reported beside the one seen, because a claim is no
- * evidence. The step of expiries of timers is measured in expiry_step.c, the ring is clock_ring.c.
- *
- * How it could be wrong: two readings within one step of a clock differ by zero and give no value,
- * so a coarse clock has few values. The time of one read is a lower bound of the step that can be
- * seen.
+ * What: the difference between two readings in a row of each clock, if it is not zero: the smallest
+ *     is the resolution seen, next to the one that clock_getres claims. No reading may be before
+ *     its predecessor, also across CPUs (the ring). A clock that stands still while the thread runs
+ *     fails; one that may be set promises nothing, and has events. The step of expiries is measured
+ *     in expiry_step.c.
+ * Begin, end: two readings, back to back, on each CPU in turn. There is no warm-up.
+ * Threads: the measuring thread, at the run's priority; in the ring one thread on each CPU, which
+ *     reads the clock when it has the token that a shared counter passes round.
+ * Wrong if: two readings are within one step: no value, so a coarse clock has few. The time of one
+ *     read is a lower bound of the step that can be seen.
  */
 #include "base/posix_source.h"
 
-#include "family/clock/clock_ring.h"
-#include "family/clock/clock_subject.h"
 #include "family/clock/expiry_step.h"
-
 #include "run/run.h"
 #include "run/shield_run.h"
 #include "run/variant.h"
@@ -63,72 +54,46 @@ static const struct verdict_spec verdicts[] = {
     {0},
 };
 
-struct own {
-    int subject_count;
-    int expiry_series; /* the first of expiry_step */
-    struct clock_subject subjects[CLOCKS];
-    struct clock_ring ring;
+/* ---- a clock ---- */
+
+/* Steps that show that a clock moves; the time limit for them is 50 times the coarsest step that
+ * POSIX allows (_POSIX_CLOCKRES_MIN). */
+enum { CLOCK_SUBJECT_STEPS = 3 };
+#define CLOCK_SUBJECT_STEPS_NS INT64_C(100000000)
+
+/* A clock under test; the last one is the processor's counter. */
+struct clock_subject {
+    const char *name;
+    clockid_t id;
+    bool is_counter, is_system_wide, is_steerable;
+    bool is_absent; /* clock_gettime refuses it */
+    uint64_t back_count, read_count;
+    int64_t back_worst_ns;
+    int cpu_count;
+    int still_count; /* CPUs on which it did not move; their reads and time */
+    uint64_t still_read_count;
+    int64_t still_ns;
 };
 
-static int list_subjects(struct clock_subject subjects[CLOCKS])
+/* A reading, in the clock's own unit. */
+static inline int64_t clock_subject_read(const struct clock *clock,
+                                         const struct clock_subject *subject)
 {
-    const struct port_clock *clocks;
-    int count = port_clocks(&clocks);
-    if (count > CLOCKS - 1)
-        count = CLOCKS - 1;
-    for (int i = 0; i < count; i++)
-        subjects[i] = (struct clock_subject){.name = clocks[i].name,
-                                             .id = clocks[i].id,
-                                             .is_system_wide = clocks[i].is_system_wide,
-                                             .is_steerable = clocks[i].is_steerable};
-    subjects[count] =
-        (struct clock_subject){.name = "counter", .is_counter = true, .is_system_wide = true};
-    return count + 1;
+    if (subject->is_counter)
+        return (int64_t)clock_begin(clock);
+    struct timespec now;
+    clock_gettime(subject->id, &now);
+    return clock_timespec_ns(&now);
 }
 
-/* Clocks are measured one after another, so their series share the records of the first clock. */
-static int add_series(struct arena_plan *plan, const char *name, const char *clock, int place)
+/* A difference of readings in ns. */
+static inline int64_t clock_subject_ns(const struct clock *clock,
+                                       const struct clock_subject *subject, int64_t length)
 {
-    int added = arena_plan_series(plan, name, "ns", NULL);
-    if (added < 0)
-        return -1;
-    arena_plan_label_text(plan, added, "clock", clock);
-    if (added >= SERIES)
-        arena_plan_share(plan, place);
-    return 0;
+    return subject->is_counter ? clock_ns(clock, (uint64_t)length) : length;
 }
 
-static int declare(struct run *run)
-{
-    struct arena_plan *plan = &run->plan;
-    struct clock_subject subjects[CLOCKS];
-    int count = list_subjects(subjects);
-    int cpus = shield_run_allowed_cpus(run, &run->uses_cpu);
-    if (cpus > 1 && plan->duration_ns < RUN_LONGEST_NS / cpus)
-        plan->duration_ns *= cpus; /* one after another */
-    for (int i = 0; i < count; i++) {
-        if (add_series(plan, "claimed", subjects[i].name, CLAIMED) != 0 ||
-            add_series(plan, "step", subjects[i].name, STEP) != 0)
-            return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
-        arena_plan_derived(plan, SERIES * i + CLAIMED, series[CLAIMED].derived);
-        arena_plan_range(plan, SERIES * i + STEP, &series[STEP].range);
-    }
-    if (expiry_step_declare(plan, STEP) != 0)
-        return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
-    return 0;
-}
-
-static int prepare(struct run *run)
-{
-    struct own *own = run_own(run, sizeof *own);
-    if (!own)
-        return -1;
-    own->subject_count = list_subjects(own->subjects);
-    own->expiry_series = SERIES * own->subject_count;
-    if (!run->clock.use_counter)
-        own->subject_count--;
-    return 0;
-}
+/* ---- its steps, on one CPU ---- */
 
 static void note_back(const struct run *run, struct clock_subject *subject, int64_t length)
 {
@@ -234,6 +199,212 @@ static void read_steps(struct run *run, struct clock_subject *subject, struct re
         note_still(subject, &look);
 }
 
+/* ---- the ring: CPUs in turn ---- */
+
+/* MOST_TOKEN_ROUNDS: for a CLOCK_MONOTONIC that stands still. */
+enum { TOKEN_ROUNDS = 4000, MOST_TOKEN_ROUNDS = 1000000 };
+
+enum { CLOCK_RING_CPUS = 64 };
+
+struct clock_ring_member {
+    struct clock_ring *ring;
+    int place;
+    struct rt_thread rt_thread;
+};
+
+struct clock_ring {
+    const struct run *run;
+    const struct clock_subject *subject;
+    int count; /* threads */
+    _Atomic int turn, is_over;
+    int64_t until_ns; /* time limit for CLOCK_SUBJECT_STEPS steps */
+    int64_t last;
+    uint64_t step_count, back_count;
+    int64_t back_worst;
+    struct clock_ring_member members[CLOCK_RING_CPUS];
+};
+
+/* Goes on after TOKEN_ROUNDS while there are too few steps: equal readings prove nothing. */
+static bool has_compared_enough(const struct clock_ring *ring, int round)
+{
+    if (round < TOKEN_ROUNDS)
+        return false;
+    return ring->step_count >= CLOCK_SUBJECT_STEPS || round >= MOST_TOKEN_ROUNDS ||
+           clock_monotonic_ns() >= ring->until_ns;
+}
+
+static void compare(struct clock_ring *ring, int64_t reading)
+{
+    int64_t length = reading - ring->last;
+    if (length != 0)
+        ring->step_count++;
+    if (length < 0)
+        ring->back_count++;
+    if (length < ring->back_worst)
+        ring->back_worst = length;
+}
+
+/* The measuring thread, first in each round, ends the ring. */
+static void pass_token(void *argument)
+{
+    struct clock_ring_member *member = argument;
+    struct clock_ring *ring = member->ring;
+    for (int round = 0;; round++) {
+        int mine = round * ring->count + member->place;
+        while (atomic_load_explicit(&ring->turn, memory_order_acquire) != mine)
+            if (atomic_load_explicit(&ring->is_over, memory_order_relaxed) || run_should_stop())
+                return;
+        if (member->place == 0 && has_compared_enough(ring, round))
+            break;
+        int64_t reading = clock_subject_read(&ring->run->clock, ring->subject);
+        if (mine > 0)
+            compare(ring, reading);
+        ring->last = reading;
+        atomic_store_explicit(&ring->turn, mine + 1, memory_order_release);
+    }
+    atomic_store(&ring->is_over, 1);
+}
+
+/* Starts a thread on each other CPU; the measuring thread is member 0. 0 or an errno value. */
+static int start_members(struct clock_ring *ring, const int *cpus, int count)
+{
+    for (int i = 1; i < count; i++) {
+        ring->members[i] = (struct clock_ring_member){.ring = ring, .place = i};
+        struct rt_thread_setup setup = ring->run->setup;
+        setup.cpu = cpus[i];
+        int error =
+            rt_thread_start(&ring->members[i].rt_thread, &setup, pass_token, &ring->members[i]);
+        if (!error)
+            continue;
+        atomic_store(&ring->is_over, 1);
+        for (int j = 1; j < i; j++) {
+            rt_thread_go(&ring->members[j].rt_thread);
+            rt_thread_join(&ring->members[j].rt_thread);
+        }
+        return error;
+    }
+    return 0;
+}
+
+static void report_ring(struct run *run, const struct clock_ring *ring)
+{
+    const struct clock_subject *subject = ring->subject;
+    char name[ARENA_NAME_BYTES];
+    if (ring->step_count == 0) {
+        arena_event(run->arena, "clock_stands_still", -1,
+                    DATA(data_text("clock", subject->name), data_integer("equal_count", ring->turn),
+                         data_integer("cpu_count", ring->count)),
+                    "%s: %d readings by CPUs in turn are all equal: no comparison", subject->name,
+                    ring->turn);
+        return;
+    }
+    snprintf(name, sizeof name, "monotonic_across_cpus/%.16s",
+             subject->is_counter ? subject->name : subject->name + 6);
+    arena_verdict(run->arena, ring->back_count == 0, (uint64_t)ring->turn, name,
+                  "%d readings in turn, CPUs: %d; %llu steps back, the worst %lld ns", ring->turn,
+                  ring->count, (unsigned long long)ring->back_count,
+                  (long long)-clock_subject_ns(&run->clock, subject, ring->back_worst));
+}
+
+/* Lets `count` CPUs read the clock in turn, the measuring thread's first, and adds the verdict
+ * monotonic_across_cpus, or an event that says why there is none. Not inlined: that
+ * would change the registers of the timed loop above. */
+static __attribute__((noinline)) void clock_ring_run(struct run *run, struct clock_ring *ring,
+                                                     const struct clock_subject *subject,
+                                                     const int *cpus, int count)
+{
+    memset(ring, 0, sizeof *ring);
+    ring->run = run;
+    ring->subject = subject;
+    ring->count = count;
+    int error = start_members(ring, cpus, count);
+    if (error) {
+        arena_event(run->arena, "ring_not_started", -1,
+                    DATA(data_text("clock", subject->name), data_text("error", strerror(error))),
+                    "%s across CPUs: %s", subject->name, strerror(error));
+        return;
+    }
+    rt_budget_rest_ahead(&run->rt_budget, CLOCK_SUBJECT_STEPS_NS);
+    ring->until_ns = clock_monotonic_ns() + CLOCK_SUBJECT_STEPS_NS;
+    for (int i = 1; i < count; i++)
+        rt_thread_go(&ring->members[i].rt_thread);
+    ring->members[0] = (struct clock_ring_member){.ring = ring, .place = 0};
+    pass_token(&ring->members[0]);
+    for (int i = 1; i < count; i++)
+        rt_thread_join(&ring->members[i].rt_thread);
+    if (!run_should_stop())
+        report_ring(run, ring);
+}
+
+/* ---- the steps of the test ---- */
+
+struct own {
+    int subject_count;
+    int expiry_series; /* the first of expiry_step */
+    struct clock_subject subjects[CLOCKS];
+    struct clock_ring ring;
+};
+
+static int list_subjects(struct clock_subject subjects[CLOCKS])
+{
+    const struct port_clock *clocks;
+    int count = port_clocks(&clocks);
+    if (count > CLOCKS - 1)
+        count = CLOCKS - 1;
+    for (int i = 0; i < count; i++)
+        subjects[i] = (struct clock_subject){.name = clocks[i].name,
+                                             .id = clocks[i].id,
+                                             .is_system_wide = clocks[i].is_system_wide,
+                                             .is_steerable = clocks[i].is_steerable};
+    subjects[count] =
+        (struct clock_subject){.name = "counter", .is_counter = true, .is_system_wide = true};
+    return count + 1;
+}
+
+/* Clocks are measured one after another, so their series share the records of the first clock. */
+static int add_series(struct arena_plan *plan, const char *name, const char *clock, int place)
+{
+    int added = arena_plan_series(plan, name, "ns", NULL);
+    if (added < 0)
+        return -1;
+    arena_plan_label_text(plan, added, "clock", clock);
+    if (added >= SERIES)
+        arena_plan_share(plan, place);
+    return 0;
+}
+
+static int declare(struct run *run)
+{
+    struct arena_plan *plan = &run->plan;
+    struct clock_subject subjects[CLOCKS];
+    int count = list_subjects(subjects);
+    int cpus = shield_run_allowed_cpus(run, &run->uses_cpu);
+    if (cpus > 1 && plan->duration_ns < RUN_LONGEST_NS / cpus)
+        plan->duration_ns *= cpus; /* one after another */
+    for (int i = 0; i < count; i++) {
+        if (add_series(plan, "claimed", subjects[i].name, CLAIMED) != 0 ||
+            add_series(plan, "step", subjects[i].name, STEP) != 0)
+            return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
+        arena_plan_derived(plan, SERIES * i + CLAIMED, series[CLAIMED].derived);
+        arena_plan_range(plan, SERIES * i + STEP, &series[STEP].range);
+    }
+    if (expiry_step_declare(plan, STEP) != 0)
+        return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
+    return 0;
+}
+
+static int prepare(struct run *run)
+{
+    struct own *own = run_own(run, sizeof *own);
+    if (!own)
+        return -1;
+    own->subject_count = list_subjects(own->subjects);
+    own->expiry_series = SERIES * own->subject_count;
+    if (!run->clock.use_counter)
+        own->subject_count--;
+    return 0;
+}
+
 static bool go_to_cpu(struct run *run, int cpu)
 {
     int error = port_pin_self(cpu);
@@ -294,7 +465,7 @@ static void compare_cpus(struct run *run, const int *cpus, int count)
 }
 
 /* Somebody may set such a clock back at any time: report an event and no verdict. */
-static void tell_steerable(struct run *run, const struct clock_subject *subject)
+static void report_steerable(struct run *run, const struct clock_subject *subject)
 {
     if (subject->back_count > 0)
         arena_event(run->arena, "steerable_clock_went_back", -1,
@@ -312,13 +483,13 @@ static void tell_steerable(struct run *run, const struct clock_subject *subject)
                     subject->still_count);
 }
 
-static void tell_monotonic(struct run *run, const struct clock_subject *subject)
+static void report_monotonic(struct run *run, const struct clock_subject *subject)
 {
     char name[ARENA_NAME_BYTES];
     if (subject->cpu_count == 0)
         return;
     if (subject->is_steerable) {
-        tell_steerable(run, subject);
+        report_steerable(run, subject);
         return;
     }
     snprintf(name, sizeof name, "monotonic/%.28s",
@@ -368,7 +539,7 @@ static int measure(struct run *run)
                     "threads to a CPU");
     }
     for (int i = 0; i < own->subject_count; i++)
-        tell_monotonic(run, &own->subjects[i]);
+        report_monotonic(run, &own->subjects[i]);
     return 0;
 }
 

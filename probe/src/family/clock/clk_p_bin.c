@@ -1,17 +1,16 @@
 /* CLK-P-BIN: maximum kernel blocking time, "bintime" (Obenland 2000).
  *
- * The measuring thread, at the run's priority on the run's CPU if it has one, calls the time-of-day
- * clock back to back and reads the counter after each call. begin = one such reading, end = the
- * next: one call, one unfenced reading, one store, and anything that keeps the thread from running.
- * The readings go to an array of 4096 and become values between two batches; the event coverage
- * reports the share of the time that the batches cover. blocking = maximum - mean.
- *
- * The first batch of a variant and after each rest is not recorded: caches are cold, and the CPU
- * may have lowered its frequency.
- *
- * How it could be wrong: a pause between two batches is in no value. Real-time throttling would
- * look like a blocking of tens of ms, so the thread rests before the budget is used up, and a batch
- * from which that much time was taken fails the result (event throttled; burst.h).
+ * What: the time-of-day clock is called back to back; blocking = maximum - mean.
+ * Begin, end: two counter readings in a row (call_batch): one call, one unfenced reading, one
+ *     store, and anything that keeps the thread from running. The readings go to an array and
+ *     become values between two batches; the event coverage reports the share of the time that the
+ *     batches cover.
+ * Threads: the measuring thread, at the run's priority on the run's CPU if it has one.
+ * Wrong if: a pause comes between two batches: it is in no value. Caches are cold, or the frequency
+ *     is low: the first batch of a variant and after each rest is not recorded. Real-time
+ *     throttling would look like a blocking of tens of ms: the thread rests before the budget is
+ *     used up, and a batch from which that much time was taken fails the result (event throttled;
+ *     burst.h).
  */
 #include "base/posix_source.h"
 
@@ -108,7 +107,7 @@ static int take_batch(struct run *run)
     return 0;
 }
 
-static void tell_coverage(const struct run *run, int64_t awake_ns)
+static void report_coverage(const struct run *run, int64_t awake_ns)
 {
     const struct own *own = run->own;
     arena_event(run->arena, "coverage", -1,
@@ -138,7 +137,7 @@ static void measure_via(struct run *run)
     stops_take_out(run->arena, run_record(run, CALL));
     if (run_record(run, CALL)->count == 0)
         return;
-    tell_coverage(run, clock_monotonic_ns() - from_ns - rested_ns - own->warm_up_ns);
+    report_coverage(run, clock_monotonic_ns() - from_ns - rested_ns - own->warm_up_ns);
     record_blocking(run);
 }
 

@@ -1,19 +1,16 @@
 /* CLK-P-DUR: duration of clock-tick processing (Dedicated Systems 2012).
  *
- * The measuring thread, at the run's priority and bound to the CPU under test, reads the counter in
- * a loop that does nothing else (gap_log.h). begin = the last reading before a gap, end = the first
- * after it: one turn of the loop, and all that took the CPU from it. The loop is the work that
- * keeps the tick on; where the kernel stops the tick of a CPU with one task (nohz_full), none is
- * seen.
- *
- * The loop watches for windows of up to 250 ms, or as long as a burst of the real-time budget.
- * Between two of them the thread converts the gaps of the last one, reads the kernel's counts of
- * interrupts, and rests where that is due, so that a rest is no gap and no missing tick. The
- * toolkit finds the tick among the gaps (docs/method.md).
- *
- * How it could be wrong: what takes less than the threshold is not seen, and what comes between two
- * windows neither. A thread that is not real-time loses the CPU to others, in gaps like those of
- * the kernel. With clock_gettime for the counter the loop is coarser, which raises the threshold.
+ * What: gaps in a loop that does nothing but read the counter. The toolkit finds the tick among
+ *     them (docs/method.md). The loop is the work that keeps the tick on; where the kernel stops
+ *     the tick of a CPU with one task (nohz_full), none is seen.
+ * Begin, end: the last reading before a gap, and the first after it (gap_log_watch): one turn of
+ *     the loop, and all that took the CPU from it. In windows of up to 250 ms; between two of them
+ *     the thread converts the gaps, reads the kernel's counts of interrupts, and rests where that
+ *     is due, so that a rest is no gap and no missing tick.
+ * Threads: the measuring thread, at the run's priority, bound to the CPU under test.
+ * Wrong if: what takes the CPU takes less than the threshold, or comes between two windows: it is
+ *     not seen. A thread that is not real-time loses the CPU to others, in gaps like those of the
+ *     kernel. With clock_gettime for the counter the loop is coarser, which raises the threshold.
  */
 #include "base/posix_source.h"
 
@@ -94,7 +91,7 @@ static int prepare(struct run *run)
 }
 
 /* What the toolkit has to know to make sense of the gaps. */
-static void tell_watch(const struct run *run)
+static void report_watch(const struct run *run)
 {
     const struct own *own = run->own;
     const struct rt_budget *rt_budget = &run->rt_budget;
@@ -198,7 +195,7 @@ static void watch_window(struct run *run, int64_t longest_ns, int64_t until_ns)
         own->lost_count += window.gap_count;
 }
 
-static void tell_lost(const struct run *run)
+static void report_lost(const struct run *run)
 {
     const struct own *own = run->own;
     const struct gap_table *table = gap_table_of(run->arena);
@@ -226,7 +223,7 @@ static int measure(struct run *run)
     bool has_rests = run_number(run, "rest") == YES;
     variant_begin(run, 0);
     gap_log_open(&own->gap_log, &run->clock, own->gaps, GAPS_OF_WINDOW);
-    tell_watch(run);
+    report_watch(run);
     struct run_budget budget = run_budget(run, 1);
     int64_t longest_ns = window_ns(run, &run->rt_budget);
     int64_t now_ns = clock_monotonic_ns();
@@ -236,7 +233,7 @@ static int measure(struct run *run)
         watch_window(run, longest_ns, budget.end_ns);
         now_ns = clock_monotonic_ns();
     }
-    tell_lost(run);
+    report_lost(run);
     run->observed_count = ticks_due(own);
     return 0;
 }

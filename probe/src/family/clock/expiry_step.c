@@ -1,26 +1,20 @@
 /* The smallest step of expiries, which HP calls alarm resolution: timers of a system that counts
  * ticks of 10 ms expire on ticks, so two expiries are equal or at least 10 ms apart.
  *
- * One thread, the measuring thread, at the run's priority on the run's CPU. It asks for a one-shot
- * and waits for it; when it has expired, it asks for a second one, as soon as possible after that.
- * begin = the moment for which the first was asked, end = the first clock reading after the second
- * one's wait. The second is asked for a moment after the first has expired, so these are two
- * expiries, and begin and end lie outside them: whatever the latency, a step is never taken for
- * smaller than it is. It comes close to the true one where the first request lies just before an
- * expiry. Where that is, is known from the pair before; the distance varies, irregularly, over
- * powers of two. A value is the longest of GROUP pairs in a row, so that one accident makes no
- * step.
+ * The measuring thread asks for a one-shot and waits for it; when it has expired, it asks for a
+ * second one at once. begin = the moment for which the first was asked, end = the first clock
+ * reading after the second one's wait. Begin and end lie outside of the two expiries: whatever the
+ * latency, a step is never taken for smaller than it is. It comes close to the true one where the
+ * first request lies just before an expiry. Where that is, is known from the pair before; the
+ * distance varies, irregularly, over powers of two. A value is the longest of GROUP pairs in a row,
+ * so that one accident makes no step.
  *
- * How it could be wrong: a request for a moment that has passed expires at once, which is no step.
- * So the clock is read after arming, and a pair that came too late is left out; the next request is
- * for a moment further ahead. nanosleep cannot be looked at between arming and wait: it must be
- * called earlier by the longest of some calls that return at once, and GROUP stands for a call that
- * takes longer still. A timer that expires early breaks the bound: it is reported and left out. A
- * system that adds a tick to each request shows two or three ticks.
- *
- * Latency and the time to arm are in each value. A step shows where the second expiry was waited
- * for during three quarters of the smallest value, since latency alone would delay both alike. Else
- * the event expiry_step_bounded says that the timer's own step may be smaller. */
+ * A request for a moment that has passed expires at once, which is no step: the clock is read after
+ * arming, a pair that came too late is left out, and the next request is further ahead. nanosleep
+ * must be called earlier by the longest of some calls that return at once. A timer that expires
+ * early breaks the bound: it is reported and left out. A step shows where the second expiry was
+ * waited for during three quarters of the smallest value, since latency alone would delay both
+ * alike. Else the event expiry_step_bounded says that the timer's own step may be smaller. */
 #include "base/posix_source.h"
 
 #include "family/clock/expiry_step.h"
@@ -160,7 +154,7 @@ static struct pair look_at(const struct run *run, struct look *look, struct reco
     return smallest;
 }
 
-static void tell(const struct run *run, const struct look *look, const struct record *record)
+static void report(const struct run *run, const struct look *look, const struct record *record)
 {
     const char *name = mechanism_names[look->kind];
     if (look->early_count > 0)
@@ -194,7 +188,7 @@ static bool measure_one(const struct run *run, enum timer_kind kind, struct reco
         .call_ns = longest_call_ns,
         .random = {0x330e, (unsigned short)run->request->seed, (unsigned short)kind}};
     struct pair smallest = look_at(run, &look, record);
-    tell(run, &look, record);
+    report(run, &look, record);
     return record->count > 0 && smallest.late_ns < smallest.ns / 4 * 3;
 }
 

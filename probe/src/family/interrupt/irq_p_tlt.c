@@ -1,45 +1,36 @@
 /* IRQ-P-TLT: from an interrupt to a blocked thread that runs (Dedicated Systems 2012).
  *
- * High, the measuring thread at the run's priority, is blocked. Low, at the lowest of that policy,
- * spins on the same CPU, so that the CPU is not idle. An interrupt makes high ready, and it
- * preempts low:
- *
- *   source=ipi       a thread of high's priority on another CPU posts the semaphore that high waits
- *                    for; the kernel sends an interrupt to have the CPU choose anew
- *   source=timer     high sleeps (clock_nanosleep, absolute, CLOCK_MONOTONIC) until a moment 50 to
- *                    150 us ahead at random (more on a machine where low does not run by then)
- *   source=external  the thread on the other CPU raises the interrupt of a UIO device, whose file
- *                    high waits for (poll). Where there is no other CPU, low raises it itself
- * (event raised_here), 20 to 100 us after high has blocked
- *
- *   send_to_thread  begin = the sender's reading of CLOCK_MONOTONIC before it posts or raises, or
- *                   the programmed expiry; end = high's first reading of that clock
- *   to_thread       begin = the kernel's stamp at the entry of the handler, end = the same reading.
- *                   Only where the handler can be seen (parameter handler), which lengthens it
- *
- * The sender waits until low has made a turn since high last ran, and then 20 to 100 us at random:
- * high is blocked, and low has the CPU. With the timer low's turns are compared afterwards: a value
- * before which low made none is recorded (whatever kept low may keep high) and counted (event
- * nobody_to_preempt); more than one in a hundred fail the result.
- *
- * How it could be wrong: interruptions of the sender between its reading and the send are part of
- * send_to_thread, and so is the call that posts. The clocks of two CPUs are compared; their skew is
- * printed beside. Throttling or a thread of higher priority (event throttled) fails the result.
+ * What: an interrupt makes high, which is blocked, ready, and high preempts low, which spins.
+ * Begin, end: the sender reads CLOCK_MONOTONIC before it posts or raises; with the timer it is the
+ *     programmed expiry. The kernel stamps the entry of the handler. Both intervals, send_to_thread
+ *     and to_thread, end with high's first reading of that clock.
+ *       ipi       a thread on another CPU posts the semaphore that high waits for
+ *       timer     high sleeps (clock_nanosleep, absolute) until 50 to 150 us ahead at random
+ *       external  that thread raises the interrupt of the device whose file high polls; without
+ *                 another CPU low does, 20 to 100 us after high has blocked (event raised_here)
+ * Threads: high, the measuring thread; low, at the lowest priority of the policy, on the same CPU;
+ *     the waker, of high's priority, on another CPU. It sends when low has made a turn since high
+ *     last ran, and 20 to 100 us later at random: high is blocked then, and low has the CPU.
+ * Wrong if: the waker is interrupted between its reading and the send (in send_to_thread, as is the
+ *     call that posts); the clocks of two CPUs differ; low did not run before a timer expired
+ *     (nobody_to_preempt: more than one in a hundred fail the result); throttling or a higher
+ *     priority takes the CPU (throttled, which fails it).
  */
 #include "base/posix_source.h"
 
 #include "family/interrupt/pause_watch.h"
-#include "family/interrupt/rig.h"
-#include "family/interrupt/waker.h"
+#include "family/interrupt/sources.h"
 #include "realtime/one_cpu.h"
 #include "run/variant.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLES = 20000, LEVELS = 2, IDLE_PARTS = 100, MOST_UNSEEN = 20, WAIT_MS = 1000 };
+enum { BURST = 64 };
 
 #define LEAST_AHEAD_NS INT64_C(50000)
 #define MOST_AHEAD_NS INT64_C(3200000)
@@ -48,6 +39,14 @@ enum { SAMPLES = 20000, LEVELS = 2, IDLE_PARTS = 100, MOST_UNSEEN = 20, WAIT_MS 
 #define MORE_AHEAD_NS 100000.0 /* random part */
 #define SAMPLE_NS 150000
 #define BURST_NS INT64_C(50000000)
+
+#define EARLY_NS INT64_C(10000)        /* how early a timer's handler may begin */
+#define PATIENCE_NS INT64_C(200000000) /* for low's next turn */
+
+/* CLOCK_MONOTONIC: the send or the expiry, and high's first reading. */
+struct wake_up {
+    int64_t sent_ns, user_ns;
+};
 
 static const struct param_spec params[] = {INTERRUPT_SOURCE_PARAMS, HANDLER_PARAM, {0}};
 
@@ -61,27 +60,284 @@ static const struct series_spec series[] = {
 };
 enum { SEND_TO_THREAD, TO_THREAD };
 
+/* ---- low ---- */
+
+/* Keeps the CPU under test busy and counts its turns; it blocks between bursts. */
+struct low_spinner {
+    struct run *run;
+    struct rt_thread rt_thread;
+    sem_t start, parked;
+    atomic_bool is_over, is_resting;
+    atomic_uint_fast64_t turns;
+    const struct port_uio *device; /* whose interrupt it raises when it is asked to */
+    atomic_bool is_asked;
+    int64_t pause_ns;
+    atomic_int_fast64_t sent_ns;
+};
+
+static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0)
+        ;
+}
+
+static void raise_one(struct low_spinner *low)
+{
+    int64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + low->pause_ns;
+    atomic_store_explicit(&low->is_asked, false, memory_order_relaxed);
+    while (now_ns < until_ns)
+        now_ns = clock_monotonic_ns();
+    atomic_store_explicit(&low->sent_ns, now_ns, memory_order_release);
+    port_uio_raise(low->device);
+}
+
+static void spin(void *argument)
+{
+    struct low_spinner *low = argument;
+    for (;;) {
+        wait_for(&low->start);
+        if (atomic_load(&low->is_over))
+            return;
+        while (!atomic_load_explicit(&low->is_resting, memory_order_relaxed)) {
+            (void)clock_ticks(&low->run->clock);
+            atomic_fetch_add_explicit(&low->turns, 1, memory_order_relaxed);
+            if (atomic_load_explicit(&low->is_asked, memory_order_acquire))
+                raise_one(low);
+        }
+        sem_post(&low->parked);
+    }
+}
+
+/* Below the threads that handle interrupts on PREEMPT_RT. 0, or an errno value. */
+static int low_spinner_start(struct low_spinner *low, struct run *run)
+{
+    struct rt_thread_setup setup = run->setup;
+    setup.priority = sched_get_priority_min(setup.policy);
+    memset(low, 0, sizeof *low);
+    low->run = run;
+    sem_init(&low->start, 0, 0);
+    sem_init(&low->parked, 0, 0);
+    int error = rt_thread_start(&low->rt_thread, &setup, spin, low);
+    if (error == 0)
+        rt_thread_go(&low->rt_thread);
+    return error;
+}
+
+static void low_spinner_begin(struct low_spinner *low)
+{
+    atomic_store(&low->is_resting, false);
+    sem_post(&low->start);
+}
+
+static void low_spinner_end(struct low_spinner *low)
+{
+    atomic_store(&low->is_resting, true);
+    wait_for(&low->parked);
+}
+
+/* Has it raise the interrupt of `device` when it has run for `pause_ns`. For a caller that blocks
+ * now: until then low does not run. */
+static void low_spinner_ask(struct low_spinner *low, const struct port_uio *device,
+                            int64_t pause_ns)
+{
+    low->device = device;
+    low->pause_ns = pause_ns;
+    atomic_store_explicit(&low->is_asked, true, memory_order_release);
+}
+
+/* CLOCK_MONOTONIC right before the last one. */
+static int64_t low_spinner_sent_ns(struct low_spinner *low)
+{
+    return atomic_load_explicit(&low->sent_ns, memory_order_acquire);
+}
+
+static uint64_t low_spinner_turns(struct low_spinner *low)
+{
+    return atomic_load_explicit(&low->turns, memory_order_relaxed);
+}
+
+static void low_spinner_stop(struct low_spinner *low)
+{
+    atomic_store(&low->is_over, true);
+    sem_post(&low->start);
+    rt_thread_join(&low->rt_thread);
+    sem_destroy(&low->start);
+    sem_destroy(&low->parked);
+}
+
+/* ---- begin: the waker on another CPU ---- */
+
+struct waker {
+    struct run *run;
+    const struct interrupt_line *line;
+    struct low_spinner *low;
+    struct rt_thread rt_thread;
+    sem_t start, parked;
+    sem_t ready; /* that the blocked thread waits for, unless it waits for a device */
+    atomic_bool is_over, has_ended, is_left; /* left: by the blocked thread */
+    atomic_int_fast64_t sent_ns;
+    atomic_uint_fast64_t served; /* wake-ups of the blocked thread */
+    uint32_t wanted_count;       /* of the burst */
+    unsigned short random[3];
+};
+
+static void pause_at_random(struct waker *waker)
+{
+    int64_t until_ns =
+        clock_monotonic_ns() + LEAST_PAUSE_NS + (int64_t)(erand48(waker->random) * MORE_PAUSE_NS);
+    while (clock_monotonic_ns() < until_ns)
+        ;
+}
+
+static bool is_ended(struct waker *waker)
+{
+    return atomic_load_explicit(&waker->is_left, memory_order_relaxed) || run_should_stop();
+}
+
+/* Waits until the counter has passed `value`; at most until a moment of CLOCK_MONOTONIC. */
+static bool has_passed(struct waker *waker, atomic_uint_fast64_t *counter, uint64_t value,
+                       int64_t until_ns)
+{
+    while (atomic_load_explicit(counter, memory_order_acquire) == value)
+        if (is_ended(waker) || clock_monotonic_ns() > until_ns)
+            return false;
+    return true;
+}
+
+static bool low_has_run(struct waker *waker)
+{
+    return has_passed(waker, &waker->low->turns, low_spinner_turns(waker->low),
+                      clock_monotonic_ns() + PATIENCE_NS);
+}
+
+/* High ran last before `served` was counted, so a turn of low after that finds it blocked. */
+static bool wake_one(struct waker *waker)
+{
+    uint64_t served = atomic_load_explicit(&waker->served, memory_order_acquire);
+    if (!low_has_run(waker))
+        return false;
+    pause_at_random(waker);
+    int64_t now_ns = clock_monotonic_ns();
+    atomic_store_explicit(&waker->sent_ns, now_ns, memory_order_release);
+    if (waker->line->source == &interrupt_external)
+        port_uio_raise(&waker->line->uio);
+    else
+        sem_post(&waker->ready);
+    return has_passed(waker, &waker->served, served,
+                      INT64_MAX); /* the longest wait is a value too */
+}
+
+static void wake_burst(struct waker *waker)
+{
+    uint32_t count = 0;
+    while (count < waker->wanted_count && wake_one(waker))
+        count++;
+    atomic_store_explicit(&waker->has_ended, true, memory_order_release);
+    sem_post(&waker->ready);
+}
+
+static void be_waker(void *argument)
+{
+    struct waker *waker = argument;
+    for (;;) {
+        wait_for(&waker->start);
+        if (atomic_load(&waker->is_over))
+            return;
+        wake_burst(waker);
+        sem_post(&waker->parked);
+    }
+}
+
+static int waker_start(struct waker *waker, struct run *run, const struct interrupt_line *line,
+                       struct low_spinner *low)
+{
+    struct rt_thread_setup setup = run->setup;
+    setup.cpu = interrupt_sender_cpu(run);
+    memset(waker, 0, sizeof *waker);
+    waker->run = run;
+    waker->line = line;
+    waker->low = low;
+    waker->random[0] = 0x330e;
+    waker->random[1] = (unsigned short)run->request->seed;
+    waker->random[2] = (unsigned short)(run->request->seed >> 16);
+    sem_init(&waker->start, 0, 0);
+    sem_init(&waker->parked, 0, 0);
+    sem_init(&waker->ready, 0, 0);
+    int error = rt_thread_start(&waker->rt_thread, &setup, be_waker, waker);
+    if (error == 0)
+        rt_thread_go(&waker->rt_thread);
+    return error;
+}
+
+/* Begins a burst of `count` wake-ups at most. Each follows when high has called waker_served and
+ * low has run. A burst that ends early posts `ready` once more. */
+static void waker_begin(struct waker *waker, uint32_t count)
+{
+    while (sem_trywait(&waker->ready) == 0) /* of the end of the burst before */
+        ;
+    waker->wanted_count = count;
+    atomic_store(&waker->has_ended, false);
+    atomic_store(&waker->is_left, false);
+    sem_post(&waker->start);
+}
+
+static bool waker_has_ended(struct waker *waker)
+{
+    return atomic_load_explicit(&waker->has_ended, memory_order_acquire);
+}
+
+static int64_t waker_sent_ns(struct waker *waker)
+{
+    return atomic_load_explicit(&waker->sent_ns, memory_order_acquire);
+}
+
+static void waker_served(struct waker *waker)
+{
+    atomic_fetch_add_explicit(&waker->served, 1, memory_order_release);
+}
+
+/* Ends the burst, and waits until it has. */
+static void waker_end(struct waker *waker)
+{
+    atomic_store(&waker->is_left, true);
+    wait_for(&waker->parked);
+}
+
+static void waker_stop(struct waker *waker)
+{
+    atomic_store(&waker->is_over, true);
+    sem_post(&waker->start);
+    rt_thread_join(&waker->rt_thread);
+    sem_destroy(&waker->start);
+    sem_destroy(&waker->parked);
+    sem_destroy(&waker->ready);
+}
+
+/* ---- the steps ---- */
+
 struct own {
     struct run *run;
-    struct rig rig;
+    struct interrupt_sources sources;
     struct burst burst;
     struct pause_watch pause_watch;
     struct waker waker;
     bool has_waker;
     bool is_raised_here;         /* by low */
     struct interrupt_line *line; /* of the current source */
-    struct handler_sight *sight;
+    struct handler_trace *trace;
     struct low_spinner low;
     uint64_t sent_count, idle_count, unserved_count;
     int unseen_bursts; /* in a row */
     int64_t ahead_ns;  /* least time from high's sleep to the expiry */
-    struct wake_up wake_ups[WAKER_BURST];
+    struct wake_up wake_ups[BURST];
     unsigned short random[3];
 };
 
 static int check(struct run *run)
 {
-    return rig_check(run, HANDLER_OF_WAKE_UP);
+    if (interrupt_sources_check(run) != 0)
+        return -1;
+    return handler_trace_check(run, HANDLER_OF_WAKE_UP);
 }
 
 static int prepare(struct run *run)
@@ -95,23 +351,23 @@ static int prepare(struct run *run)
     own->random[0] = 0x330e;
     own->random[1] = (unsigned short)run->request->seed;
     own->random[2] = (unsigned short)(run->request->seed >> 16);
-    return rig_open(&own->rig, run, HANDLER_OF_WAKE_UP);
+    return interrupt_sources_open(&own->sources, run, HANDLER_OF_WAKE_UP);
 }
 
 static void finish(struct run *run)
 {
     struct own *own = run->own;
     if (own)
-        rig_close(&own->rig);
+        interrupt_sources_close(&own->sources);
 }
 
 static int judge(struct run *run)
 {
     struct own *own = run->own;
-    return rig_judge(&own->rig);
+    return interrupt_sources_judge(&own->sources);
 }
 
-/* ---- woken from another CPU ---- */
+/* ---- end: high, woken from another CPU ---- */
 
 /* Whether the interrupt has come; takes it back. */
 static bool wait_for_device(const struct interrupt_line *line, int64_t *now_ns)
@@ -189,7 +445,7 @@ static uint32_t burst_by_low(struct own *own, uint32_t count)
     return taken;
 }
 
-static void tell_raised_here(const struct own *own)
+static void report_raised_here(const struct own *own)
 {
     if (own->is_raised_here)
         arena_event(own->run->arena, "raised_here", -1,
@@ -237,8 +493,8 @@ static void take_wake_up(struct own *own, const struct wake_up *one)
     int64_t at_ns = run_at_ns(run, one->user_ns);
     record_value(run_record(run, SEND_TO_THREAD), one->user_ns - one->sent_ns, at_ns);
     bool is_timer = own->line->source == &interrupt_timer;
-    int64_t from_ns = is_timer ? one->sent_ns - WAKER_EARLY_NS : one->sent_ns;
-    if (handler_sight_find(own->sight, from_ns, one->user_ns, &handled) == HANDLER_SINGLE)
+    int64_t from_ns = is_timer ? one->sent_ns - EARLY_NS : one->sent_ns;
+    if (handler_trace_find(own->trace, from_ns, one->user_ns, &handled) == HANDLER_SINGLE)
         record_value(run_record(run, TO_THREAD), one->user_ns - handled.entry_ns, at_ns);
 }
 
@@ -246,9 +502,9 @@ static uint32_t wanted_count(const struct run *run)
 {
     uint64_t taken = run_record(run, SEND_TO_THREAD)->count;
     if (run->is_warm_up)
-        return WAKER_BURST / 4;
-    return run->samples > 0 && run->samples - taken < WAKER_BURST ? (uint32_t)(run->samples - taken)
-                                                                  : WAKER_BURST;
+        return BURST / 4;
+    return run->samples > 0 && run->samples - taken < BURST ? (uint32_t)(run->samples - taken)
+                                                            : BURST;
 }
 
 static int take_burst(struct run *run)
@@ -262,10 +518,10 @@ static int take_burst(struct run *run)
                                   : burst_by_timer(own, count);
     pause_watch_end(&own->pause_watch, 0);
     low_spinner_end(&own->low);
-    handler_sight_read(own->sight);
+    handler_trace_read(own->trace);
     for (uint32_t i = 0; i < count; i++)
         take_wake_up(own, &own->wake_ups[i]);
-    own->rig.sent[variant_number(run, "source")] += count;
+    own->sources.sent[variant_number(run, "source")] += count;
     own->sent_count += run->is_warm_up ? 0 : count;
     own->unseen_bursts = count > 0 ? 0 : own->unseen_bursts + 1;
     return own->unseen_bursts >= MOST_UNSEEN ? -1 : 0;
@@ -273,7 +529,7 @@ static int take_burst(struct run *run)
 
 /* ---- a variant ---- */
 
-static void tell_idle(struct own *own)
+static void report_idle(struct own *own)
 {
     unsigned long long count = own->idle_count, sent = own->sent_count;
     if (count == 0)
@@ -292,7 +548,7 @@ static void tell_idle(struct own *own)
                     count, sent);
 }
 
-static void tell_unserved(struct own *own)
+static void report_unserved(struct own *own)
 {
     const char *name = own->line->source->name;
     if (own->unserved_count == 0 && own->unseen_bursts < MOST_UNSEEN)
@@ -311,8 +567,8 @@ static void tell_unserved(struct own *own)
 static void begin_variant(struct own *own)
 {
     int64_t source = variant_number(own->run, "source");
-    own->line = &own->rig.lines[source];
-    own->sight = &own->rig.sights[source];
+    own->line = &own->sources.lines[source];
+    own->trace = &own->sources.traces[source];
     own->sent_count = own->idle_count = own->unserved_count = 0;
     own->unseen_bursts = 0;
     own->ahead_ns = LEAST_AHEAD_NS;
@@ -340,13 +596,13 @@ static int measure_variant(struct run *run)
         return 0;
     if (start_waker(own) != 0)
         return -1;
-    int result = handler_sight_start(own->sight);
+    int result = handler_trace_start(own->trace);
     if (result == 0)
         variant_sample(run, &own->burst, SEND_TO_THREAD, 1, take_burst);
-    handler_sight_stop(own->sight);
-    tell_idle(own);
-    tell_unserved(own);
-    tell_raised_here(own);
+    handler_trace_stop(own->trace);
+    report_idle(own);
+    report_unserved(own);
+    report_raised_here(own);
     if (own->has_waker)
         waker_stop(&own->waker);
     return result;

@@ -1,43 +1,26 @@
-/* IRQ-P-TRK: interrupt work for others (Obenland 2000; LynxOS priority tracking). An ordinary
- * process on the CPU under test receives a flood; the measuring thread, at the run's priority on
- * the same CPU, is woken by a timer. How much later does it run than without the flood? A system
- * that ties interrupt work to the priority of whom it serves adds only the interrupt routines.
+/* IRQ-P-TRK: interrupt work for others (Obenland 2000; LynxOS priority tracking).
  *
- *   latency  begin = the programmed expiry (clock_nanosleep, absolute, CLOCK_MONOTONIC, 100 to 300
- *            us ahead at random, so that it is in phase with nothing), end = the measuring thread's
- *            first reading of that clock. Label flood: packets, disk, timers, and none for the
- *            latencies without a flood.
- *   added    latency under the flood minus the median of those without it. Less than zero counts as
- *            0, so its mean is above zero even where a flood has no effect (by half the mean
- *            deviation), and is no effect: read its high percentiles and its maximum. What the
- *            flood adds to a usual latency is effect_ns of the event added_baseline: the median
- *            under it minus the median without it, block by block, below zero too; the mean over
- *            the blocks. The event tells how many values were below, and the medians.
- *
- * Blocks of BLOCK values without the flood and with it alternate. A block under the flood is
- * compared with the two blocks beside it, so that slow drift cancels. The first SKIPPED values of a
- * block are not recorded. The process is the same in both kinds of block: it is SCHED_OTHER, bound
- * to the CPU, and spins when it does not flood. So the CPU is never idle, and both are preemptions
- * of an ordinary process. It dies with the probe and at a deadline of its own (peer.h, flood.h).
- *
- * A flood is what work/flood.h says. Packets go over loopback, and the sender is on the CPU under
- * test too, since the kernel processes them on the sender's CPU. What each flood reached and what
- * the kernel counted on this CPU stands in the event flood_rate; flood_served_elsewhere says that
- * the interrupt work of a flood was mostly done on another CPU (RPS, or a disk's interrupt that is
- * bound elsewhere): the figures then say little about it.
- *
- * How it could be wrong: the measuring thread takes the CPU from the flood, more so where its
- * wake-ups are slow, and load beside the test does too. Compare systems at like rates. A flood over
- * loopback has no interrupts of a device, which cost more. Disk interrupts served on another CPU
- * still have part of their work here, and their rate is that of the disk. Part of what is added is
- * no interrupt work but caches that the flood has used, and system calls of the process that a
- * kernel without full preemption ends first: KRN-P-PRE tells those apart.
+ * What: how much later a thread runs while an ordinary process on its CPU receives a flood. A
+ *     system that ties interrupt work to the priority of whom it serves adds only the interrupt
+ *     routines.
+ * Begin, end: the programmed expiry (clock_nanosleep, absolute, CLOCK_MONOTONIC, 100 to 300 us
+ *     ahead at random), and the thread's first reading of that clock. Blocks of BLOCK values
+ *     without the flood and with it alternate; `added` is a latency under it less the median of
+ *     those in the blocks before and after, so that slow drift cancels. The first SKIPPED values of
+ *     a block are dropped.
+ * Threads: the measuring thread, at the run's priority; on the same CPU the process, SCHED_OTHER,
+ *     which spins when it does not flood: the CPU is never idle, and both are preemptions of an
+ *     ordinary process. It dies with the probe and at a deadline of its own (peer.h, flood.h).
+ * Wrong if: the rates of two systems differ (flood_rate): the measuring thread takes the CPU from
+ *     the flood; the interrupt work was done on another CPU (flood_served_elsewhere). Loopback has
+ *     no interrupts of a device. Part of what is added is caches that the flood has used, and
+ *     system calls that a kernel without full preemption ends first: KRN-P-PRE tells those apart.
  */
 #include "base/posix_source.h"
 
-#include "family/interrupt/added.h"
-#include "family/shared/peer.h"
+#include "family/interrupt/irq_p_trk.h"
 
+#include "family/shared/peer.h"
 #include "realtime/one_cpu.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -81,6 +64,70 @@ static const struct series_spec series[] = {
 };
 enum { LATENCY, ADDED, SERIES };
 
+/* ---- what a flood adds ---- */
+
+/* Heapsort: qsort may allocate. */
+static void sift(int64_t *values, int root, int count)
+{
+    for (int child = 2 * root + 1; child < count; root = child, child = 2 * root + 1) {
+        if (child + 1 < count && values[child + 1] > values[child])
+            child++;
+        if (values[root] >= values[child])
+            return;
+        int64_t held = values[root];
+        values[root] = values[child];
+        values[child] = held;
+    }
+}
+
+static void sort(int64_t *values, int count)
+{
+    for (int root = count / 2 - 1; root >= 0; root--)
+        sift(values, root, count);
+    for (int last = count - 1; last > 0; last--) {
+        int64_t largest = values[0];
+        values[0] = values[last];
+        values[last] = largest;
+        sift(values, 0, last);
+    }
+}
+
+int64_t flood_effect_median(int64_t *values, int count)
+{
+    sort(values, count);
+    int64_t upper = values[count / 2];
+    if (count % 2 != 0)
+        return upper;
+    int64_t lower = values[count / 2 - 1];
+    return lower + (upper - lower) / 2;
+}
+
+int64_t flood_effect_added(int64_t latency_ns, int64_t median_ns, uint64_t *below_count)
+{
+    if (latency_ns >= median_ns)
+        return latency_ns - median_ns;
+    (*below_count)++;
+    return 0;
+}
+
+void flood_effect_take(struct flood_effect *effect, int64_t with_ns, int64_t without_ns, int count)
+{
+    int64_t difference_ns = with_ns - without_ns;
+    if (effect->value_count == 0 || difference_ns < effect->least_ns)
+        effect->least_ns = difference_ns;
+    if (effect->value_count == 0 || difference_ns > effect->most_ns)
+        effect->most_ns = difference_ns;
+    effect->sum += difference_ns * count;
+    effect->value_count += count;
+}
+
+int64_t flood_effect_ns(const struct flood_effect *effect)
+{
+    return effect->value_count > 0 ? effect->sum / effect->value_count : 0;
+}
+
+/* ---- the steps ---- */
+
 struct block {
     int count;
     int64_t latency_ns[BLOCK], at_ns[BLOCK];
@@ -99,7 +146,7 @@ struct own {
     /* of this flood */
     uint64_t below_count, done_count, failed_count;
     int64_t least_median_ns, most_median_ns, flooding_ns;
-    struct added_effect effect;
+    struct flood_effect effect;
     int64_t softirqs, interrupts; /* of the kernel, under the flood; -1: not known */
     const char *not_run;          /* why it ends; NULL: it runs */
 };
@@ -175,7 +222,7 @@ static int end_flood(struct own *own)
     return was_gone || error ? supervise_ended_early(own->run, "flooded process") : 0;
 }
 
-static void tell_not_run(struct own *own, const char *reason)
+static void report_not_run(struct own *own, const char *reason)
 {
     arena_event(
         own->run->arena, "flood_not_run", -1,
@@ -327,14 +374,14 @@ static void record_added(struct own *own)
     memcpy(own->both, before->latency_ns, (size_t)before->count * sizeof own->both[0]);
     memcpy(own->both + before->count, after->latency_ns,
            (size_t)after->count * sizeof own->both[0]);
-    int64_t median_ns = added_median(own->both, before->count + after->count);
+    int64_t median_ns = flood_effect_median(own->both, before->count + after->count);
     for (int i = 0; i < with->count; i++)
         record_value(run_record(own->run, ADDED),
-                     added_value(with->latency_ns[i], median_ns, &own->below_count),
+                     flood_effect_added(with->latency_ns[i], median_ns, &own->below_count),
                      with->at_ns[i]);
     memcpy(own->both, with->latency_ns, (size_t)with->count * sizeof own->both[0]);
     if (with->count > 0)
-        added_effect_take(&own->effect, added_median(own->both, with->count), median_ns,
+        flood_effect_take(&own->effect, flood_effect_median(own->both, with->count), median_ns,
                           with->count);
     if (median_ns < own->least_median_ns)
         own->least_median_ns = median_ns;
@@ -368,9 +415,9 @@ static void take_blocks(struct own *own)
         own->not_run = "it did nothing for 1 s: the flooded process got no CPU";
 }
 
-/* ---- what is told ---- */
+/* ---- events ---- */
 
-static void tell_rate(const struct own *own)
+static void report_rate(const struct own *own)
 {
     double per_s = (double)own->done_count * 1e9 / (double)own->flooding_ns;
     arena_event(
@@ -388,7 +435,7 @@ static void tell_rate(const struct own *own)
 }
 
 /* One softirq or interrupt can serve many packets or timers, but not a thousand. */
-static void tell_elsewhere(const struct own *own)
+static void report_elsewhere(const struct own *own)
 {
     int64_t here = own->softirqs + own->interrupts;
     int64_t most = own->flood->kind == FLOOD_DISK ? 10 : 1000;
@@ -406,10 +453,10 @@ static void tell_elsewhere(const struct own *own)
                 (unsigned long long)own->done_count, flood_unit(own->flood->kind));
 }
 
-static void tell_baseline(const struct own *own)
+static void report_baseline(const struct own *own)
 {
     uint64_t values = run_record(own->run, ADDED)->count;
-    int64_t effect_ns = added_effect_ns(&own->effect);
+    int64_t effect_ns = flood_effect_ns(&own->effect);
     arena_event(own->run->arena, "added_baseline", -1,
                 DATA(data_text("flood", variant_text(own->run, "flood")),
                      data_integer("effect_ns", effect_ns),
@@ -432,21 +479,21 @@ static void tell_baseline(const struct own *own)
 static void clear_counts(struct own *own)
 {
     own->below_count = own->done_count = own->failed_count = 0;
-    own->effect = (struct added_effect){0};
+    own->effect = (struct flood_effect){0};
     own->least_median_ns = INT64_MAX;
     own->most_median_ns = own->flooding_ns = own->softirqs = own->interrupts = 0;
 }
 
-static void tell_flood(struct own *own)
+static void report_flood(struct own *own)
 {
     if (own->not_run)
-        tell_not_run(own, own->not_run);
+        report_not_run(own, own->not_run);
     if (run_record(own->run, ADDED)->count == 0)
         return;
     own->flood_count++;
-    tell_rate(own);
-    tell_elsewhere(own);
-    tell_baseline(own);
+    report_rate(own);
+    report_elsewhere(own);
+    report_baseline(own);
 }
 
 static int measure_variant(struct run *run)
@@ -456,14 +503,14 @@ static int measure_variant(struct run *run)
     clear_counts(own);
     int error = start_flood(own, (enum flood_kind)variant_number(run, "flood"));
     if (error) {
-        tell_not_run(own, own->flood->reason[0] ? own->flood->reason : strerror(error));
+        report_not_run(own, own->flood->reason[0] ? own->flood->reason : strerror(error));
         return 0;
     }
     supervise_process(run, own->peer.process, "flooded process");
     take_blocks(own);
     if (end_flood(own) != 0)
         return -1;
-    tell_flood(own);
+    report_flood(own);
     return 0;
 }
 

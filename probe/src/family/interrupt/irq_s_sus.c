@@ -1,65 +1,47 @@
-/* IRQ-S-SUS: maximum sustained interrupt frequency (Dedicated Systems 2.9). Steps of `interrupts`
- * interrupts at a fixed period; the smallest period with none lost is searched
- * (sustained_search.h).
+/* IRQ-S-SUS: maximum sustained interrupt frequency (Dedicated Systems 2.9).
  *
- *   minimal_period  the shortest period of a step in which none was lost and which the source held;
- *                   one value a run and source
- *   loss            interrupts lost, one value for each step; label period_ns: the period tried
- *
- * The measuring thread spins on the CPU under test and reads the counter; a gap in its readings is
- * an interruption.
- *   ipi, external   a thread on another CPU, at the run's priority, raises interrupts on a grid
- *                   start + k x period. Each call returns when its interrupt was served, and the
- *                   interrupt's gap begins between the call and its return. One that has no such
- *                   gap is lost; one that came while the CPU was gone already is merged.
- *   timer           a periodic timer (timerfd) on the CPU under test. Linux arms it anew only when
- *                   its expiries are taken, which the measuring thread does after each gap. More
- *                   than one at a time: those that were due while the CPU was gone were served as
- *                   one, and all but the first are lost. Those that were due while the thread had
- *                   the CPU are the instrument's, for the timer was not armed: they are no
- *                   interrupts, neither lost nor of those wanted, and stand apart
- *                   (instrument_count). An expiry in a gap that had begun before it was due is
- *                   merged with another interruption; one that came while the thread took the one
- *                   before has no gap of its own and is unwatched. The thread looks for it at once
- *                   when one came due in a take, so that the next one is armed in time.
- * Each interrupt is one of seen, merged, unwatched and lost. Late, counted apart: not served before
- * the next one was due. Where a timer's is late the next one is lost, so its late_count is the
- * number of interruptions that lost some, and no figure of its own.
- *
- * A step passes if it has lost none and the source held the period: where more than one send in a
- * hundred began after the next one was due, or more than one expiry in a hundred was due before the
- * timer was armed, the limit is the source's (is_source_limited), never the system's. A step that
- * has failed ends after a tenth of its interrupts, but not before 10,000. Each finished step is an
- * event `sustained_step` and outlives a kill of the probe; passed_ns and failed_ns go on from
- * there.
- *
- * The thread rests as real-time throttling asks (rt_budget.h). The source pauses meanwhile and
- * begins a new grid, so a step is a series of bursts of up to 0.4 s, in each of which the period is
- * held without a pause.
- *
- * How it could be wrong: an interruption of another kind that begins in the window of an interrupt
- * counts as it. What takes less than the threshold of a gap is not seen (gap_log.h). Interrupts of
- * another CPU come only when the one before was served, so none can be lost where that is so: their
- * limit is the round trip. Expiries that a timer loses in an interruption that began while the
- * thread took some (less than a microsecond of each period) count as the instrument's. Where the
- * hypervisor takes the CPU for longer than a period, a timer loses expiries: the period found is
- * that of the machine as it is. A shorter period than the one found may be sustained by luck, and
- * the one found may fail with more interrupts: the figure says with how many. The search supposes
- * that a longer period is sustained where a shorter one is.
+ * What: steps of `interrupts` interrupts at a fixed period, in bursts between which the thread
+ *     rests (rt_budget.h); the shortest period of a step that lost none is searched (irq_s_sus.h).
+ * Begin, end: an interrupt is a gap in the readings of a thread that spins. Sent (ipi, external):
+ *     its gap begins between the call and its return (send_burst); without such a gap it is lost.
+ *     Timer: the thread takes the expiries of a periodic timer after each gap, which arms it anew;
+ *     those that were due while the CPU was gone were served as one, and all but the first are
+ *     lost.
+ * Threads: the measuring thread, on the CPU under test; for ipi and external one of the same
+ *     priority on another CPU, which sends on the grid start + k x period.
+ * Wrong if: the source did not hold the period (is_source_limited: the limit is not the system's);
+ *     another interruption begins in the window of a send and counts as it; a gap is shorter than
+ *     the threshold (gap_log.h). Interrupts of another CPU come only when the one before was
+ *     served: their limit is the round trip. A timer's expiries that are lost while the thread
+ *     takes some count as the instrument's. The search supposes that a longer period is sustained
+ *     where a shorter one is.
  */
 #include "base/posix_source.h"
 
-#include "family/interrupt/sustained_search.h"
-#include "family/interrupt/sustained_step.h"
+#include "family/interrupt/irq_s_sus.h"
 
+#include "family/interrupt/sources.h"
 #include "run/variant.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { SAMPLES = 20000, STEPS = 20 };
+enum { SAMPLES = 20000, STEPS = 20, RING = 1024 };
+enum {
+    ENOUGH = 10000,     /* interrupts of a step that has failed, or: */
+    ENOUGH_PARTS = 10,  /* one in so many of those wanted */
+    SOURCE_PARTS = 100, /* one in so many may be sent late, or not armed */
+    TURNS_TO_A_LOOK = 1024
+};
 
 #define LONGEST_NS INT64_C(100000000)
+
+#define MOST_BURST_NS INT64_C(500000000)
+#define AHEAD_NS INT64_C(100000) /* of the first interrupt of a burst */
+#define EARLY_NS INT64_C(5000)
+#define PATIENCE_NS INT64_C(50000000) /* for the first expiry of a timer, beside its period */
 
 static const struct param_spec params[] = {
     INTERRUPT_SOURCE_PARAMS,
@@ -91,6 +73,514 @@ static const struct series_spec series[] = {
     {0},
 };
 enum { MINIMAL_PERIOD, LOSS };
+
+/* ---- begin: the sender on another CPU ---- */
+
+/* It never skips a send: one that the source could not make in time follows at once, and the period
+ * is held on the whole. Between two bursts it blocks. What it has sent is in a ring, from which the
+ * watching thread takes it; a full ring stops it. */
+struct sustained_sender {
+    struct run *run;
+    const struct interrupt_line *line;
+    struct rt_thread rt_thread;
+    uint64_t skew; /* ticks by which the clocks of the two CPUs may differ */
+    sem_t start, parked;
+    atomic_bool is_over;
+    /* of the burst */
+    struct sustained_grid grid;
+    uint64_t wanted_count;
+    int error;            /* errno value of a send that was refused; valid when is_ended */
+    atomic_bool is_cut;   /* set by the watching thread: no send is to follow */
+    atomic_bool is_ended; /* no send follows */
+    _Alignas(64) _Atomic uint64_t sent_count;  /* valid entries that were put into the ring */
+    _Alignas(64) _Atomic uint64_t taken_count; /* of them taken by the watching thread */
+    struct sustained_send ring[RING];
+};
+
+static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0)
+        ;
+}
+
+static bool is_to_end(struct sustained_sender *sender)
+{
+    return atomic_load_explicit(&sender->is_cut, memory_order_relaxed) || run_should_stop();
+}
+
+/* Until the k-th send is due and has a place. False: the test is to stop. */
+static bool wait_until_due(struct sustained_sender *sender, uint64_t k)
+{
+    const struct clock *clock = &sender->run->clock;
+    uint64_t due = sustained_due(&sender->grid, k);
+    while ((int64_t)(clock_ticks(clock) - due) < 0 ||
+           k - atomic_load_explicit(&sender->taken_count, memory_order_acquire) >= RING)
+        if (is_to_end(sender))
+            return false;
+    return !is_to_end(sender);
+}
+
+/* Returns when it was served. */
+static int send_one(const struct interrupt_line *line)
+{
+    int error = line->source->send(line);
+    return error || !line->source->settle ? error : line->source->settle(line);
+}
+
+static void send_burst(struct sustained_sender *sender)
+{
+    const struct clock *clock = &sender->run->clock;
+    for (uint64_t k = 0; k < sender->wanted_count && wait_until_due(sender, k); k++) {
+        struct sustained_send *send = &sender->ring[k % RING];
+        uint64_t at = clock_begin(clock);
+        sender->error = send_one(sender->line);
+        *send = (struct sustained_send){at, clock_end(clock), sustained_due(&sender->grid, k + 1)};
+        if (sender->error)
+            break;
+        atomic_store_explicit(&sender->sent_count, k + 1, memory_order_release);
+    }
+    atomic_store_explicit(&sender->is_ended, true, memory_order_release);
+}
+
+static void be_sender(void *argument)
+{
+    struct sustained_sender *sender = argument;
+    for (;;) {
+        wait_for(&sender->start);
+        if (atomic_load(&sender->is_over))
+            return;
+        send_burst(sender);
+        sem_post(&sender->parked);
+    }
+}
+
+/* The thread blocks. 0, or an errno value. */
+static int sustained_sender_start(struct sustained_sender *sender, struct run *run,
+                                  const struct interrupt_line *line)
+{
+    struct rt_thread_setup setup = run->setup;
+    setup.cpu = interrupt_sender_cpu(run);
+    memset(sender, 0, sizeof *sender);
+    sender->run = run;
+    sender->line = line;
+    sender->skew = interrupt_skew_ticks(run, setup.cpu);
+    sem_init(&sender->start, 0, 0);
+    sem_init(&sender->parked, 0, 0);
+    int error = rt_thread_start(&sender->rt_thread, &setup, be_sender, sender);
+    if (error == 0)
+        rt_thread_go(&sender->rt_thread);
+    return error;
+}
+
+static void sustained_sender_begin(struct sustained_sender *sender,
+                                   const struct sustained_grid *grid, uint64_t count)
+{
+    sender->grid = *grid;
+    sender->wanted_count = count;
+    sender->error = 0;
+    atomic_store(&sender->is_cut, false);
+    atomic_store(&sender->is_ended, false);
+    atomic_store(&sender->sent_count, 0);
+    atomic_store(&sender->taken_count, 0);
+    sem_post(&sender->start);
+}
+
+static void sustained_sender_wait(struct sustained_sender *sender)
+{
+    wait_for(&sender->parked);
+}
+
+static void sustained_sender_stop(struct sustained_sender *sender)
+{
+    atomic_store(&sender->is_over, true);
+    sem_post(&sender->start);
+    rt_thread_join(&sender->rt_thread);
+    sem_destroy(&sender->start);
+    sem_destroy(&sender->parked);
+}
+
+/* ---- end: a step, watched by the measuring thread, in constant memory ---- */
+
+struct sustained_step {
+    struct run *run;
+    struct sustained_sender *sender; /* NULL: the CPU's own timer */
+    int64_t period_ns;
+    uint64_t wanted_count;
+    uint64_t threshold; /* ticks that are a gap */
+    uint64_t longest_gap;
+    struct sustained_match match; /* with the counts */
+    int error;                    /* errno value that ended it; ETIMEDOUT: no interrupt came */
+};
+
+/* More than one in SOURCE_PARTS began after the next one was due, or was due before the timer was
+ * armed. */
+static bool sustained_is_source_limited(const struct sustained_counts *counts)
+{
+    return counts->source_late + counts->not_armed > counts->interrupts / SOURCE_PARTS;
+}
+
+/* All interrupts came, none was lost and the source held the period. */
+static bool sustained_is_passed(const struct sustained_step *step)
+{
+    const struct sustained_counts *counts = &step->match.counts;
+    return counts->interrupts >= step->wanted_count && counts->lost == 0 &&
+           !sustained_is_source_limited(counts);
+}
+
+static bool has_failed(const struct sustained_counts *counts)
+{
+    return counts->lost > 0 || sustained_is_source_limited(counts);
+}
+
+static uint64_t left_count(const struct sustained_step *step)
+{
+    uint64_t done = step->match.counts.interrupts;
+    bool is_enough = done >= ENOUGH && done >= step->wanted_count / ENOUGH_PARTS &&
+                     has_failed(&step->match.counts);
+    return is_enough || done >= step->wanted_count ? 0 : step->wanted_count - done;
+}
+
+struct burst_plan {
+    struct sustained_grid grid;
+    int64_t start_ns;
+    uint64_t count, until; /* interrupts; the reading at which the burst ends in any case */
+};
+
+/* Rests where the budget does not suffice, then plans a burst that begins soon. */
+static struct burst_plan plan_burst(struct sustained_step *step)
+{
+    struct run *run = step->run;
+    const struct clock *clock = &run->clock;
+    int64_t burst_ns = run->rt_budget.burst_ns / 2;
+    burst_ns = burst_ns < MOST_BURST_NS ? burst_ns : MOST_BURST_NS;
+    rt_budget_rest_ahead(&run->rt_budget, burst_ns);
+    uint64_t left = left_count(step), most = (uint64_t)(burst_ns / step->period_ns) + 1;
+    run_anchor(run);
+    uint64_t now = clock_ticks(clock);
+    struct burst_plan plan = {
+        .start_ns = clock_monotonic_ns() + AHEAD_NS,
+        .count = left < most ? left : most,
+        .until = now + clock_ticks_of_ns(clock, burst_ns + step->period_ns + AHEAD_NS),
+    };
+    plan.grid = (struct sustained_grid){now + clock_ticks_of_ns(clock, AHEAD_NS),
+                                        clock_ticks_of_ns(clock, step->period_ns * 65536)};
+    return plan;
+}
+
+static void note_gap(struct sustained_step *step, uint64_t begin, uint64_t end)
+{
+    sustained_match_gap(&step->match, begin, end);
+    if (end - begin > step->longest_gap)
+        step->longest_gap = end - begin;
+}
+
+static bool is_over(uint64_t now, const struct burst_plan *plan)
+{
+    return (int64_t)(now - plan->until) >= 0 || run_should_stop();
+}
+
+/* ---- sent from another CPU ---- */
+
+/* Takes the sends that had returned by `now`: all gaps until then are known. */
+static uint64_t take_sends(struct sustained_step *step, uint64_t taken, uint64_t now)
+{
+    struct sustained_sender *sender = step->sender;
+    uint64_t sent = atomic_load_explicit(&sender->sent_count, memory_order_acquire);
+    uint64_t before = taken;
+    while (taken < sent) {
+        const struct sustained_send *send = &sender->ring[taken % RING];
+        if ((int64_t)(now - send->after - sender->skew) <= 0)
+            break;
+        sustained_match_send(&step->match, send);
+        taken++;
+    }
+    if (taken != before)
+        atomic_store_explicit(&sender->taken_count, taken, memory_order_release);
+    return taken;
+}
+
+/* Spins until all of the burst are taken, or the sender has ended and what it sent is taken. */
+static void watch_sends(struct sustained_step *step, const struct burst_plan *plan)
+{
+    struct sustained_sender *sender = step->sender;
+    const struct clock *clock = &step->run->clock;
+    int64_t threshold = (int64_t)step->threshold;
+    uint64_t taken = 0, before = clock_ticks(clock);
+    for (unsigned turn = 1; taken < plan->count; turn++) {
+        uint64_t now = clock_ticks(clock);
+        bool is_gap = (int64_t)(now - before) >= threshold;
+        if (is_gap)
+            note_gap(step, before, now);
+        if (is_gap || turn % TURNS_TO_A_LOOK == 0) {
+            bool has_ended = atomic_load_explicit(&sender->is_ended, memory_order_acquire);
+            taken = take_sends(step, taken, now);
+            if (has_ended && taken == atomic_load(&sender->sent_count))
+                break;
+            if (is_over(now, plan))
+                atomic_store_explicit(&sender->is_cut, true, memory_order_relaxed);
+        }
+        before = now;
+    }
+}
+
+static void run_sent_burst(struct sustained_step *step)
+{
+    struct burst_plan plan = plan_burst(step);
+    sustained_sender_begin(step->sender, &plan.grid, plan.count);
+    watch_sends(step, &plan);
+    sustained_sender_wait(step->sender);
+    step->error = step->sender->error;
+}
+
+/* ---- the CPU's own timer ---- */
+
+struct expiries {
+    int timer;
+    uint64_t count; /* taken in this burst */
+};
+
+/* A gap that began longer before the expiry is another interruption's. A hypervisor takes the CPU
+ * some microseconds before the timer is due, to be in time. */
+static uint64_t early_ticks(const struct sustained_step *step)
+{
+    int64_t ns = step->period_ns / 2 < EARLY_NS ? step->period_ns / 2 : EARLY_NS;
+    return clock_ticks_of_ns(&step->run->clock, ns);
+}
+
+/* Whether to look again at once: the next one came due in the take, or right before it, and has no
+ * gap if it came in it. A timer that the host gives later is waited for. */
+static bool is_due_in_take(const struct sustained_step *step, const struct burst_plan *plan,
+                           const struct expiries *expiries, uint64_t begin)
+{
+    uint64_t due = sustained_due(&plan->grid, expiries->count);
+    bool has_come_due = (int64_t)(clock_ticks(&step->run->clock) - due) >= 0;
+    return has_come_due && (int64_t)(begin - due) < (int64_t)early_ticks(step);
+}
+
+/* Takes what has expired, and arms the timer by that. `gap`: the last one, NULL if none was seen
+ * since the last take. Whether to take again at once. */
+static bool take_expiries(struct sustained_step *step, const struct burst_plan *plan,
+                          struct expiries *expiries, const struct gap *gap)
+{
+    uint64_t begin = clock_ticks(&step->run->clock);
+    int64_t count = port_event_timer_take(expiries->timer);
+    if (count < 0)
+        step->error = errno;
+    if (count > 0) {
+        uint64_t most = plan->count - expiries->count, taken = (uint64_t)count;
+        struct sustained_expiries found = {expiries->count, taken < most ? taken : most, gap};
+        sustained_match_expiries(&step->match, &plan->grid, &found, early_ticks(step));
+        expiries->count += found.count;
+    }
+    return is_due_in_take(step, plan, expiries, begin);
+}
+
+static bool has_never_come(const struct sustained_step *step, const struct burst_plan *plan,
+                           const struct expiries *expiries, uint64_t now)
+{
+    uint64_t patience = clock_ticks_of_ns(&step->run->clock, PATIENCE_NS);
+    return expiries->count == 0 && (int64_t)(now - sustained_due(&plan->grid, 1) - patience) > 0;
+}
+
+/* Takes after each gap, where the next one came due in a take, and where no gap was seen for two
+ * periods. */
+static void watch_timer(struct sustained_step *step, const struct burst_plan *plan,
+                        struct expiries *expiries)
+{
+    const struct clock *clock = &step->run->clock;
+    int64_t threshold = (int64_t)step->threshold;
+    bool is_due = false;
+    uint64_t before = clock_ticks(clock);
+    for (unsigned turn = 1; expiries->count < plan->count && !step->error; turn++) {
+        uint64_t now = clock_ticks(clock);
+        struct gap gap = {before, now};
+        bool is_gap = (int64_t)(now - before) >= threshold;
+        bool is_missing = (int64_t)(now - sustained_due(&plan->grid, expiries->count + 1)) > 0;
+        before = now;
+        if (is_gap || is_missing || is_due) {
+            if (is_gap)
+                note_gap(step, gap.begin, gap.end);
+            is_due = take_expiries(step, plan, expiries, is_gap ? &gap : NULL);
+            before = clock_ticks(clock);
+        }
+        if (turn % TURNS_TO_A_LOOK == 0 && is_over(now, plan))
+            break;
+        if (is_missing && has_never_come(step, plan, expiries, now))
+            step->error = ETIMEDOUT;
+    }
+}
+
+static void run_timer_burst(struct sustained_step *step)
+{
+    struct burst_plan plan = plan_burst(step);
+    struct expiries expiries = {.timer =
+                                    port_event_timer_open_ready(plan.start_ns, step->period_ns)};
+    if (expiries.timer < 0) {
+        step->error = errno;
+        return;
+    }
+    watch_timer(step, &plan, &expiries);
+    close(expiries.timer);
+}
+
+/* True when it ended by itself; false when the test is to stop or step->error is set. A step that
+ * has failed ends when it has had enough interrupts. */
+static bool sustained_step_run(struct sustained_step *step)
+{
+    sustained_match_open(&step->match, step->sender ? step->sender->skew : 0);
+    step->longest_gap = 0;
+    step->error = 0;
+    while (left_count(step) > 0 && !run_should_stop() && !step->error) {
+        if (step->sender)
+            run_sent_burst(step);
+        else
+            run_timer_burst(step);
+    }
+    return left_count(step) == 0 && !step->error;
+}
+
+/* ---- the fate of each interrupt ---- */
+
+void sustained_match_open(struct sustained_match *match, uint64_t skew)
+{
+    memset(match, 0, sizeof *match);
+    match->skew = skew;
+}
+
+void sustained_match_gap(struct sustained_match *match, uint64_t begin, uint64_t end)
+{
+    match->gaps[match->end++ % SUSTAINED_GAPS] = (struct gap){begin, end};
+    if (match->end - match->first > SUSTAINED_GAPS)
+        match->first++;
+}
+
+static const struct gap *gap_at(const struct sustained_match *match, uint64_t number)
+{
+    return &match->gaps[number % SUSTAINED_GAPS];
+}
+
+static bool is_before(uint64_t a, uint64_t b)
+{
+    return (int64_t)(a - b) < 0;
+}
+
+/* Drops the gaps that ended before `from`: no later send has to do with them. */
+static void drop_until(struct sustained_match *match, uint64_t from)
+{
+    while (match->first < match->end && is_before(gap_at(match, match->first)->end, from))
+        match->first++;
+}
+
+static void count_lateness(struct sustained_counts *counts, const struct sustained_send *send,
+                           uint64_t served)
+{
+    if (is_before(send->next_due, send->at))
+        counts->source_late++;
+    else if (is_before(send->next_due, served))
+        counts->late++;
+}
+
+void sustained_match_send(struct sustained_match *match, const struct sustained_send *send)
+{
+    uint64_t from = send->at - match->skew, to = send->after + match->skew;
+    const struct gap *covering = NULL;
+    match->counts.interrupts++;
+    drop_until(match, from);
+    for (uint64_t i = match->first; i < match->end; i++) {
+        const struct gap *gap = gap_at(match, i);
+        if (is_before(to, gap->begin))
+            break;
+        if (i < match->free || is_before(gap->begin, from)) {
+            covering = gap;
+            continue;
+        }
+        match->free = i + 1;
+        match->counts.seen++;
+        count_lateness(&match->counts, send, gap->end);
+        return;
+    }
+    match->counts.merged += covering ? 1 : 0;
+    match->counts.lost += covering ? 0 : 1;
+    count_lateness(&match->counts, send, covering ? covering->end : send->next_due);
+}
+
+/* Those due after the first and while the CPU was gone. */
+static uint64_t lost_in_gap(const struct sustained_grid *grid,
+                            const struct sustained_expiries *expiries)
+{
+    uint64_t lost = 0;
+    while (expiries->gap && lost + 1 < expiries->count &&
+           is_before(sustained_due(grid, expiries->first + lost + 1), expiries->gap->end))
+        lost++;
+    return lost;
+}
+
+void sustained_match_expiries(struct sustained_match *match, const struct sustained_grid *grid,
+                              const struct sustained_expiries *expiries, uint64_t early)
+{
+    struct sustained_counts *counts = &match->counts;
+    uint64_t due = sustained_due(grid, expiries->first), lost = lost_in_gap(grid, expiries);
+    const struct gap *gap = expiries->gap;
+    counts->interrupts += 1 + lost;
+    counts->lost += lost;
+    counts->late += lost > 0 ? 1 : 0;
+    counts->not_armed += expiries->count - 1 - lost;
+    if (!gap || !is_before(due, gap->end))
+        counts->unwatched++;
+    else if (is_before(gap->begin + early, due))
+        counts->merged++;
+    else
+        counts->seen++;
+}
+
+/* ---- the search ---- */
+
+static int64_t on_grid(double ns)
+{
+    return (int64_t)(ns / (double)SUSTAINED_GRID_NS + 0.5) * SUSTAINED_GRID_NS;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t between(int64_t failed_ns, int64_t passed_ns)
+{
+    int64_t apart_ns = passed_ns - failed_ns;
+    int64_t middle_ns = on_grid(sqrt((double)failed_ns * (double)passed_ns));
+    if (apart_ns <= SUSTAINED_GRID_NS || apart_ns * 100 <= passed_ns * SUSTAINED_PERCENT)
+        return 0;
+    if (middle_ns <= failed_ns)
+        middle_ns += SUSTAINED_GRID_NS;
+    if (middle_ns >= passed_ns)
+        middle_ns -= SUSTAINED_GRID_NS;
+    return middle_ns > failed_ns ? middle_ns : 0;
+}
+
+int64_t sustained_search_next(const struct sustained_search *search)
+{
+    if (search->passed_ns == 0 && search->failed_ns == 0)
+        return search->least_ns;
+    if (search->passed_ns == 0)
+        return search->failed_ns < search->most_ns ? smaller(2 * search->failed_ns, search->most_ns)
+                                                   : 0;
+    if (search->passed_ns <= search->least_ns)
+        return 0;
+    if (search->failed_ns == 0)
+        return search->least_ns;
+    return between(search->failed_ns, search->passed_ns);
+}
+
+void sustained_search_take(struct sustained_search *search, int64_t period_ns, bool is_sustained)
+{
+    if (is_sustained && (search->passed_ns == 0 || period_ns < search->passed_ns))
+        search->passed_ns = period_ns;
+    if (!is_sustained && period_ns > search->failed_ns)
+        search->failed_ns = period_ns;
+}
+
+/* ---- the steps of the test ---- */
 
 struct own {
     struct sustained_sender sender;
@@ -156,11 +646,11 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->step.run = run;
-    interrupt_sources_tell_missing(run);
+    interrupt_sources_report_missing(run);
     return 0;
 }
 
-/* ---- a step ---- */
+/* ---- what a step has shown ---- */
 
 /* Place of the variant among those that are measured, and of its source among those asked for. */
 static int place_of(const struct run *run, int64_t source, bool is_of_variants)
@@ -184,7 +674,7 @@ static void record_loss(struct run *run, int64_t source, uint64_t lost)
                  run_at_ns(run, clock_monotonic_ns()));
 }
 
-static void tell_step(struct run *run, bool has_passed)
+static void report_step(struct run *run, bool has_passed)
 {
     const struct own *own = run->own;
     const struct sustained_step *step = &own->step;
@@ -224,7 +714,7 @@ static bool take_step(struct run *run, int64_t source, int64_t period_ns)
         return false;
     bool has_passed = sustained_is_passed(&own->step);
     record_loss(run, source, own->step.match.counts.lost);
-    tell_step(run, has_passed);
+    report_step(run, has_passed);
     if (!has_passed && period_ns > own->search.failed_ns)
         own->is_source_limit = own->step.match.counts.lost == 0;
     sustained_search_take(&own->search, period_ns, has_passed);
@@ -232,7 +722,7 @@ static bool take_step(struct run *run, int64_t source, int64_t period_ns)
     return true;
 }
 
-/* ---- the search ---- */
+/* ---- a search ---- */
 
 static int64_t known_ns(const struct run *run, const char *param, int64_t source)
 {
@@ -298,7 +788,7 @@ static void end_search(struct run *run)
         "%s: %s", source, limit_words(why));
 }
 
-static void tell_cut(struct run *run)
+static void report_cut(struct run *run)
 {
     const struct own *own = run->own;
     const char *reason =
@@ -328,7 +818,7 @@ static void search_period(struct run *run, int64_t source)
     if (period_ns == 0)
         end_search(run);
     else if (own->step.error && !is_over)
-        tell_cut(run);
+        report_cut(run);
 }
 
 static int search_sent(struct run *run, int64_t source, struct outcome *outcome)
@@ -358,7 +848,7 @@ static int measure_variant(struct run *run)
     if (!interrupt_source(source)->is_sent_elsewhere)
         search_period(run, source);
     else if (search_sent(run, source, &outcome) != 0)
-        interrupt_source_tell_missing(run, source, &outcome);
+        interrupt_source_report_missing(run, source, &outcome);
     return 0;
 }
 

@@ -280,7 +280,7 @@ int busy_process_stop(struct busy_process *busy)
     return supervise_ended_early(busy->run, "process that does the operations");
 }
 
-static void tell_class(const struct busy_process *busy, int class)
+static void report_class(const struct busy_process *busy, int class)
 {
     const struct busy_table *table = busy->table;
     const struct busy_class *own = &table->classes[class];
@@ -300,14 +300,15 @@ static double percent(int64_t part, int64_t whole)
     return whole > 0 ? (double)part * (double)PERCENT / (double)whole : 0;
 }
 
-void busy_process_tell(const struct busy_process *busy, uint64_t value_count, uint64_t still_count)
+void busy_process_report(const struct busy_process *busy, uint64_t value_count,
+                         uint64_t still_count)
 {
     const struct busy_table *table = busy->table;
     const char *name = operation_names[table->operation];
     uint64_t count = table->counted_operations;
     for (int i = 0; i < KERNEL_CLASSES; i++)
         if (table->classes[i].error)
-            tell_class(busy, i);
+            report_class(busy, i);
     if (!atomic_load(&table->has_figures))
         return;
     arena_event(

@@ -66,7 +66,7 @@ int busy_process_open(struct busy_process *busy, struct run *run);
 void busy_process_close(struct busy_process *busy);
 
 /* Starts the process, which does the operation once before this returns. 0; 1: the operation
- * fails, and no process is there (busy_process_tell says why); -1 with the outcome. */
+ * fails, and no process is there (busy_process_report says why); -1 with the outcome. */
 int busy_process_start(struct busy_process *busy, enum operation operation);
 
 /* Whether the process has done an operation, or used CPU time, since the last call. Two readings of
@@ -75,15 +75,16 @@ bool busy_process_was_at_work(struct busy_process *busy);
 
 bool busy_process_has_given_up(const struct busy_process *busy);
 
-/* Has the figures of busy_process_tell end here, while the process goes on. Waits until they are
+/* Has the figures of busy_process_report end here, while the process goes on. Waits until they are
  * taken, as long as an operation may last. */
 void busy_process_take_figures(struct busy_process *busy);
 
 /* Ends the process and waits for it: 0, or -1 with the outcome. */
 int busy_process_stop(struct busy_process *busy);
 
-/* Tells what it did, and which classes failed. `value_count` values were taken, `still_count` of
+/* Reports what it did, and which classes failed. `value_count` values were taken, `still_count` of
  * them while it was not at work. */
-void busy_process_tell(const struct busy_process *busy, uint64_t value_count, uint64_t still_count);
+void busy_process_report(const struct busy_process *busy, uint64_t value_count,
+                         uint64_t still_count);
 
 #endif

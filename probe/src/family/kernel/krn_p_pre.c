@@ -1,52 +1,34 @@
 /* KRN-P-PRE: non-preemptable kernel time (Hewlett-Packard, real-time HP-UX, 1987).
  *
- * A time-shared process, the busy one, does one operation of the kernel over and over. The
- * measuring thread, real-time and bound to the same CPU, sleeps until a release that the busy
- * process cannot know, and so hits it at random places of its work in the kernel. begin = the
- * programmed release (clock_nanosleep, absolute, CLOCK_MONOTONIC), end = the first reading of that
- * clock by the measuring thread in user space. What the kernel did not let be preempted, or did
- * with interrupts off, is in the value, beside what a wake-up costs anyway.
- *
- * Variants, one after another: `none`, where the busy process spins in user space (the reference:
- * what the same wake-up costs without the kernel); a variant for each class of operations; `all`,
- * where it does the classes in turn, as the load `kernel` does.
- *
- * From one wake-up to the next release it is 50 us and an exponential time; `mean_interval_ns` is
- * the mean of both together. The releases have no phase with the tick or with the operations. The
- * first 16 of a variant are not recorded.
- *
- * What it did is told for each variant (event operation_ran): operations, CPU time of it and of its
- * children, how much of that in the kernel, and how many values were taken while it did not run, as
- * it waited for a disk. Those are recorded too: waiting is part of the operation. Linux divides the
- * time by samples of the tick, and counts a process that no tick has hit as user time; so all time
- * of children that do nothing in user space counts as the kernel's. What cannot be done is told
- * with the reason (operation_failed); its variant has no values.
- *
- * With `sections` the kernel's tracepoints show where preemption or interrupts go off and on again:
- * true lengths, in windows of 5 ms after the values of each variant. They cost some 100 ns an
- * event, which lengthens the sections. They follow the count of what has switched preemption off:
- * under the models none and voluntary the kernel does not give up the CPU in a system call before
- * its end or a point where it gives way, although the count is 0 there, so a value may be far
- * longer than any section.
- *
- * How it could be wrong: a value is what was left of a section when the release came, not the
- * section; the toolkit estimates from that how often sections are longer than x. Sections that come
- * less often than about 3 in the number of values times their length are not seen. Within 50 us of
- * a wake-up nothing is sampled, and a section longer than the interval is hit once only. The
- * busy process goes on with caches that the measuring thread has used. Interrupts, higher
- * priorities and a hypervisor delay a value too: they are in `none` as well.
+ * What: a time-shared process, the busy one, does one operation of the kernel over and over, in
+ *     variants: none (it spins), each class, all in turn. What the kernel did not let be preempted,
+ *     or did with interrupts off, is in a value, with what a wake-up costs anyway. With `sections`
+ *     tracepoints show the true lengths, in windows after the values of a variant (sections.h).
+ * Begin, end: the programmed release (clock_nanosleep, absolute, CLOCK_MONOTONIC), and the
+ *     measuring thread's first reading of that clock. From one wake-up to the next release it is 50
+ *     us and an exponential time: no phase with the tick or the operations. The first 16 are not
+ *     recorded.
+ * Threads: the measuring thread, at the run's priority; the busy process, SCHED_OTHER, on the same
+ *     CPU.
+ * Wrong if: a value is taken for a section: it is what was left of one when the release came. Rare
+ *     sections, and those within 50 us of a wake-up, are not seen. Interrupts, higher priorities
+ *     and a hypervisor delay a value, also in `none`. The busy process waits for a disk: such
+ *     values count (still_count). Under the models none and voluntary a value may be far longer
+ *     than any section.
  */
 #include "base/posix_source.h"
 
-#include "family/kernel/busy_process.h"
-#include "family/kernel/random_release.h"
-#include "family/kernel/sections.h"
+#include "family/kernel/krn_p_pre.h"
 
+#include "family/kernel/busy_process.h"
+#include "family/kernel/sections.h"
 #include "run/variant.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 
-enum { SAMPLES = 10000, WARM_UP = 16 };
+enum { SAMPLES = 10000, WARM_UP = 16, FIRST_STREAM = 0x330e, SEED_BITS = 16 };
 
 static const struct param_spec params[] = {
     {"operation", PARAM_NAME, true,
@@ -89,7 +71,7 @@ static int check(struct run *run)
                        "this system cannot start a second process (fork)");
 }
 
-/* Each variant tells what its process did, which classes failed, and of its sections. */
+/* Each variant reports what its process did, which classes failed, and of its sections. */
 static int declare(struct run *run)
 {
     uint32_t each = run->series_left_out ? 1 : 2 + SECTION_LONGEST_KINDS;
@@ -122,6 +104,23 @@ static void sleep_until(int64_t release_ns)
     struct timespec release = clock_ns_timespec(release_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)
         ;
+}
+
+/* ---- values ---- */
+
+void random_release_begin(struct random_release *release, uint64_t seed, int stream,
+                          int64_t mean_ns)
+{
+    release->state[0] = (unsigned short)(FIRST_STREAM + stream);
+    release->state[1] = (unsigned short)seed;
+    release->state[2] = (unsigned short)(seed >> SEED_BITS);
+    release->mean_ns = (double)(mean_ns - RANDOM_RELEASE_LEAST_NS);
+}
+
+int64_t random_release_ahead_ns(struct random_release *release)
+{
+    double more_ns = -log(1 - erand48(release->state)) * release->mean_ns;
+    return RANDOM_RELEASE_LEAST_NS + (int64_t)more_ns;
 }
 
 static int64_t take(struct run *run, struct own *own)
@@ -164,7 +163,7 @@ static int measure_variant(struct run *run)
         int stopped = busy_process_stop(&own->busy);
         result = result == 0 ? stopped : result;
     }
-    busy_process_tell(&own->busy, run->records[DISPATCH]->count, own->still_count);
+    busy_process_report(&own->busy, run->records[DISPATCH]->count, own->still_count);
     return result < 0 ? -1 : 0;
 }
 
@@ -172,7 +171,7 @@ static int measure(struct run *run)
 {
     struct own *own = run->own;
     int result = variants_measure(run);
-    sections_tell(&own->sections);
+    sections_report(&own->sections);
     return result;
 }
 

@@ -6,6 +6,76 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- sections from events ---- */
+
+void section_match_restart(struct section_match *match)
+{
+    for (int i = 0; i < SECTION_KINDS; i++)
+        match->states[i] = (struct section_state){.is_known = false};
+}
+
+void section_match_lost(struct section_match *match)
+{
+    match->lost_count++;
+    section_match_restart(match);
+}
+
+static void open_one(struct section_state *state, int64_t at_ns, struct section_place place)
+{
+    *state = (struct section_state){
+        .is_known = true, .is_open = true, .open = {.begin_ns = at_ns, .begin = place}};
+}
+
+static void close_one(struct section_match *match, enum section_kind kind, int64_t at_ns,
+                      struct section_place place)
+{
+    struct section_state *state = &match->states[kind];
+    struct section section = state->open;
+    bool is_whole = state->is_open;
+    *state = (struct section_state){.is_known = true};
+    if (!is_whole)
+        return;
+    section.length_ns = at_ns - section.begin_ns;
+    section.end = place;
+    match->take(match->context, kind, &section);
+}
+
+static bool is_open(const struct section_match *match, enum section_kind kind)
+{
+    return match->states[kind].is_open;
+}
+
+/* Both have to be known before it begins; then it is known, too. */
+static void follow_either(struct section_match *match, int64_t at_ns, struct section_place place)
+{
+    struct section_state *either = &match->states[SECTION_EITHER];
+    const struct section_state *states = match->states;
+    bool are_known = states[SECTION_PREEMPTION].is_known && states[SECTION_INTERRUPTS].is_known;
+    bool is_off = is_open(match, SECTION_PREEMPTION) || is_open(match, SECTION_INTERRUPTS);
+    if (!are_known)
+        return;
+    if (is_off && either->is_known && !either->is_open)
+        open_one(either, at_ns, place);
+    else if (!is_off)
+        close_one(match, SECTION_EITHER, at_ns, place);
+}
+
+void section_match_event(struct section_match *match, enum section_kind kind, bool is_begin,
+                         int64_t at_ns, struct section_place place)
+{
+    struct section_state *state = &match->states[kind];
+    if (state->is_known && state->is_open == is_begin)
+        match->unmatched_count++;
+    if (is_begin)
+        open_one(state, at_ns, place);
+    else
+        close_one(match, kind, at_ns, place);
+    if (kind != SECTION_INTERRUPT)
+        follow_either(match, at_ns, place);
+}
+
+/* ---- what is there ---- */
+
 /* A window has some thousand events of 30 bytes, in a busy kernel. */
 #define BYTES_PER_CPU INT64_C(4194304)
 #define WINDOW_NS INT64_C(5000000)
@@ -85,7 +155,7 @@ int sections_check(struct run *run)
                               outcome.reason);
 }
 
-static void tell_not_seen(struct run *run, const struct outcome *outcome)
+static void report_not_seen(struct run *run, const struct outcome *outcome)
 {
     arena_event(run->arena, "sections_not_seen", -1,
                 DATA(data_text("status", status_name(outcome->status)),
@@ -104,7 +174,7 @@ static int refuse(struct sections *sections, const struct outcome *outcome)
         return outcome_set_remedy(&run->outcome, outcome->status,
                                   (struct remedy){outcome->remedy, outcome->command}, "%s",
                                   outcome->reason);
-    tell_not_seen(run, outcome);
+    report_not_seen(run, outcome);
     return 0;
 }
 
@@ -229,9 +299,9 @@ int sections_measure(struct sections *sections, enum operation operation, struct
     return error < 0 ? refuse(sections, &outcome) : 0;
 }
 
-/* ---- telling ---- */
+/* ---- events ---- */
 
-static void tell_longest(const struct sections *sections, int operation, int kind)
+static void report_longest(const struct sections *sections, int operation, int kind)
 {
     const struct section *longest = &sections->variants[operation].longest[kind];
     const char(*names)[PORT_SYMBOL_BYTES] =
@@ -249,7 +319,7 @@ static void tell_longest(const struct sections *sections, int operation, int kin
                 (long long)longest->length_ns, names[0], names[1], names[2], names[3]);
 }
 
-static void tell_seen(const struct sections *sections, int operation)
+static void report_seen(const struct sections *sections, int operation)
 {
     const struct sections_variant *variant = &sections->variants[operation];
     const char *name = operation_names[operation];
@@ -288,7 +358,7 @@ static void name_places(struct sections *sections)
     port_tracing_symbols(sections->places, SECTIONS_PLACES, sections->names);
 }
 
-void sections_tell(struct sections *sections)
+void sections_report(struct sections *sections)
 {
     if (!sections->tracing)
         return;
@@ -296,8 +366,8 @@ void sections_tell(struct sections *sections)
     for (int i = 0; i < OPERATIONS; i++) {
         if (sections->variants[i].windows_count == 0)
             continue;
-        tell_seen(sections, i);
+        report_seen(sections, i);
         for (int j = 0; j < SECTION_LONGEST_KINDS; j++)
-            tell_longest(sections, i, j);
+            report_longest(sections, i, j);
     }
 }

@@ -1,43 +1,41 @@
 /* MEM-B-LCK: locked memory (Obenland 2000, HP).
  *
- * Two processes, at the run's priority on its CPU, read the pages of a working set each, in random
- * order and in turns: one has locked its memory (mlockall, MCL_CURRENT and MCL_FUTURE), the control
- * has not. A third, ordinary one eats memory meanwhile. begin = the process right before it reads a
- * byte of a page, end = right after it. The page faults of a process are what the kernel has
- * counted for it (getrusage) between the begin and the end of its turns.
- *
- * The working sets are files, mapped: clean pages can be taken back with and without swap. Memory
- * is made short for these three processes alone (means): `group`, a control group of their own
- * whose limit leaves no room for what the third one eats but the pages of the control; where none
- * can be made, `page-out`, each process asks the kernel before each round to take its pages back
- * (MADV_PAGEOUT), which it must refuse for locked ones; else `none`, and the third one only eats
- * what the machine can spare. The machine is never short of memory (decision record 0044).
- *
- * no_faults_when_locked fails with the first fault. It passes only if the control had faults:
- * without them nothing was tried, and the event not_seen says why. memory_is_locked is what
- * the kernel says of the locked process: VmLck, and msync with MS_INVALIDATE, which POSIX has fail
- * with EBUSY for locked memory.
- *
- * How it could be wrong: a kernel that moves pages, for a larger one or another node (compaction,
- * NUMA balancing), lets locked ones fault too: these count, since they delay as others do. A page
- * that the control lost and that is still in a cache of the disk's host comes back sooner than from
- * a disk. access_ns of the control is that of the disk, the file system and the kernel's search for
- * memory in one. */
+ * What: page faults of two processes that read their working sets (working_set.h), one with its
+ *     memory locked (mlockall, MCL_CURRENT and MCL_FUTURE), the control without, while memory is
+ *     short for these alone (event memory_pressure): in a control group whose limit leaves no room
+ *     for what a third one eats but the control's pages; else each asks the kernel before each
+ *     round to take its pages back (MADV_PAGEOUT). The machine is never short of memory (decision
+ *     0044).
+ * Begin, end: the counter right before a byte of a page is read, and right after it. Faults are
+ *     what the kernel counted (getrusage) between the begin and the end of a turn.
+ * Threads: the two, at the run's priority on its CPU, in turns; the third, an ordinary process.
+ * Wrong if: the control had no fault: nothing was tried, and there is no verdict (not_seen). The
+ *     kernel moves pages (compaction, NUMA balancing): locked ones fault too, and these count. A
+ *     page in a cache of the disk's host comes back sooner than from a disk. memory_is_locked is
+ *     what the kernel says: VmLck, and msync with MS_INVALIDATE, which must fail with EBUSY.
+ */
 #include "base/posix_source.h"
 
-#include "family/memory/eater.h"
 #include "family/memory/working_set.h"
+#include "port/memory_pressure.h"
 #include "realtime/rt_budget.h"
+#include "run/supervise.h"
 #include "run/variant.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LEAST_LEFT_BYTES (INT64_C(16) << 20)
 
 enum { SAMPLES = 20480, SAMPLE_NS = 100000, LEFT_PARTS = 8, SETS = 2, SHARES = 4 };
+enum { PAUSE_NS = 10000000, MOST_PAUSES = 500, PATIENCE = 200 };
 enum { LOCKED, UNLOCKED };
 enum means { BY_GROUP, BY_PAGE_OUT, BY_NOTHING };
 
@@ -65,23 +63,119 @@ static const struct verdict_spec verdicts[] = {
 };
 enum { FAULTS, LOCK };
 
+/* ---- the process that eats memory ---- */
+
+/* Never more than it is told, never longer than its deadline (peer.h), and the first that the
+ * kernel kills where memory is short. */
+
+/* Memory of both sides. */
+struct memory_pressure_table {
+    int64_t bytes;                /* to eat */
+    pid_t parent;                 /* ends when that does */
+    char group[PORT_GROUP_BYTES]; /* to enter; empty: none */
+    _Atomic int64_t eaten_bytes;
+    atomic_bool is_full, is_over;
+};
+
+struct memory_pressure_process {
+    struct memory_pressure_table *table;
+    struct peer peer;
+    bool is_running, was_killed;
+};
+
+static void rest(void)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    nanosleep(&pause, NULL);
+}
+
+static int enter_group(void *argument)
+{
+    struct memory_pressure_table *table = argument;
+    (void)port_end_first();
+    munlockall();
+    return table->group[0] ? port_memory_group_enter(table->group) : 0;
+}
+
+/* Not every system ends it with the probe. */
+static bool is_over(struct memory_pressure_table *table)
+{
+    return atomic_load(&table->is_over) || getppid() != table->parent;
+}
+
+/* Each page is written over and over: none of them is idle. */
+static void eat(void *argument)
+{
+    struct memory_pressure_table *table = argument;
+    int64_t page_bytes = (int64_t)sysconf(_SC_PAGESIZE);
+    volatile char *memory = malloc((size_t)table->bytes);
+    while (memory && !is_over(table)) {
+        for (int64_t at = 0; at < table->bytes && !atomic_load(&table->is_over); at += page_bytes) {
+            memory[at] = (char)at;
+            if (!atomic_load(&table->is_full))
+                atomic_store(&table->eaten_bytes, at + page_bytes);
+        }
+        atomic_store(&table->is_full, true);
+        rest();
+    }
+    atomic_store(&table->is_full, true);
+    free((void *)memory);
+}
+
+static bool is_settled(const struct memory_pressure_process *process)
+{
+    return atomic_load(&process->table->is_full) || peer_is_gone(&process->peer) ||
+           run_should_stop();
+}
+
+/* Waits until it has eaten, or has been killed. 0, or -1 with the outcome. */
+static int memory_pressure_process_start(struct memory_pressure_process *process, struct run *run,
+                                         const struct ipc_cleanup *cleanup)
+{
+    struct rt_thread_setup setup = {SCHED_OTHER, rt_thread_ordinary_priority(), -1};
+    process->was_killed = false;
+    process->table->parent = getpid();
+    int error =
+        peer_start_process(&process->peer, run, cleanup, &setup, enter_group, eat, process->table);
+    if (error)
+        return peer_not_started(run, error, "process that eats memory", NULL);
+    process->is_running = true;
+    for (int i = 0; i < MOST_PAUSES && !is_settled(process); i++)
+        rest();
+    return 0;
+}
+
+/* By its own id if it does not end by itself. It may have been killed before. */
+static void memory_pressure_process_stop(struct memory_pressure_process *process)
+{
+    if (!process->is_running)
+        return;
+    atomic_store(&process->table->is_over, true);
+    for (int i = 0; i < PATIENCE && !peer_is_gone(&process->peer); i++)
+        rest();
+    if (!peer_is_gone(&process->peer))
+        kill(process->peer.process, SIGKILL);
+    process->was_killed = peer_join(&process->peer) != 0;
+    process->is_running = false;
+}
+
+/* ---- before ---- */
+
 struct shared {
     struct working_set_table sets[SETS];
-    struct eater_table eater;
+    struct memory_pressure_table pressure;
 };
 
 struct own {
     struct ipc_cleanup cleanup;
     struct shared *shared;
     struct working_set sets[SETS];
-    struct eater eater;
+    struct memory_pressure_process pressure;
     enum means means;
     char reason[STATUS_TEXT_BYTES]; /* why no better means */
     int64_t limit_bytes;            /* of the group */
     int files[SETS];
 };
-
-/* ---- before ---- */
 
 /* Both sets, what is eaten, and as much again for the rest. */
 static int require_memory(struct run *run)
@@ -223,7 +317,7 @@ static int start_set(struct run *run, int which)
     return working_set_start(&own->sets[which], run, &own->cleanup);
 }
 
-/* The limit leaves room for one set, and the eater takes that and most of the control's. */
+/* The limit leaves room for one set, and the other process takes that and most of the control's. */
 static void limit_group(struct own *own, int64_t size_bytes)
 {
     const char *group = own->cleanup.memory_group;
@@ -239,12 +333,12 @@ static void limit_group(struct own *own, int64_t size_bytes)
         own->shared->sets[i].is_paged_out = true;
 }
 
-static int start_eater(struct run *run)
+static int start_memory_pressure_process(struct run *run)
 {
     struct own *own = run->own;
     int64_t size_bytes = run_number(run, "size_bytes");
-    struct eater_table *table = &own->shared->eater;
-    own->eater.table = table;
+    struct memory_pressure_table *table = &own->shared->pressure;
+    own->pressure.table = table;
     table->bytes = size_bytes;
     if (own->means == BY_GROUP) {
         limit_group(own, size_bytes);
@@ -252,7 +346,7 @@ static int start_eater(struct run *run)
     }
     snprintf(table->group, sizeof table->group, "%s",
              own->means == BY_GROUP ? own->cleanup.memory_group : "");
-    return eater_start(&own->eater, run, &own->cleanup);
+    return memory_pressure_process_start(&own->pressure, run, &own->cleanup);
 }
 
 /* ---- turns ---- */
@@ -290,7 +384,7 @@ static int take_turns(struct run *run)
     return 0;
 }
 
-/* ---- what is told ---- */
+/* ---- events and verdicts ---- */
 
 /* Of the control: the locked process is refused. */
 static void look_at_page_out(struct own *own)
@@ -304,10 +398,10 @@ static void look_at_page_out(struct own *own)
              "%sthe kernel takes no pages back on request: %s", used ? "; " : "", strerror(error));
 }
 
-static void tell_pressure(struct run *run)
+static void report_pressure(struct run *run)
 {
     struct own *own = run->own;
-    long long eaten = (long long)atomic_load(&own->shared->eater.eaten_bytes);
+    long long eaten = (long long)atomic_load(&own->shared->pressure.eaten_bytes);
     bool has_limit = own->means == BY_GROUP;
     char how[128] = "nothing took pages back from the two processes";
     if (has_limit)
@@ -320,9 +414,9 @@ static void tell_pressure(struct run *run)
                      data_integer("eaten_bytes", eaten),
                      has_limit ? data_integer("limit_bytes", own->limit_bytes) : data_none(),
                      own->reason[0] ? data_text("reason", own->reason) : data_none(),
-                     data_bool("was_killed", own->eater.was_killed)),
+                     data_bool("was_killed", own->pressure.was_killed)),
                 "another process ate %lld KiB of memory%s; %s%s%s%s", eaten / 1024,
-                own->eater.was_killed ? " and was killed for it" : "", how,
+                own->pressure.was_killed ? " and was killed for it" : "", how,
                 own->reason[0] ? " (" : "", own->reason, own->reason[0] ? ")" : "");
 }
 
@@ -340,12 +434,12 @@ static const char *why_none(const struct own *own)
 {
     if (own->means == BY_NOTHING)
         return "nothing took pages back from the process that has not locked its memory";
-    if (own->eater.was_killed)
+    if (own->pressure.was_killed)
         return "the process that ate memory was killed before the kernel took any page back";
     return "the kernel took no page back from the process that has not locked its memory";
 }
 
-static void tell_not_counted(struct run *run)
+static void report_not_counted(struct run *run)
 {
     const char *verdict = verdicts[FAULTS].name;
     arena_event(run->arena, "not_seen", -1,
@@ -353,7 +447,7 @@ static void tell_not_counted(struct run *run)
                 "%s: no verdict, because this system does not count page faults", verdict);
 }
 
-static void tell_not_tried(struct run *run)
+static void report_not_tried(struct run *run)
 {
     const char *verdict = verdicts[FAULTS].name;
     arena_event(run->arena, "not_seen", -1,
@@ -361,7 +455,7 @@ static void tell_not_tried(struct run *run)
                 "%s: no verdict, because %s", verdict, why_none(run->own));
 }
 
-static void tell_unlocked(struct run *run, const struct working_set *control)
+static void report_unlocked(struct run *run, const struct working_set *control)
 {
     arena_event(run->arena, "unlocked_faults", -1,
                 DATA(data_integer("minor_count", control->minor_faults),
@@ -378,12 +472,12 @@ static void judge_faults(struct run *run)
     const struct own *own = run->own;
     const struct working_set *locked = &own->sets[LOCKED], *control = &own->sets[UNLOCKED];
     if (!has_counts(locked) || !has_counts(control)) {
-        tell_not_counted(run);
+        report_not_counted(run);
         return;
     }
-    tell_unlocked(run, control);
+    report_unlocked(run, control);
     if (faults(locked) == 0 && faults(control) == 0) {
-        tell_not_tried(run);
+        report_not_tried(run);
         return;
     }
     arena_verdict(run->arena, faults(locked) == 0, (uint64_t)locked->access_count,
@@ -451,20 +545,20 @@ static int measure(struct run *run)
     if (result == 0)
         result = start_set(run, UNLOCKED);
     if (result == 0)
-        result = start_eater(run);
+        result = start_memory_pressure_process(run);
     if (result == 0)
         result = take_turns(run);
     for (int i = 0; i < SETS; i++)
         if (working_set_stop(&own->sets[i]) != 0)
             result = -1;
-    eater_stop(&own->eater);
+    memory_pressure_process_stop(&own->pressure);
     look_at_page_out(own);
     return result;
 }
 
 static int judge(struct run *run)
 {
-    tell_pressure(run);
+    report_pressure(run);
     judge_faults(run);
     judge_lock(run);
     return 0;

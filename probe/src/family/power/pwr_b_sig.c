@@ -1,33 +1,20 @@
 /* PWR-B-SIG: notice of a failing power supply (HP 1987).
  *
- * A program that controls something has milliseconds to bring it into a safe state when the power
- * fails. The system tells it by SIGPWR. Here a second process, of real-time priority one below the
- * measuring thread, sends SIGPWR to the probe's own process by kill, at random distances of 0.2 to
- * 2 ms, while a process of the normal class keeps the CPU busy with copies and mappings. The
- * measuring thread sleeps in pselect with only SIGPWR unblocked. All three share one CPU.
- *
- * begin = the sender, right before kill; end = the first reading of the counter in the handler. A
- * value is the call, the preemption of the sender, the switch and the set-up of the handler's
- * frame. The next signal is sent when the handler of the one before has run: standard signals are
- * not queued.
- *
- *   delivered     each of them ran the handler
- *   within_bound  (only if the busy process had the CPU before at least half of the signals)
- *                 each did so within bound_ns, 10 ms by default: an ATX supply holds its voltages
- *                 for at least 16 ms after the loss of mains (ATX12V design guide, hold-up time);
- *                 10 ms leaves 6 ms to act
- *
- * The sender is a real-time process, since a time-shared one could wait for the CPU between its
- * stamp and its call. What sends SIGPWR on a real machine (init, a daemon that watches the supply)
- * and how fast it notices is not measured.
- *
- * SIGPWR ends a process that has no handler for it: the handler is installed before the sender is
- * started and removed after it has ended. It is sent to no process but the probe's. SIGPWR from
- * another process meanwhile is told and not counted: it may be a real one.
- *
- * How it could be wrong: a signal that does not come within the bound and another second counts as
- * lost. So does one that is sent while a SIGPWR of another process is pending: the kernel keeps one
- * of them.
+ * What: a second process sends SIGPWR to the probe's own process by kill, at random distances of
+ *     0.2 to 2 ms, each when the handler of the one before has run. The verdict within_bound is
+ *     given only if the busy process had the CPU before at least half of the signals. The default
+ *     bound of 10 ms leaves 6 ms to act: an ATX supply holds its voltages for 16 ms after the loss
+ *     of mains (ATX12V design guide).
+ * Begin, end: the sender's reading of the counter right before kill, and the handler's first
+ *     reading: the call, the preemption of the sender, the switch and the set-up of the handler's
+ *     frame.
+ * Threads: on one CPU: the measuring thread, at the run's priority, in pselect with only SIGPWR
+ *     unblocked; the sender, one priority below (a time-shared one could wait between its stamp and
+ *     its call); a process of the normal class that copies and maps.
+ * Wrong if: a signal comes later than the bound and another second, or while a SIGPWR of another
+ *     process is pending (the kernel keeps one): it counts as lost. SIGPWR of others is reported
+ *     and not counted: it may be a real one. It is sent to no process but the probe's, which has a
+ *     handler for it from before the sender starts until after it has ended.
  */
 #include "base/posix_source.h"
 
@@ -328,7 +315,7 @@ static int measure_variant(struct run *run)
     return result;
 }
 
-static void tell_others(struct run *run)
+static void report_others(struct run *run)
 {
     unsigned count = atomic_load(&((struct own *)run->own)->table->other_count);
     if (count > 0)
@@ -340,7 +327,7 @@ static void tell_others(struct run *run)
 }
 
 /* Then nothing was tried: the handler of an idle system is early. */
-static void tell_idle(struct run *run)
+static void report_idle(struct run *run)
 {
     const struct own *own = run->own;
     arena_event(
@@ -354,14 +341,14 @@ static int judge(struct run *run)
 {
     const struct own *own = run->own;
     unsigned long long sent = own->sent_count, lost = own->lost_count, late = own->late_count;
-    tell_others(run);
+    report_others(run);
     if (sent == 0)
         return 0;
     arena_verdict(run->arena, lost == 0, sent, "delivered",
                   "%llu sent, %llu handled, %llu turns of the busy process meanwhile", sent,
                   sent - lost, (unsigned long long)atomic_load(&own->table->turn_count));
     if (lost == 0 && late == 0 && own->loaded_count < sent / LOADED_PARTS) {
-        tell_idle(run);
+        report_idle(run);
         return 0;
     }
     arena_verdict(run->arena, lost == 0 && late == 0, sent, "within_bound",

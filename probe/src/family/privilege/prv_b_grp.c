@@ -1,53 +1,152 @@
 /* PRV-B-GRP: access to real-time rights is controlled (HP 1987, privilege groups).
  *
- * A right that takes the machine from others must not be everybody's, and who is granted one must
- * get just that. Each trial is a process of its own, of the normal class, that changes nothing but
- * itself, makes its attempts and ends. As root it becomes a process of the user `user`, with no
- * other groups and no capabilities; without root it stays the caller's and drops what capabilities
- * it has.
- *
- *   refused/RIGHT   with all limits at zero each is refused, and has no effect:
- *     realtime        SCHED_FIFO at its lowest priority
- *     memory_lock     mlock of a page
- *     nice            a nice value of -1
- *     io_realtime     a real-time I/O priority
- *     affinity        another user's process is bound to CPUs (to those it is bound to)
- *     offline         a CPU is taken offline (the file is opened for writing, no more)
- *     cpuset          control of the CPUs of groups (likewise)
- *   granted/RIGHT   with one limit raised, that right is had up to the limit, not one more, and no
- *                   other right:
- *     realtime        priorities up to `priority` (RLIMIT_RTPRIO)
- *     memory_lock     `lock_bytes` (RLIMIT_MEMLOCK)
- *     nice            nice values down to -5 (RLIMIT_NICE)
- *   granted/cap_sys_nice, granted/cap_ipc_lock
- *                   with one capability, that right is had without limit, and the other is not
- *
- * The same attempts are made with all the rights of the probe first. What is refused there as well
- * is not a question of rights (a filter of system calls, a file system that is read-only): no
- * verdict then, and the event right_not_tried with the reason.
- *
- * What is granted is read back: a call that says yes and does nothing is caught. Linux grants
- * nothing to groups: limits of a group are set by the program that logs a user in.
- *
- * How it could be wrong: the limits are those that this test sets. What a user of this machine is
- * granted at login is not looked at; `hardstone doctor` does.
+ * What: trials of what a process may do. What is granted is read back: a call that says yes and
+ *     does nothing is caught.
+ *       refused/RIGHT  with all limits at zero each attempt is refused, and has no effect
+ *       granted/RIGHT  with one limit raised (RLIMIT_RTPRIO, _MEMLOCK, _NICE) that right
+ *                      is had up to the limit, not one more, and no other
+ *       granted/cap_*  with one capability that right is had without limit, and the other is not
+ * Begin, end: none: verdicts only.
+ * Threads: each trial is a process of its own, of the normal class, that changes nothing but
+ *     itself. As root it becomes `user`, without groups and capabilities; else it drops what
+ *     capabilities it has.
+ * Wrong if: what is refused is no question of rights (a filter of system calls, a read-only file
+ *     system): root is refused it as well then, and there is no verdict (right_not_tried). The
+ *     limits are those that this test sets: what users of this machine get at login is not looked
+ *     at.
  */
 #include "base/posix_source.h"
 
-#include "family/privilege/attempt.h"
-
+#include "base/options.h"
+#include "base/rt_thread.h"
 #include "family/shared/peer.h"
+#include "port/memory_pressure.h"
 #include "port/privilege.h"
 #include "run/supervise.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+/* ---- attempts to use a right ---- */
+
+enum attempt {
+    ATTEMPT_REALTIME,    /* the policy SCHED_FIFO with the priority `amount` */
+    ATTEMPT_MEMORY_LOCK, /* mlock of `amount` bytes */
+    ATTEMPT_NICE,        /* the nice value `amount` */
+    ATTEMPT_IO_REALTIME,
+    ATTEMPT_AFFINITY, /* of the process `amount` */
+    ATTEMPT_OFFLINE,
+    ATTEMPT_CPUSET,
+    ATTEMPTS
+};
+
+/* The answer to one: `error` (errno value; 0: granted), and whether it was seen to have an effect,
+ * where that can be seen. */
+struct answer {
+    int error;
+    bool has_effect;
+};
+
+/* For verdicts. */
+static const char *const attempt_names[ATTEMPTS] = {
+    [ATTEMPT_REALTIME] = "realtime", [ATTEMPT_MEMORY_LOCK] = "memory_lock",
+    [ATTEMPT_NICE] = "nice",         [ATTEMPT_IO_REALTIME] = "io_realtime",
+    [ATTEMPT_AFFINITY] = "affinity", [ATTEMPT_OFFLINE] = "offline",
+    [ATTEMPT_CPUSET] = "cpuset",
+};
+
+/* For texts. */
+static const char *const attempt_calls[ATTEMPTS] = {
+    [ATTEMPT_REALTIME] = "SCHED_FIFO, priority",
+    [ATTEMPT_MEMORY_LOCK] = "mlock, bytes",
+    [ATTEMPT_NICE] = "setpriority, nice value",
+    [ATTEMPT_IO_REALTIME] = "real-time I/O priority",
+    [ATTEMPT_AFFINITY] = "affinity of another user's process",
+    [ATTEMPT_OFFLINE] = "taking a CPU offline",
+    [ATTEMPT_CPUSET] = "control of groups' CPUs",
+};
+
+static struct answer become_realtime(int64_t priority)
+{
+    struct sched_param now;
+    int policy = SCHED_OTHER;
+    struct answer answer = {rt_thread_set_self(SCHED_FIFO, (int)priority), false};
+    answer.has_effect = pthread_getschedparam(pthread_self(), &policy, &now) == 0 &&
+                        policy == SCHED_FIFO && now.sched_priority == priority;
+    return answer;
+}
+
+/* Not unlocked: a second lock of the same memory and more counts what is new. */
+static struct answer lock_memory(void *memory, int64_t bytes)
+{
+#if HS_HAS_MEMLOCK_RANGE
+    struct answer answer = {mlock(memory, (size_t)bytes) == 0 ? 0 : errno, false};
+#else
+    struct answer answer = {ENOSYS, false};
+    (void)memory;
+#endif
+    int64_t locked = port_locked_bytes();
+    answer.has_effect = locked < 0 ? answer.error == 0 : locked >= bytes;
+    return answer;
+}
+
+static struct answer become_nice(int64_t nice)
+{
+    struct answer answer = {setpriority(PRIO_PROCESS, 0, (int)nice) == 0 ? 0 : errno, false};
+    errno = 0;
+    answer.has_effect = getpriority(PRIO_PROCESS, 0) == nice && errno == 0;
+    return answer;
+}
+
+/* Of which only the answer is known. */
+static struct answer answer_of(int error)
+{
+    return (struct answer){error, error == 0};
+}
+
+/* In the calling process. `memory`: of at least ATTEMPT_MEMORY_LOCK's bytes, at the begin of a
+ * page.
+ */
+static struct answer attempt_make(enum attempt attempt, int64_t amount, void *memory)
+{
+    switch (attempt) {
+    case ATTEMPT_REALTIME:
+        return become_realtime(amount);
+    case ATTEMPT_MEMORY_LOCK:
+        return lock_memory(memory, amount);
+    case ATTEMPT_NICE:
+        return become_nice(amount);
+    case ATTEMPT_IO_REALTIME:
+        return answer_of(port_try_io_realtime());
+    case ATTEMPT_AFFINITY:
+        return answer_of(port_try_affinity((pid_t)amount));
+    case ATTEMPT_OFFLINE:
+        return answer_of(port_try_offline());
+    case ATTEMPT_CPUSET:
+        return answer_of(port_try_cpuset());
+    default:
+        return answer_of(ENOTSUP);
+    }
+}
+
+/* mlock beyond the limit is ENOMEM, or EAGAIN by POSIX's words. */
+static bool answer_is_refusal(const struct answer *answer)
+{
+    int error = answer->error;
+    return !answer->has_effect &&
+           (error == EPERM || error == EACCES || error == ENOMEM || error == EAGAIN);
+}
+
+/* ---- the steps ---- */
 
 enum {
     NOBODY = 65534,
@@ -208,7 +307,7 @@ static int run_trial(struct run *run)
     return 0;
 }
 
-static void tell_not_tried(struct run *run, const char *claim, const char *right, const char *why)
+static void report_not_tried(struct run *run, const char *claim, const char *right, const char *why)
 {
     arena_event(
         run->arena, "right_not_tried", -1,
@@ -287,9 +386,9 @@ static void judge_refusal(struct run *run, int i)
     if (own->has_control && own->control[i].error != 0) {
         snprintf(text, sizeof text, "root is refused it as well: %s",
                  strerror(own->control[i].error));
-        tell_not_tried(run, "refused", right, text);
+        report_not_tried(run, "refused", right, text);
     } else if (answer->error != 0 && !answer->has_effect && !answer_is_refusal(answer)) {
-        tell_not_tried(run, "refused", right, strerror(answer->error));
+        report_not_tried(run, "refused", right, strerror(answer->error));
     } else {
         write_answer(step, answer, text, sizeof text);
         judge_one(run, "refused", right, answer_is_refusal(answer), text);
@@ -297,7 +396,7 @@ static void judge_refusal(struct run *run, int i)
 }
 
 /* What kept a trial from its attempts. False: nothing did. */
-static bool tell_kept_from(struct run *run)
+static bool report_kept_from(struct run *run)
 {
     struct own *own = run->own;
     const struct trial *trial = own->trial;
@@ -313,7 +412,7 @@ static bool tell_kept_from(struct run *run)
     snprintf(text, sizeof text, "%s: %s%s",
              trial->limit_error ? "setting the limits" : "becoming an ordinary user",
              strerror(error), error == EPERM ? hint : "");
-    tell_not_tried(run, trial->claim, trial->name, text);
+    report_not_tried(run, trial->claim, trial->name, text);
     return true;
 }
 
@@ -325,9 +424,9 @@ static int try_refusals(struct run *run)
     if (run_trial(run) != 0)
         return -1;
     if (!has_others_process())
-        tell_not_tried(run, "refused", attempt_names[ATTEMPT_AFFINITY],
-                       "process 1 is the caller's own: no process of another user is known");
-    for (int i = 0; !tell_kept_from(run) && i < own->trial->step_count; i++)
+        report_not_tried(run, "refused", attempt_names[ATTEMPT_AFFINITY],
+                         "process 1 is the caller's own: no process of another user is known");
+    for (int i = 0; !report_kept_from(run) && i < own->trial->step_count; i++)
         judge_refusal(run, i);
     return 0;
 }
@@ -358,7 +457,7 @@ static int try_grant(struct run *run)
 {
     if (run_trial(run) != 0)
         return -1;
-    if (!tell_kept_from(run))
+    if (!report_kept_from(run))
         judge_grant(run);
     return 0;
 }

@@ -1,24 +1,19 @@
 /* RSP-P-FIX: response (Obenland 2000, response test).
  *
- * Calibration finds, for each kind, the number of operations that take block_ns when nothing
- * disturbs: by the shortest of several tries, on a thread set up as the measuring thread (the run's
- * priority, its CPU if it has one, memory locked), after the CPU had time to raise its frequency,
- * and before the load works. KIND_operations gives a number instead: that of another load or CPU
- * configuration, so that all do the same work. The result states the number either way.
- *
- * Every block then does that number on the measuring thread. begin = the counter before a block's
- * first operation, end = the counter after its last. Interrupts, the kernel, the hypervisor or a
- * slower clock account for all time above the calibrated one.
- *
- * The first timed block of a variant and after each rest has a shorter one before it that is not
- * recorded (1/64 of the real-time budget, at most a block): caches are cold after a rest, and the
- * frequency may be low.
- *
- * How it could be wrong: a frequency that rises after the calibration makes every block shorter,
- * one that falls makes it longer; that moves the median, disturbances do not. A number that is
- * given is believed: one found on another CPU, or for another block_ns, moves all values. The
- * thread rests between blocks to stay within the real-time budget; if throttling or a thread of
- * higher priority takes the CPU all the same, the result fails (event throttled).
+ * What: blocks of a fixed number of operations. Calibration finds, for each kind, the number that
+ *     takes block_ns when nothing disturbs: the shortest of several tries, before the load works.
+ *     KIND_operations gives a number instead, that of another load or CPU configuration, so that
+ *     all do the same work. The result states it either way.
+ * Begin, end: the counter before a block's first operation, and after its last (do_block).
+ *     Interrupts, the kernel, the hypervisor or a slower clock account for all time above the
+ *     calibrated one.
+ * Threads: the measuring thread, at the run's priority, on its CPU if it has one; also for
+ *     calibration.
+ * Wrong if: the frequency changes after the calibration: that moves the median, disturbances do
+ *     not. A given number was found on another CPU, or for another block_ns: all values move. The
+ *     first block after a rest is cold: a shorter one before it is not recorded. The thread rests
+ *     between blocks; if throttling or a higher priority takes the CPU all the same, the result
+ *     fails (event throttled).
  */
 #include "base/posix_source.h"
 

@@ -1,43 +1,24 @@
 /* SIG-B-QUE: queued signals are reliable (HP 1987; Obenland 2000).
  *
- * The measuring thread queues a burst of real-time signals to a receiver, a thread of its process
- * or a second process, that blocks them. Each signal has its number and its place
- * among those of its number as value. The first burst has 4000 of up to eight numbers in random
- * order, the second all of one number. Linux searches the queue at each delivery, with interrupts
- * off: for the last of a number to its end, which among 100,000 took it 8 ms, in which no other
- * thread ran on the CPU. Then the receiver unblocks and takes them, by a handler or by sigwaitinfo,
- * and checks each as it comes.
- *
- *   blocked       while they are blocked none is delivered
- *   pending       meanwhile sigpending tells each number of which one was queued
- *   none_lost     all are delivered, each once
- *   lowest_first  a lower number comes before a higher one
- *   fifo          those of one number come in the order in which they were queued
- *   value         each has its value in all bits, si_code SI_QUEUE, and the sender
- *   limit         with the limit set to 1000 more than are queued now, the sender gets EAGAIN once
- *                 it is reached, and no earlier
- *   intact        what was queued until then is delivered, in order and with its values
- *
- * A handler blocks all other signals while it runs: POSIX promises the lowest number first for each
- * delivery, and handlers that interrupt each other would run in the reverse order.
- *
- * The limit on Linux (RLIMIT_SIGPENDING) is of the receiving process; what counts are the signals
- * queued by all processes of the user. Room for a burst is made where that is allowed, in the
- * receiving process, and undone. Where it is not, the burst is as large as the limit leaves room
- * (event burst_limited). Others may take room while the test runs: EAGAIN is no breach if the
- * kernel's own count has reached the limit (event queue_shared).
- *
- * Standard signals need not be queued: how many of three came is an event (standard_signals) and
- * no verdict.
- *
- * How it could be wrong: where the system does not tell how many signals are queued, an EAGAIN that
- * comes too early is taken for one caused by others.
+ * What: bursts of real-time signals that the receiver blocks (queued.h): 4000 of up to eight
+ *     numbers in random order; the rest of one number (Linux searches the queue at each delivery
+ *     with interrupts off, which among 100,000 took it 8 ms); up to a limit 1000 above what is
+ *     queued. It then takes them, by a handler, which blocks all other signals while it runs
+ *     (handlers that interrupt each other would reverse the order), or by sigwaitinfo, and checks
+ *     each.
+ * Begin, end: none: verdicts only. A signal's value is its number and its place among those of its
+ *     number.
+ * Threads: the measuring thread sends; the receiver is a thread of its process or a second process.
+ * Wrong if: the limit (RLIMIT_SIGPENDING) is of the receiving process, and what counts are signals
+ *     of all processes of the user: room is made there and undone, else the burst is smaller
+ *     (burst_limited). Others take room meanwhile: EAGAIN is no breach if the kernel's own count
+ *     has reached the limit (queue_shared); where the system tells no count, one too early is taken
+ *     for theirs.
  */
 #include "base/posix_source.h"
 
-#include "family/signal/queue_receiver.h"
-
 #include "family/shared/peer.h"
+#include "family/signal/queued.h"
 #include "port/signal_queue.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -229,7 +210,7 @@ static int take(struct run *run, uint64_t sent, struct queue_findings *sum)
 /* ---- a storm below the limit ---- */
 
 /* Once: the room changes with what others queue. */
-static void tell_limited(struct run *run, int64_t room, int64_t used)
+static void report_limited(struct run *run, int64_t room, int64_t used)
 {
     struct own *own = run->own;
     int64_t asked = run_number(run, "burst");
@@ -267,11 +248,11 @@ static int64_t make_room(struct run *run)
         own->table->limit = own->limit;
     int64_t room = own->table->limit - taken;
     if (room < burst)
-        tell_limited(run, room > 0 ? room : 0, used);
+        report_limited(run, room > 0 ? room : 0, used);
     return room < burst ? room : burst;
 }
 
-static void tell_shared(struct run *run, uint64_t accepted, uint64_t wanted)
+static void report_shared(struct run *run, uint64_t accepted, uint64_t wanted)
 {
     struct own *own = run->own;
     if (own->is_shared_told)
@@ -311,7 +292,7 @@ static int send_and_take(struct run *run, uint64_t burst)
     uint64_t sent = send_burst(run, own->table->limit, burst, &refusal);
     send_standard(own);
     if (refusal == EAGAIN)
-        tell_shared(run, sent, burst);
+        report_shared(run, sent, burst);
     else
         count_refusal(totals, refusal);
     totals->burst_count++;
@@ -391,7 +372,7 @@ static void judge_one(struct run *run, const char *claim, bool is_right, const c
 typedef unsigned long long count;
 
 /* One signal, or one of each number, has no order, and no signal is not intact. */
-static void tell_too_few(struct run *run, const char *claim)
+static void report_too_few(struct run *run, const char *claim)
 {
     arena_event_once(run->arena, "not_seen",
                      DATA(data_text("verdict", claim), data_text("reason", "not_tried")),
@@ -405,7 +386,7 @@ static void judge_storm(struct run *run)
     char text[TEXT_BYTES];
     count sent = totals->sent_count, received = storm->received_count;
     if (sent == 0 && received == 0) {
-        tell_too_few(run, "none_lost");
+        report_too_few(run, "none_lost");
         return;
     }
     JUDGE("blocked", storm->early_count == 0, "%llu of %llu delivered while blocked",
@@ -416,12 +397,12 @@ static void judge_storm(struct run *run)
     JUDGE("none_lost", received == sent, "%llu queued, %llu delivered, in %llu bursts", sent,
           received, (count)totals->burst_count);
     if (totals->numbers_count == totals->burst_count && storm->lower_later_count == 0)
-        tell_too_few(run, "lowest_first");
+        report_too_few(run, "lowest_first");
     else
         JUDGE("lowest_first", storm->lower_later_count == 0,
               "%llu of %llu came after a higher number", (count)storm->lower_later_count, received);
     if (sent == totals->numbers_count && storm->not_fifo_count == 0)
-        tell_too_few(run, "fifo");
+        report_too_few(run, "fifo");
     else
         JUDGE("fifo", storm->not_fifo_count == 0,
               "%llu of %llu came after a later one of their number", (count)storm->not_fifo_count,
@@ -438,7 +419,7 @@ static bool is_limit_kept(const struct totals *totals)
 }
 
 /* Where others' signals have left the queue meanwhile, the limit was not met. */
-static void tell_not_met(struct run *run)
+static void report_not_met(struct run *run)
 {
     arena_event_once(run->arena, "limit_not_reached",
                      DATA(data_text("receiver", variant_text(run, "receivers")),
@@ -466,11 +447,11 @@ static void judge_edge(struct run *run)
         snprintf(text + used, sizeof text - (size_t)used, ", errno %d in %llu", totals->other_error,
                  (count)totals->other_error_count);
     if (totals->refused_count == 0 && is_limit_kept(totals))
-        tell_not_met(run);
+        report_not_met(run);
     else
         judge_one(run, "limit", is_limit_kept(totals), text);
     if (totals->edge_sent_count == 0 && edge->received_count == 0) {
-        tell_too_few(run, "intact");
+        report_too_few(run, "intact");
         return;
     }
     uint64_t bad = edge->wrong_count + edge->lower_later_count + edge->not_fifo_count;
@@ -480,7 +461,7 @@ static void judge_edge(struct run *run)
           (count)totals->edge_sent_count, (count)edge->received_count, (count)bad);
 }
 
-static void tell_standard(struct run *run)
+static void report_standard(struct run *run)
 {
     const struct totals *totals = &((struct own *)run->own)->totals;
     if (totals->standard_sent_count > 0)
@@ -554,7 +535,7 @@ static int measure_variant(struct run *run)
     judge_storm(run);
     if (own->totals.edge_count > 0)
         judge_edge(run);
-    tell_standard(run);
+    report_standard(run);
     return 0;
 }
 

@@ -1,29 +1,20 @@
 /* SIG-P-LAT: latency of a real-time signal (Obenland 2000).
  *
- * Two parties, threads of one process or two processes, run at the run's priority on one CPU. The
- * first, the measuring thread, queues SIGRTMIN with a sequence number to the second by sigqueue and
- * waits in sigwaitinfo for the answer, SIGRTMIN + 1, which carries the same number. The second one
- * sleeps until its signal comes:
- *
- *   receiver=handler      in sigsuspend; end = the handler's first reading of the counter
- *   receiver=sigwaitinfo  in sigwaitinfo; end = its first reading after that call
- *
- * begin = the first party, right before sigqueue. At equal priority a signal does not preempt: a
- * value is the call that sends, the first party's call that waits, as far as it blocks, the switch,
- * and the receiver's way back to user space, with `handler` through the set-up of its frame. Both
- * stamps are readings on one CPU.
- *
- * Between threads the signal goes to the process, since POSIX has no sigqueue to a thread, and
- * pthread_kill carries no value: all other threads block it, so the kernel finds the only one that
- * does not. That search is part of these values.
- *
- * Each signal is checked: sender, si_code, number and sequence number, on both ways. One that is
- * not as it was sent fails the result (event signal_not_as_sent). Signals of other senders are left
- * out of account. The first 64 values of a variant and after each rest are not recorded.
- *
- * How it could be wrong: on two CPUs there would be no switch in the figure, so the test is
- * unsupported where threads cannot be kept on one CPU. Interrupts between the two moments are part
- * of the values. A signal that is lost leaves both parties waiting: the result is `timeout`.
+ * What: the first party queues SIGRTMIN with a sequence number by sigqueue and waits in sigwaitinfo
+ *     for the answer, SIGRTMIN + 1 with the same number. At equal priority a signal does not
+ *     preempt: a value is the call that sends, the call that waits as far as it blocks, the switch,
+ *     and the receiver's way back to user space. Between threads it holds the kernel's search for
+ *     the only thread that does not block it: POSIX has no sigqueue to a thread.
+ * Begin, end: the first party's reading right before sigqueue (take), and the receiver's first: in
+ *     its handler, where it sleeps in sigsuspend (on_signal), or after sigwaitinfo
+ *     (wait_for_signal). Both on one CPU.
+ * Threads: two parties of the run's priority on one CPU, threads of one process or two processes;
+ *     the first is the measuring thread.
+ * Wrong if: threads cannot be kept on one CPU (unsupported: no switch would be in the figure).
+ *     Sender, si_code, number or sequence number are not as sent, on either way: the result fails
+ *     (signal_not_as_sent). A signal is lost: both wait, and the result is `timeout`. Interrupts
+ *     are part of the values. The first 64 values of a variant and after each rest are not
+ *     recorded.
  */
 #include "base/posix_source.h"
 

@@ -101,7 +101,7 @@ bool sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int 
     return true;
 }
 
-void sleeper_tell_missed(const struct sleeper *sleeper, int cpu)
+void sleeper_report_missed(const struct sleeper *sleeper, int cpu)
 {
     const struct record *missed = sleeper->missed;
     if (missed->count > 0)

@@ -39,11 +39,11 @@ void sleeper_end(struct sleeper *sleeper);
 /* Notes a wake-up late by `late_ns` >= interval; returns the number of releases it missed. */
 int64_t sleeper_note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns);
 
-/* Tells the latency above the threshold, stops the trace and asks the test to stop. False, if the
+/* Reports the latency above the threshold, stops the trace and asks the test to stop. False, if the
  * program was stopped then: nothing was done, but some time has passed. */
 bool sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int cpu);
 
 /* Adds the event about missed releases, if there are any. */
-void sleeper_tell_missed(const struct sleeper *sleeper, int cpu);
+void sleeper_report_missed(const struct sleeper *sleeper, int cpu);
 
 #endif

@@ -1,19 +1,19 @@
 /* TMR-B-EDGE: whether timers are never early, keep their exact interval and count overruns (HP
  * 1987; Obenland 2000).
  *
- * Claims, each for every mechanism to which it applies:
- *   never_early     no wait ends before the requested time; random delays
- *   overrun_count   after a deliberate stall the kernel reports as many expirations as have passed
- *                   by the clock
- *   interval_exact  expiration k of 1000 is due at start + k x period: the smallest lateness of
- *                   every hundred is that of the first hundred. A timer that re-arms itself late or
- *                   rounds its interval drifts away. Every hundred is compared, because where
- *                   expirations are derived from the time, a drift of whole periods would show
- *                   no difference at the end
- *   one_shot_once   a one-shot timer fires once, and not again
- *   disarm_works    no expiration comes after disarming
- * One thread, the measuring thread, at the run's priority. Times are CLOCK_MONOTONIC, the clock on
- * which the timers are armed. With timer-handler the time of an expiration is that of its handler.
+ * What: for every mechanism to which it applies:
+ *       never_early     no wait ends before the requested time; random delays
+ *       overrun_count   after a deliberate stall as many expirations as the clock says
+ *       interval_exact  of 1000 the smallest lateness of every hundred is that of the first:
+ *                       no drift. Each is compared: a drift of whole periods may end in none
+ *       one_shot_once   a one-shot timer fires once, and not again
+ *       disarm_works    no expiration comes after disarming
+ * Begin, end: CLOCK_MONOTONIC, on which the timers are armed, read after each wait. With
+ *     timer-handler the time of an expiration is that of its handler.
+ * Threads: the measuring thread, at the run's priority.
+ * Wrong if: a disturbance lasts for a hundred periods: up to EXACT_TRIES tries, since it does not
+ *     recur, and a timer that drifts does so each time. A mechanism that the system lacks or
+ *     refuses has no verdict (mechanism_unsupported).
  */
 #include "base/posix_source.h"
 
@@ -58,19 +58,19 @@ static const char *verdict_name(char *text, size_t bytes, const char *claim, enu
     return text;
 }
 
-static void tell(struct run *run, bool pass, const char *claim, enum timer_kind kind,
-                 const char *evidence)
+static void report_claim(struct run *run, bool pass, const char *claim, enum timer_kind kind,
+                         const char *evidence)
 {
     char name[ARENA_NAME_BYTES];
     arena_verdict(run->arena, pass, 1, verdict_name(name, sizeof name, claim, kind), "%s",
                   evidence);
 }
 
-static void tell_error(struct run *run, const char *claim, enum timer_kind kind, int error)
+static void report_error(struct run *run, const char *claim, enum timer_kind kind, int error)
 {
     char evidence[ARENA_TEXT_BYTES];
     snprintf(evidence, sizeof evidence, "the call failed: %s", strerror(error));
-    tell(run, false, claim, kind, evidence);
+    report_claim(run, false, claim, kind, evidence);
 }
 
 static int64_t random_delay_ns(unsigned short state[3])
@@ -127,7 +127,7 @@ static void try_never_early(struct run *run, enum timer_kind kind, const char *c
             return;
         int64_t late_ns = wait(kind, random_delay_ns(state));
         if (late_ns == INT64_MIN) {
-            tell_error(run, claim, kind, errno);
+            report_error(run, claim, kind, errno);
             return;
         }
         early_count += late_ns < 0 ? 1 : 0;
@@ -137,7 +137,7 @@ static void try_never_early(struct run *run, enum timer_kind kind, const char *c
     snprintf(evidence, sizeof evidence, "%d of %d waits ended early; the earliest %lld ns %s",
              early_count, DELAYS, (long long)llabs(earliest_ns),
              earliest_ns < 0 ? "before its time" : "after its time");
-    tell(run, early_count == 0, claim, kind, evidence);
+    report_claim(run, early_count == 0, claim, kind, evidence);
 }
 
 static void spin_until(int64_t until_ns)
@@ -178,7 +178,7 @@ static void try_overrun_count(struct run *run, enum timer_kind kind)
     int64_t now_ns;
     int error = mechanism_arm(&timer, kind, clock_monotonic_ns() + AHEAD_NS, STALL_PERIOD_NS);
     if (error) {
-        tell_error(run, "overrun_count", kind, error);
+        report_error(run, "overrun_count", kind, error);
         return;
     }
     bool is_right = mechanism_wait(&timer, GIVE_UP_NS, &now_ns) > 0;
@@ -192,7 +192,7 @@ static void try_overrun_count(struct run *run, enum timer_kind kind)
                  (unsigned long long)timer.served);
     mechanism_release(&timer);
     if (!run_should_stop())
-        tell(run, is_right, "overrun_count", kind, evidence);
+        report_claim(run, is_right, "overrun_count", kind, evidence);
 }
 
 /* Smallest lateness, in ns, of the expirations from the next one up to `end`; INT64_MIN if the
@@ -248,11 +248,11 @@ static void try_interval_exact(struct run *run, enum timer_kind kind)
     if (run_should_stop())
         return;
     if (error) {
-        tell_error(run, "interval_exact", kind, error);
+        report_error(run, "interval_exact", kind, error);
         return;
     }
     if (drift_ns == INT64_MAX) {
-        tell(run, false, "interval_exact", kind, "the periodic timer stopped firing");
+        report_claim(run, false, "interval_exact", kind, "the periodic timer stopped firing");
         return;
     }
     int64_t last_ns = first_ns + drift_ns;
@@ -261,7 +261,7 @@ static void try_interval_exact(struct run *run, enum timer_kind kind)
              "to %lld (allowed: %lld)",
              tries, PERIODS, (long long)(EXACT_PERIOD_NS / 1000), (long long)drift_ns,
              (long long)first_ns, (long long)last_ns, (long long)EXACT_TOLERANCE_NS);
-    tell(run, llabs(drift_ns) <= EXACT_TOLERANCE_NS, "interval_exact", kind, evidence);
+    report_claim(run, llabs(drift_ns) <= EXACT_TOLERANCE_NS, "interval_exact", kind, evidence);
 }
 
 /* Expirations of a one-shot until none has come for QUIET_NS; -1 with errno. */
@@ -290,12 +290,12 @@ static void try_one_shot_once(struct run *run, enum timer_kind kind)
     if (run_should_stop())
         return;
     if (shots < 0) {
-        tell_error(run, "one_shot_once", kind, errno);
+        report_error(run, "one_shot_once", kind, errno);
         return;
     }
     snprintf(evidence, sizeof evidence, "try %d: fired %lld times within %lld ms of its time",
              tries, (long long)shots, (long long)(QUIET_NS / 1000000));
-    tell(run, shots == 1, "one_shot_once", kind, evidence);
+    report_claim(run, shots == 1, "one_shot_once", kind, evidence);
 }
 
 /* Expirations in QUIET_NS after disarming; -1 with errno. */
@@ -326,12 +326,12 @@ static void try_disarm_works(struct run *run, enum timer_kind kind)
     if (run_should_stop())
         return;
     if (count < 0) {
-        tell_error(run, "disarm_works", kind, errno);
+        report_error(run, "disarm_works", kind, errno);
         return;
     }
     snprintf(evidence, sizeof evidence, "try %d: %lld expirations in %lld ms after disarming",
              tries, (long long)count, (long long)(QUIET_NS / 1000000));
-    tell(run, count == 0, "disarm_works", kind, evidence);
+    report_claim(run, count == 0, "disarm_works", kind, evidence);
 }
 
 /* Whether this system has the mechanism, and allows it: a filter that refuses it says nothing of a

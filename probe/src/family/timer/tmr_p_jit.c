@@ -1,18 +1,16 @@
 /* TMR-P-JIT: periodic timer jitter (Obenland 2000, timer jitter test).
  *
- * The measuring thread, at the run's priority on the run's CPU if it has one, arms a periodic timer
- * with expirations base + k x period and waits for them one by one. begin = the time at which
- * expiration k was due, end = the thread's first clock reading after the wait; with timer-handler,
- * the paper's mechanism, the first act of the signal's handler, which runs on the measuring thread
- * in sigsuspend. Due times count from base, so a late expiration does not move the next. A wake-up
- * that serves several expirations gives a value for each. There is no warm-up: every expiration is
- * recorded.
- *
- * How it could be wrong: setitimer cannot be armed for an absolute time, so its base is uncertain
- * by the length of the arming call (event base_uncertain). Mechanisms that use a signal include
- * its delivery. The signal is directed at the process; were it not blocked in all other threads,
- * one of them could run the handler. It is blocked outside of the wait, so an expiration between
- * two waits is not lost but served late, and that lateness is in the figure.
+ * What: how late each expiration base + k x period of a periodic timer is served. A late one does
+ *     not move the next; a wake-up that serves several gives a value for each. There is no warm-up.
+ * Begin, end: the time at which expiration k was due, and the thread's first reading of
+ *     CLOCK_MONOTONIC after the wait; with timer-handler, the paper's mechanism, the first act of
+ *     the signal's handler, which runs on the measuring thread in sigsuspend.
+ * Threads: the measuring thread, at the run's priority on the run's CPU if it has one.
+ * Wrong if: setitimer cannot be armed for an absolute time: its base is uncertain by the length of
+ *     the arming call (event base_uncertain). Mechanisms that use a signal include its delivery.
+ *     The signal is directed at the process: all other threads block it. Outside of the wait it is
+ *     blocked here too, so an expiration between two waits is served late, and that lateness is in
+ *     the figure.
  */
 #include "base/posix_source.h"
 
@@ -74,7 +72,7 @@ static void record_served(const struct run *run, const struct timer_armed *timer
 }
 
 /* A correct timer is never early: none of its values is negative. */
-static void tell_early(const struct run *run, int64_t period_ns, enum timer_kind kind)
+static void report_early(const struct run *run, int64_t period_ns, enum timer_kind kind)
 {
     const struct record *jitter = run_record(run, JITTER);
     if (jitter->underflow > 0)
@@ -103,8 +101,8 @@ static bool never_expires(enum timer_kind kind)
     return count == 0;
 }
 
-static void tell_unsupported(struct run *run, enum timer_kind kind, int64_t period_ns,
-                             const char *why)
+static void report_unsupported(struct run *run, enum timer_kind kind, int64_t period_ns,
+                               const char *why)
 {
     arena_event(run->arena, "mechanism_unsupported", -1,
                 DATA(data_text("mechanism", mechanism_names[kind]),
@@ -119,13 +117,13 @@ static int measure_variant(struct run *run)
     enum timer_kind kind = (enum timer_kind)variant_number(run, "mechanisms");
     int64_t period_ns = variant_number(run, "periods_ns");
     if (never_expires(kind)) {
-        tell_unsupported(run, kind, period_ns, "it is set without an error, and never expires");
+        report_unsupported(run, kind, period_ns, "it is set without an error, and never expires");
         return 0;
     }
     int64_t now_ns = clock_monotonic_ns();
     int error = mechanism_arm(&timer, kind, now_ns + START_AHEAD_NS, period_ns);
     if (error) {
-        tell_unsupported(run, kind, period_ns, strerror(error));
+        report_unsupported(run, kind, period_ns, strerror(error));
         return 0;
     }
     if (timer.uncertainty_ns > 0)
@@ -143,7 +141,7 @@ static int measure_variant(struct run *run)
     if (count < 0)
         outcome_set_errno(&run->outcome, errno, mechanism_names[kind], NULL);
     mechanism_release(&timer);
-    tell_early(run, period_ns, kind);
+    report_early(run, period_ns, kind);
     return count < 0 ? -1 : 0;
 }
 

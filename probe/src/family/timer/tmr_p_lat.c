@@ -1,26 +1,21 @@
 /* TMR-P-LAT: wake-up latency, "latstat" (Solaris for Realtime, 2007).
  *
- * A thread sleeps until release r (clock_nanosleep, absolute, CLOCK_MONOTONIC) and then, as the
- * first thing it does, reads CLOCK_MONOTONIC. begin = the programmed expiry r, end = that reading
- * by the thread in user space. Releases are r0 + k x T. By default it is the measuring thread, on
- * the run's CPU; with the parameter `cpus` there is one thread on each of these CPUs, all at the
- * same time, at the run's priority. There is no warm-up: every wake-up is recorded.
- *
- * A wake-up late by L >= T has missed the releases r + jT, j = 1 .. floor(L / T). The next sleep is
- * until the first release that is still ahead. Two views:
- *   wakeup   one value per wake-up, L (what cyclictest shows)
- *   release  one value per release: L, and L - jT for each missed one. Avoids coordinated omission;
- *            exact, nothing is assumed
- * The values of missed releases are recorded a few at a time after later wake-ups, so that
- * recording them makes no wake-up late.
- *
- * How it could be wrong: the clock reading itself is in each value (tens of ns, see the
- * instrument's figures). A CPU that enters a deep idle state or lowers its frequency between
- * releases is part of what is measured, and of the conditions.
+ * What: a thread sleeps until release r (clock_nanosleep, absolute, CLOCK_MONOTONIC). Releases are
+ *     r0 + k x T; every wake-up is recorded. A wake-up late by L >= T has missed the releases r +
+ *     jT, j = 1 .. floor(L / T); the next sleep is until the first release that is still ahead.
+ * Begin, end: the programmed expiry r, and the thread's first reading of CLOCK_MONOTONIC, the first
+ *     thing it does in user space (sleep_and_take).
+ *       wakeup   one value a wake-up, L (what cyclictest shows)
+ *       release  one value a release: L, and L - jT for each missed one: no coordinated omission
+ * Threads: the measuring thread, on the run's CPU; with the parameter `cpus` one thread on each of
+ *     these at the same time, at the run's priority.
+ * Wrong if: the clock reading is long: it is in each value (tens of ns, see the instrument's
+ *     figures). Deep idle states and low frequencies between releases are part of what is measured.
+ *     Missed releases are recorded a few at a time after later wake-ups, so that this makes none
+ *     late.
  */
 #include "base/posix_source.h"
 
-#include "family/timer/parts_source.h"
 #include "family/timer/sleeper.h"
 #include "family/timer/wakeup_parts.h"
 #include "port/port.h"
@@ -141,7 +136,7 @@ static void finish(struct run *run)
         wakeup_parts_end(own->parts);
 }
 
-static void tell_crossed(struct run *run, const struct sleeper *sleeper)
+static void report_crossed(struct run *run, const struct sleeper *sleeper)
 {
     if (sleeper->crossed_ns > 0)
         outcome_set(&run->outcome, STATUS_FAILED, "see the times of the worst values",
@@ -191,7 +186,7 @@ static inline __attribute__((always_inline)) void sleep_and_take(struct sleeper 
             sleeper_expand(sleeper, at_ns, SLEEPER_STEPS);
     }
     sleeper_end(sleeper);
-    sleeper_tell_missed(sleeper, port_current_cpu());
+    sleeper_report_missed(sleeper, port_current_cpu());
 }
 
 /* timerlat's file: a read waits for the next release and gives nothing. The loop is as empty as it
@@ -266,14 +261,14 @@ static int start_sleeper(struct run *run, struct sleeper *sleeper)
 }
 
 /* After the parts have ended: with timerlat the reader has recorded, and crossed the threshold. */
-static void tell_ended(struct run *run, struct sleeper *sleeper)
+static void report_ended(struct run *run, struct sleeper *sleeper)
 {
     const struct own *own = run->own;
     if (own->parts && wakeup_parts_is_timerlat(own->parts)) {
         sleeper_end(sleeper);
-        sleeper_tell_missed(sleeper, sleeper->cpu);
+        sleeper_report_missed(sleeper, sleeper->cpu);
     }
-    tell_crossed(run, sleeper);
+    report_crossed(run, sleeper);
 }
 
 static int measure_on_each(struct run *run, struct own *own)
@@ -311,7 +306,7 @@ static int measure(struct run *run)
         outcome_set_errno(&run->outcome, atomic_load(&own->wait_error),
                           "waiting with timerlat's file", NULL);
     for (int i = 0; i < own->sleeper_count; i++)
-        tell_ended(run, &own->sleepers[i]);
+        report_ended(run, &own->sleepers[i]);
     return error ? -1 : 0;
 }
 

@@ -2,10 +2,8 @@
 
 #include "family/timer/wakeup_parts.h"
 
-#include "family/timer/parts_report.h"
-#include "family/timer/parts_source.h"
-#include "family/timer/timerlat_match.h"
 #include "record/before_table.h"
+#include "run/shield_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +17,291 @@
 enum { LOOK_NS = 20000000, WAIT_NS = 2000000, FILTER_BYTES = 1024, CALLS = 64 };
 
 _Static_assert((int)BEFORE_NAME_BYTES == (int)PART_NAME_BYTES, "a name is copied as a whole");
+
+/* Holds half a second of 20,000 events. */
+#define BYTES_PER_CPU INT64_C(1048576)
+#define US INT64_C(1000)
+
+/* ---- where the parts come from ---- */
+
+const char *const parts_wishes[] = {"none", "auto", "timerlat", "tracepoints", NULL};
+
+#define WAKING_AND_SWITCH                                                                          \
+    [KIND_WAKING] = {.system = "sched", .name = "sched_waking", .fields = {"pid"}},                \
+    [KIND_SWITCH] = {.system = "sched",                                                            \
+                     .name = "sched_switch",                                                       \
+                     .fields = {"next_pid", "prev_pid"},                                           \
+                     .text = "prev_comm"}
+
+/* x86 has tracepoints of its own for the interrupt of the local timer. Elsewhere it is an interrupt
+ * like others. */
+static const struct port_tracing_kind of_vectors[] = {
+    [KIND_ENTRY] = {.system = "irq_vectors", .name = "local_timer_entry"},
+    [KIND_EXIT] = {.system = "irq_vectors", .name = "local_timer_exit"},
+    WAKING_AND_SWITCH,
+};
+static const struct port_tracing_kind of_lines[] = {
+    [KIND_ENTRY] = {.system = "irq", .name = "irq_handler_entry"},
+    [KIND_EXIT] = {.system = "irq", .name = "irq_handler_exit"},
+    WAKING_AND_SWITCH,
+};
+static const struct port_tracing_kind of_timerlat[] = {
+    [KIND_TIMERLAT] = {.system = "ftrace",
+                       .name = "timerlat",
+                       .fields = {"seqnum", "context", "timer_latency"},
+                       .is_recorded_by_tracer = true},
+};
+enum { TRACEPOINTS = sizeof of_vectors / sizeof of_vectors[0] };
+
+static const struct port_tracing_wish by_vectors = {.kinds = of_vectors, .kind_count = TRACEPOINTS};
+static const struct port_tracing_wish by_lines = {.kinds = of_lines, .kind_count = TRACEPOINTS};
+static const struct port_tracing_wish by_timerlat = {
+    .tracer = "timerlat", .kinds = of_timerlat, .kind_count = 1};
+
+static const char *parts_source_name(enum parts_source source)
+{
+    static const char *const names[] = {[SOURCE_NONE] = "none",
+                                        [SOURCE_TRACEPOINTS] = "tracepoints",
+                                        [SOURCE_TIMERLAT] = "timerlat"};
+    return names[source];
+}
+
+static int look_at_timerlat(const struct run *run, struct outcome *outcome)
+{
+    int64_t interval_ns = run_number(run, "interval_ns");
+    if (interval_ns % US != 0)
+        return outcome_set(outcome, STATUS_UNSUPPORTED, "choose interval_ns in whole us",
+                           "timerlat's period is in whole us");
+    if (!HS_SHIELD)
+        return outcome_set(outcome, STATUS_UNSUPPORTED, "build the probe with its shield",
+                           "this build cannot put timerlat's settings back");
+    if (port_tracing_look(&by_timerlat, outcome) != 0)
+        return -1;
+    return port_timerlat_look(interval_ns / US, outcome);
+}
+
+/* The tracepoints that there are; by_vectors with the outcome where neither is whole. */
+static const struct port_tracing_wish *find_tracepoints(struct outcome *outcome)
+{
+    struct outcome of_lines_only = {0};
+    if (port_tracing_look(&by_vectors, outcome) == 0)
+        return &by_vectors;
+    if (port_tracing_look(&by_lines, &of_lines_only) != 0)
+        return NULL;
+    memset(outcome, 0, sizeof *outcome);
+    return &by_lines;
+}
+
+static int look_at(const struct run *run, enum parts_source source, struct outcome *outcome)
+{
+    bool is_bound = run->setup.cpu >= 0 || run_param(run, "cpus")->count > 0;
+    if (!is_bound)
+        return outcome_set(outcome, STATUS_UNSUPPORTED, "choose a CPU with --cpu",
+                           "the measuring thread is not bound to a CPU");
+    if (source == SOURCE_TIMERLAT)
+        return look_at_timerlat(run, outcome);
+    return find_tracepoints(outcome) ? 0 : -1;
+}
+
+static bool is_wanted(int64_t wish, enum parts_source source)
+{
+    return wish == PARTS_WISH_AUTO || (wish == PARTS_WISH_TIMERLAT && source == SOURCE_TIMERLAT) ||
+           (wish == PARTS_WISH_TRACEPOINTS && source == SOURCE_TRACEPOINTS);
+}
+
+/* Joins the reasons; status and remedy are those of the first: tracepoints need the least. */
+static void add_reason(struct outcome *all, enum parts_source source, const struct outcome *one)
+{
+    char before[STATUS_TEXT_BYTES];
+    snprintf(before, sizeof before, "%s", all->reason);
+    if (!before[0])
+        *all = *one;
+    snprintf(all->reason, sizeof all->reason, "%.150s%s%s: %.150s", before, before[0] ? "; " : "",
+             parts_source_name(source), one->reason);
+}
+
+/* The first source that the parameter `parts` asks for and that is there; `outcome` has the reasons
+ * of those that are not. */
+static enum parts_source parts_source_choose(const struct run *run, struct outcome *outcome)
+{
+    int64_t wish = run_number(run, "parts");
+    memset(outcome, 0, sizeof *outcome);
+    for (int i = SOURCE_TRACEPOINTS; i <= SOURCE_TIMERLAT; i++) {
+        struct outcome one = {0};
+        if (!is_wanted(wish, (enum parts_source)i))
+            continue;
+        if (look_at(run, (enum parts_source)i, &one) == 0)
+            return (enum parts_source)i;
+        add_reason(outcome, (enum parts_source)i, &one);
+    }
+    return SOURCE_NONE;
+}
+
+static struct port_tracing *parts_source_open(struct run *run, enum parts_source source,
+                                              const struct cpus *cpus, struct outcome *outcome)
+{
+    const struct port_tracing_wish *found =
+        source == SOURCE_TIMERLAT ? &by_timerlat : find_tracepoints(outcome);
+    if (!found)
+        return NULL;
+    struct port_tracing_wish wish = *found;
+    wish.cpus = *cpus;
+    wish.bytes_per_cpu = BYTES_PER_CPU;
+    if (source == SOURCE_TIMERLAT &&
+        shield_run_set_timerlat(run, run_number(run, "interval_ns") / US, outcome) != 0)
+        return NULL;
+    struct port_tracing *tracing = port_tracing_open(&wish, outcome);
+    run_lock_again(run); /* its guard was forked */
+    return tracing;
+}
+
+/* ---- events ---- */
+
+/* The worst wake-up whose parts are known; value_ns < 0: none. */
+struct parts_worst {
+    bool is_there;
+    int64_t value_ns, at_ns;
+    struct part_split split;
+};
+
+struct parts_seen {
+    const char *source;
+    int cpu;
+    uint64_t sample_count, dropped_count;
+    const struct part_counts *counts;
+};
+
+static void parts_worst_see(struct parts_worst *worst, const struct part_split *split,
+                            int64_t at_ns)
+{
+    int64_t value_ns = 0;
+    for (int i = 0; i < PARTS; i++)
+        value_ns += split->ns[i];
+    if (worst->is_there && value_ns <= worst->value_ns)
+        return;
+    *worst = (struct parts_worst){true, value_ns, at_ns, *split};
+}
+
+static void report_not_seen(struct run *run, enum parts_source source,
+                            const struct outcome *outcome)
+{
+    arena_event(
+        run->arena, "parts_not_seen", -1,
+        DATA(source != SOURCE_NONE ? data_text("source", parts_source_name(source)) : data_none(),
+             data_text("status", status_name(outcome->status)),
+             data_text("reason", outcome->reason),
+             outcome->remedy[0] ? data_text("remedy", outcome->remedy) : data_none(),
+             outcome->command[0] ? data_text("command", outcome->command) : data_none()),
+        "the parts of a wake-up are not seen: %.240s%s%.120s", outcome->reason,
+        outcome->remedy[0] ? "; " : "", outcome->remedy);
+}
+
+static long long number(uint64_t value)
+{
+    return (long long)value;
+}
+
+static void report_seen(struct run *run, const struct parts_seen *seen)
+{
+    const struct part_counts *counts = seen->counts;
+    uint64_t without = seen->sample_count - counts->matched;
+    arena_event(run->arena, "parts_seen", -1,
+                DATA(data_text("source", seen->source), data_integer("cpu", seen->cpu),
+                     data_integer("sample_count", number(seen->sample_count + seen->dropped_count)),
+                     data_integer("matched_count", number(counts->matched)),
+                     data_integer("dropped_count", number(seen->dropped_count)),
+                     data_integer("lost_count", number(counts->lost)),
+                     data_integer("not_slept_count", number(counts->not_slept)),
+                     data_integer("not_switched_count", number(counts->not_switched)),
+                     data_integer("unmatched_count", number(counts->unmatched)),
+                     data_integer("out_of_order_count", number(counts->out_of_order)),
+                     data_integer("begun_early_count", number(counts->begun_early))),
+                "CPU %d: the parts of %lld of %lld wake-ups were seen by %s; %lld have none "
+                "(events lost %lld, did not sleep %lld, no switch seen %lld, no single match %lld, "
+                "out of order %lld)",
+                seen->cpu, number(counts->matched),
+                number(seen->sample_count + seen->dropped_count), seen->source,
+                number(without + seen->dropped_count), number(counts->lost + seen->dropped_count),
+                number(counts->not_slept), number(counts->not_switched), number(counts->unmatched),
+                number(counts->out_of_order));
+}
+
+static void report_checked(struct run *run, int cpu, const struct timerlat_match *match)
+{
+    const struct timerlat_gap *total = &match->total, *grid = &match->grid;
+    arena_event(
+        run->arena, "parts_checked", -1,
+        DATA(data_integer("cpu", cpu), data_integer("checked_count", number(total->count)),
+             data_integer("limit_ns", match->limit_ns),
+             data_integer("least_difference_ns", total->least_ns),
+             data_integer("most_difference_ns", total->most_ns),
+             data_integer("beyond_count", number(total->beyond)),
+             data_integer("release_checked_count", number(grid->count)),
+             data_integer("release_most_difference_ns", grid->most_ns),
+             data_integer("release_beyond_count", number(grid->beyond))),
+        "CPU %d: timerlat's sum of the parts is %lld to %lld ns above the total of %lld wake-ups, "
+        "in %lld of them by more than the instrument's %lld ns; its releases are at most %lld ns "
+        "from their grid",
+        cpu, (long long)total->least_ns, (long long)total->most_ns, number(total->count),
+        number(total->beyond), (long long)match->limit_ns, (long long)grid->most_ns);
+}
+
+static void report_worst(struct run *run, int cpu, const struct parts_worst *worst)
+{
+    const struct part_split *split = &worst->split;
+    char before[PART_NAME_BYTES + 48] = "";
+    if (!worst->is_there)
+        return;
+    bool is_known = split->before_thread >= 0;
+    if (is_known)
+        snprintf(before, sizeof before, "; %s (%lld) ran before", split->before,
+                 (long long)split->before_thread);
+    arena_event(run->arena, "parts_worst", worst->at_ns,
+                DATA(data_integer("cpu", cpu), data_integer("value_ns", worst->value_ns),
+                     data_integer("interrupt_ns", split->ns[PART_INTERRUPT]),
+                     data_integer("dispatch_ns", split->ns[PART_DISPATCH]),
+                     data_integer("return_ns", split->ns[PART_RETURN]),
+                     is_known ? data_text("before", split->before) : data_none(),
+                     is_known ? data_integer("before_thread", split->before_thread) : data_none()),
+                "CPU %d: the worst wake-up whose parts were seen, %lld ns, is %lld ns to the "
+                "interrupt, %lld ns of dispatch, %lld ns of return%s",
+                cpu, (long long)worst->value_ns, (long long)split->ns[PART_INTERRUPT],
+                (long long)split->ns[PART_DISPATCH], (long long)split->ns[PART_RETURN], before);
+}
+
+static void report_shared_cpu(struct run *run)
+{
+    arena_event(
+        run->arena, "parts_reader_shares", -1, NO_DATA,
+        "the thread that reads the kernel's events has no CPU that is not measured: what it "
+        "does is in the figures");
+}
+
+static void report_stopped(struct run *run)
+{
+    arena_event(
+        run->arena, "parts_stopped", -1, NO_DATA,
+        "somebody has switched the instance's tracing_on off: later wake-ups have no parts");
+}
+
+static void report_not_read(struct run *run, int error)
+{
+    arena_event(run->arena, "parts_not_read", -1, DATA(data_text("error", strerror(error))),
+                "the kernel's events could not be read (%s): some wake-ups have no parts",
+                strerror(error));
+}
+
+static void report_left(struct run *run, const char *path, int error)
+{
+    char command[300];
+    snprintf(command, sizeof command, "rmdir %s", path);
+    arena_event(run->arena, "parts_not_removed", -1,
+                DATA(data_text("path", path), data_text("error", strerror(error)),
+                     data_text("command", command)),
+                "the trace instance %s could not be removed: %s", path, strerror(error));
+}
+
+/* ---- choosing, opening ---- */
 
 /* What the reader knows of one CPU. */
 struct party {
@@ -48,8 +331,6 @@ struct wakeup_parts {
     int count;
     struct party parties[];
 };
-
-/* ---- choosing, opening ---- */
 
 int wakeup_parts_check(struct run *run)
 {
@@ -277,7 +558,7 @@ static void leave_measured_cpus(struct wakeup_parts *parts)
     struct cpus others = other_cpus(parts);
     if (cpus_first(&others) < 0 || port_bind_self(&others) != 0) {
         (void)rt_thread_set_self_ordinary();
-        parts_tell_shared_cpu(parts->run);
+        report_shared_cpu(parts->run);
     }
 }
 
@@ -338,7 +619,7 @@ int wakeup_parts_open(struct run *run, void *memory, struct sleeper *sleepers, i
     if (run->series_left_out) {
         if (run_number(run, "parts") == PARTS_WISH_AUTO &&
             parts_source_choose(run, &outcome) == SOURCE_NONE)
-            parts_tell_not_seen(run, SOURCE_NONE, &outcome);
+            report_not_seen(run, SOURCE_NONE, &outcome);
         return 0;
     }
     parts->run = run;
@@ -352,7 +633,7 @@ int wakeup_parts_open(struct run *run, void *memory, struct sleeper *sleepers, i
         return outcome_set_remedy(&run->outcome, outcome.status,
                                   (struct remedy){outcome.remedy, outcome.command}, "%s",
                                   outcome.reason);
-    parts_tell_not_seen(run, parts->source, &outcome);
+    report_not_seen(run, parts->source, &outcome);
     return 0;
 }
 
@@ -422,7 +703,7 @@ static void take_rest(struct wakeup_parts *parts)
     }
 }
 
-static void tell(struct wakeup_parts *parts)
+static void report(struct wakeup_parts *parts)
 {
     for (int i = 0; i < parts->count; i++) {
         struct party *party = &parts->parties[i];
@@ -434,15 +715,15 @@ static void tell(struct wakeup_parts *parts)
             .dropped_count = atomic_load(&party->ring.dropped),
             .counts = is_timerlat ? &party->timerlat.counts : &party->match.counts,
         };
-        parts_tell_seen(parts->run, &seen);
+        report_seen(parts->run, &seen);
         if (is_timerlat)
-            parts_tell_checked(parts->run, party->sleeper->cpu, &party->timerlat);
-        parts_tell_worst(parts->run, party->sleeper->cpu, &party->worst);
+            report_checked(parts->run, party->sleeper->cpu, &party->timerlat);
+        report_worst(parts->run, party->sleeper->cpu, &party->worst);
     }
     if (parts->was_off)
-        parts_tell_stopped(parts->run);
+        report_stopped(parts->run);
     if (parts->read_error)
-        parts_tell_not_read(parts->run, parts->read_error);
+        report_not_read(parts->run, parts->read_error);
 }
 
 /* For the stream: the reader has ended. */
@@ -459,7 +740,7 @@ static void give_befores(struct wakeup_parts *parts)
     }
 }
 
-static void tell_refused(struct wakeup_parts *parts)
+static void report_refused(struct wakeup_parts *parts)
 {
     struct run *run = parts->run;
     bool must = parts->source == SOURCE_TIMERLAT || run_number(run, "parts") != PARTS_WISH_AUTO;
@@ -468,7 +749,7 @@ static void tell_refused(struct wakeup_parts *parts)
                            (struct remedy){parts->refusal.remedy, parts->refusal.command}, "%s",
                            parts->refusal.reason);
     else
-        parts_tell_not_seen(run, parts->source, &parts->refusal);
+        report_not_seen(run, parts->source, &parts->refusal);
 }
 
 static void end_reader(struct wakeup_parts *parts)
@@ -489,14 +770,14 @@ void wakeup_parts_end(struct wakeup_parts *parts)
         return;
     end_reader(parts);
     if (parts->has_begun && parts->is_refused)
-        tell_refused(parts);
+        report_refused(parts);
     else if (parts->has_begun) {
         take_rest(parts);
-        tell(parts);
+        report(parts);
         give_befores(parts);
     }
     int error = port_tracing_close(parts->tracing, path, sizeof path);
     parts->tracing = NULL;
     if (error)
-        parts_tell_left(parts->run, path, error);
+        report_left(parts->run, path, error);
 }

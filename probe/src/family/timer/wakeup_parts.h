@@ -7,6 +7,19 @@
 #define HS_FAMILY_TIMER_WAKEUP_PARTS_H
 
 #include "family/timer/sleeper.h"
+#include "port/tracing.h"
+#include "run/run.h"
+
+enum parts_wish { PARTS_WISH_NONE, PARTS_WISH_AUTO, PARTS_WISH_TIMERLAT, PARTS_WISH_TRACEPOINTS };
+extern const char *const parts_wishes[]; /* choices of the parameter `parts` */
+
+/* In the order in which `auto` tries them. */
+enum parts_source { SOURCE_NONE, SOURCE_TRACEPOINTS, SOURCE_TIMERLAT };
+
+/* Kinds of events of SOURCE_TRACEPOINTS, and the one of SOURCE_TIMERLAT. */
+enum { KIND_ENTRY, KIND_EXIT, KIND_WAKING, KIND_SWITCH };
+enum { FIELD_WOKEN = 0, FIELD_NEXT = 0, FIELD_BEFORE = 1 };
+enum { KIND_TIMERLAT = 0, FIELD_SEQUENCE = 0, FIELD_CONTEXT, FIELD_LATENCY };
 
 struct wakeup_parts;
 

@@ -1,7 +1,7 @@
 /* Which handler belongs to which interrupt, from made-up stamps of a kernel. */
 #include "base/posix_source.h"
 
-#include "family/interrupt/handler_match.h"
+#include "family/interrupt/handler_trace.h"
 #include "tap.h"
 
 static struct handler_log made_up;

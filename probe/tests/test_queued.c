@@ -2,7 +2,7 @@
  * out of order, and that the limit is put back. */
 #include "base/posix_source.h"
 
-#include "family/signal/queue_receiver.h"
+#include "family/signal/queued.h"
 
 #include "port/signal_queue.h"
 #include "tap.h"

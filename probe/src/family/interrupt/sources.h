@@ -8,9 +8,10 @@
  *                    `settle` when nobody spins on the CPU under test any more
  *   armed in advance the interrupted thread itself calls `arm` for a moment ahead, and `settle`
  *                    when the interrupt was served */
-#ifndef HS_FAMILY_INTERRUPT_SOURCE_H
-#define HS_FAMILY_INTERRUPT_SOURCE_H
+#ifndef HS_FAMILY_INTERRUPT_SOURCES_H
+#define HS_FAMILY_INTERRUPT_SOURCES_H
 
+#include "family/interrupt/handler_trace.h"
 #include "port/uio.h"
 #include "run/run.h"
 
@@ -78,11 +79,36 @@ uint64_t interrupt_skew_ticks(const struct run *run, int cpu);
 int interrupt_sources_check(struct run *run);
 
 /* Event: the source is not measured, and why. */
-void interrupt_source_tell_missing(struct run *run, int64_t id, const struct outcome *outcome);
+void interrupt_source_report_missing(struct run *run, int64_t id, const struct outcome *outcome);
 
 /* Event for each source that the run lists and that cannot be had, `external` without a device
  * included. */
-void interrupt_sources_tell_missing(struct run *run);
+void interrupt_sources_report_missing(struct run *run);
+
+/* The sources of a run, open, each with the trace of its handler where that is wanted, and the
+ * kernel's own count of its interrupts. */
+struct interrupt_sources {
+    struct run *run;
+    enum handler_role role;
+    bool is_open;           /* at least one source is */
+    struct outcome refusal; /* of the last one that is not */
+    struct interrupt_line lines[INTERRUPT_SOURCES];
+    struct handler_trace traces[INTERRUPT_SOURCES];
+    int64_t counted[INTERRUPT_SOURCES]; /* by the kernel, before the measurement; -1: not told */
+    uint64_t sent[INTERRUPT_SOURCES];   /* while the CPU was watched, those of warm-up too */
+};
+
+/* In `prepare`: opens those that can be had. 0, or -1 with the outcome: there is none. */
+int interrupt_sources_open(struct interrupt_sources *sources, struct run *run,
+                           enum handler_role role);
+
+/* In `judge`: event for each source with what was sent and what the kernel has counted since.
+ * Fails a result without any value, and one of which the kernel has counted fewer than were sent:
+ * its values are those of something else. 0, or -1 with the outcome. */
+int interrupt_sources_judge(struct interrupt_sources *sources);
+
+/* In `finish`; `sources` may be zeroed. */
+void interrupt_sources_close(struct interrupt_sources *sources);
 
 /* has_variant of tests with the parameters below: `external` is none without a device. */
 bool interrupt_source_has_variant(const struct run *run, struct variant *variant);

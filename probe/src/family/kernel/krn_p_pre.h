@@ -1,7 +1,7 @@
-/* Random times from a wake-up to the next release: a fixed least time and an exponential one, so
- * that releases have no phase with anything that is periodic. */
-#ifndef HS_FAMILY_KERNEL_RANDOM_RELEASE_H
-#define HS_FAMILY_KERNEL_RANDOM_RELEASE_H
+/* Of KRN-P-PRE: random times from a wake-up to the next release: a fixed least time and an
+ * exponential one, so that releases have no phase with anything that is periodic. */
+#ifndef HS_FAMILY_KERNEL_KRN_P_PRE_H
+#define HS_FAMILY_KERNEL_KRN_P_PRE_H
 
 #include "base/posix_source.h"
 

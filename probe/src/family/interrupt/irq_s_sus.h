@@ -1,5 +1,17 @@
+/* Of IRQ-S-SUS what knows no thread and no clock: the fate of each interrupt, and the search for
+ * the shortest period. */
+#ifndef HS_FAMILY_INTERRUPT_IRQ_S_SUS_H
+#define HS_FAMILY_INTERRUPT_IRQ_S_SUS_H
+
+#include "family/shared/gap_log.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- the fate of each interrupt ---- */
+
 /* The fate of each interrupt of a long series, in constant memory: gaps are given as they end, and
- * sends when they have returned, each in the order of time. Knows no thread and no clock.
+ * sends when they have returned, each in the order of time.
  *
  *   seen    a gap begins in the send's window, from the send to its return
  *   merged  the CPU was gone already when it was sent, and no gap begins in the window: part of
@@ -18,12 +30,6 @@
  *
  * Late, counted apart: the gap ends after the next interrupt was due. A send that itself began
  * after the next one was due counts as late by the source instead. */
-#ifndef HS_FAMILY_INTERRUPT_SUSTAINED_MATCH_H
-#define HS_FAMILY_INTERRUPT_SUSTAINED_MATCH_H
-
-#include "family/shared/gap_log.h"
-
-#include <stdint.h>
 
 enum { SUSTAINED_GAPS = 64 }; /* kept at once: those since the last send that was given */
 
@@ -77,5 +83,31 @@ void sustained_match_send(struct sustained_match *match, const struct sustained_
 /* A gap that began more than `early` ticks before the first expiry is another interruption's. */
 void sustained_match_expiries(struct sustained_match *match, const struct sustained_grid *grid,
                               const struct sustained_expiries *expiries, uint64_t early);
+
+/* ---- the search ---- */
+
+/* The smallest period that is sustained, by trying few of them: from the shortest one up in
+ * doublings until one is sustained, then by halving what lies between on a logarithmic scale. So
+ * long periods are tried only where they are needed: a step takes interrupts x period.
+ *
+ * A longer period counts as sustained where a shorter one was. */
+
+enum {
+    SUSTAINED_GRID_NS = 100, /* periods are multiples of it, but for the two limits */
+    SUSTAINED_PERCENT = 2,   /* the search ends where the two periods differ by less */
+};
+
+struct sustained_search {
+    int64_t least_ns, most_ns; /* periods to try */
+    int64_t passed_ns;         /* the shortest that was sustained; 0: none yet */
+    int64_t failed_ns;         /* the longest below it that was not; 0: none yet */
+};
+
+/* The period to try next; 0: the search has ended. passed_ns is its result, 0 that none is
+ * sustained. Where failed_ns is 0 then, the shortest one to try is. */
+int64_t sustained_search_next(const struct sustained_search *search);
+
+/* Takes what a step has shown. */
+void sustained_search_take(struct sustained_search *search, int64_t period_ns, bool is_sustained);
 
 #endif

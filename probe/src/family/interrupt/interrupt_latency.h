@@ -1,5 +1,6 @@
-/* Which gap of a watching thread is the interrupt that was sent. Knows no thread and no clock: it
- * is given the gaps (family/shared/gap_log.h) and the moments of the sends.
+/* Of IRQ-P-LAT and IRQ-P-DLT: which gap of a watching thread is the interrupt that was sent. Knows
+ * no thread and no clock: it is given the gaps (family/shared/gap_log.h) and the moments of the
+ * sends.
  *
  * Each interrupt sent has one fate, so that the fates add up to what was sent:
  *
@@ -12,8 +13,8 @@
  *
  * How it could be wrong: another interruption that begins in the window of an interrupt that is
  * itself not seen counts as it. */
-#ifndef HS_FAMILY_INTERRUPT_SENT_MATCH_H
-#define HS_FAMILY_INTERRUPT_SENT_MATCH_H
+#ifndef HS_FAMILY_INTERRUPT_INTERRUPT_LATENCY_H
+#define HS_FAMILY_INTERRUPT_INTERRUPT_LATENCY_H
 
 #include "family/shared/gap_log.h"
 
@@ -58,8 +59,5 @@ void sent_match(const struct gap *gaps, uint32_t gap_count, const struct sent_wa
 
 /* One that has fate `from` has fate `to`, as was found out since. */
 void sent_counts_move(struct sent_counts *counts, enum sent_fate from, enum sent_fate to);
-
-/* "seen", "in_other", ... */
-const char *sent_fate_name(enum sent_fate fate);
 
 #endif

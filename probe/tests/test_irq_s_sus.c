@@ -1,9 +1,8 @@
 /* The parts of IRQ-S-SUS: which interrupt belongs to which send, and the search for the rate. */
 #include "base/posix_source.h"
 
-#include "family/interrupt/sent_match.h"
-#include "family/interrupt/sustained_match.h"
-#include "family/interrupt/sustained_search.h"
+#include "family/interrupt/interrupt_latency.h"
+#include "family/interrupt/irq_s_sus.h"
 #include "tap.h"
 
 /* ---- The fate of each interrupt of a long series, by gaps that are made up ---- */

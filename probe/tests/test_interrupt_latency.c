@@ -1,7 +1,7 @@
 /* What became of interrupts that were sent, from made-up gaps. */
 #include "base/posix_source.h"
 
-#include "family/interrupt/sent_match.h"
+#include "family/interrupt/interrupt_latency.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -145,10 +145,4 @@ TEST(any_gaps_add_up)
             last = (int)results[i].gap;
         }
     }
-}
-
-TEST(names)
-{
-    CHECK_TEXT(sent_fate_name(SENT_SEEN), "seen");
-    CHECK_TEXT(sent_fate_name(SENT_NOT_WATCHED), "not_watched");
 }
