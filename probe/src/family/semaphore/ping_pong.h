@@ -49,14 +49,15 @@ int ping_pong_prepare(struct run *run);
 void ping_pong_finish(struct run *run);
 
 /* For measure_variant: calls `alone` (may be NULL) if the kind and scope are here, makes the
- * semaphores (of semaphore_between_two), starts the second party with `answer(table)`, takes values
- * with `take` (variant_sample; burst_count between two looks at the CPU budget) and ends the second
- * party. 0, also if the kind or scope is not here; -1 with the outcome, which ends the test. */
+ * semaphores (of semaphore_between_two), starts the second party with `answers[kind](table)`, takes
+ * values with `takes[kind]` (variant_sample; burst_count between two looks at the CPU budget) and
+ * ends the second party. 0, also if the kind or scope is not here; -1 with the outcome, which ends
+ * the test. */
 struct ping_pong_body {
     int burst_count;
     int (*alone)(struct run *run);
-    int (*take)(struct run *run);
-    void (*answer)(void *table);
+    int (*const *takes)(struct run *run); /* by kind */
+    void (*const *answers)(void *table);  /* by kind */
 };
 int ping_pong_measure(struct run *run, const struct ping_pong_body *body);
 

@@ -63,6 +63,7 @@ struct own {
     struct ipc_cleanup ipc_cleanup;
     struct burst burst;
     struct waiters row;
+    uint64_t (*signal)(const struct run *run); /* of the variant's kind: signal_one */
     uint64_t misordered, not_run;
     int priorities[]; /* of the largest number of waiters */
 };
@@ -159,13 +160,29 @@ static void acquire_one(struct run *run, int waiter)
         run_take(run, ACQUIRE, asked, end);
 }
 
+/* The begin of a release, and V. */
+SEMAPHORE_INLINE uint64_t signal_one(const struct run *run, enum semaphore_kind kind)
+{
+    struct own *own = run->own;
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal_of(&own->row.table->semaphore, kind);
+    return begin;
+}
+
+#define SIGNAL_ONE(word, kind)                                                                     \
+    static uint64_t signal_one_##word(const struct run *run)                                       \
+    {                                                                                              \
+        return signal_one(run, kind);                                                              \
+    }
+SEMAPHORE_EACH(SIGNAL_ONE)
+static uint64_t (*const signals[])(const struct run *run) = {SEMAPHORE_TABLE(signal_one)};
+
 static void release_one(struct run *run, int expected)
 {
     struct own *own = run->own;
     struct waiters_table *row = own->row.table;
     int woken_count = atomic_load(&row->woken_count);
-    uint64_t begin = clock_begin(&run->clock);
-    semaphore_signal(&row->semaphore);
+    uint64_t begin = own->signal(run);
     if (atomic_load(&row->woken_count) != woken_count + 1) {
         own->not_run++;
         return;
@@ -222,6 +239,7 @@ static int measure_waiters(struct run *run)
             run, error, "waiters",
             "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
             "ask for fewer: -p waiters=8");
+    own->signal = signals[semaphore_kind_of(run)];
     bool is_lower = scheduling_step_down(run, count) == 0;
     burst_begin(&own->burst, run, waiters_process(&own->row));
     int result = is_lower ? variant_sample(run, &own->burst, ACQUIRE, 1, take_round) : -1;

@@ -33,23 +33,36 @@ static const struct series_spec series[] = {
     {0},
 };
 
-static int take(struct run *run)
+static int keep(struct run *run, uint64_t begin, uint64_t signalled, uint64_t asked, uint64_t end)
 {
-    struct semaphore *semaphore = ((struct uncontended *)run->own)->semaphore;
-    uint64_t begin = clock_begin(&run->clock);
-    semaphore_signal(semaphore);
-    uint64_t signalled = clock_end(&run->clock);
-    uint64_t asked = clock_begin(&run->clock);
-    semaphore_wait(semaphore);
-    uint64_t end = clock_end(&run->clock);
     run_take(run, ACQUIRE, asked, end);
     run_take(run, RELEASE, begin, signalled);
     return 0;
 }
 
+SEMAPHORE_INLINE int take(struct run *run, enum semaphore_kind kind)
+{
+    struct semaphore *semaphore = ((struct uncontended *)run->own)->semaphore;
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal_of(semaphore, kind);
+    uint64_t signalled = clock_end(&run->clock);
+    uint64_t asked = clock_begin(&run->clock);
+    semaphore_wait_of(semaphore, kind);
+    uint64_t end = clock_end(&run->clock);
+    return keep(run, begin, signalled, asked, end);
+}
+
+#define TAKE(word, kind)                                                                           \
+    static int take_##word(struct run *run)                                                        \
+    {                                                                                              \
+        return take(run, kind);                                                                    \
+    }
+SEMAPHORE_EACH(TAKE)
+static int (*const takes[])(struct run *run) = {SEMAPHORE_TABLE(take)};
+
 static int measure_variant(struct run *run)
 {
-    return uncontended_measure_open(run, BURST, take);
+    return uncontended_measure_open(run, BURST, takes[semaphore_kind_of(run)]);
 }
 
 const struct test sem_p_arn = {

@@ -55,23 +55,36 @@ static const struct series_spec series[] = {
     {0},
 };
 
-static void answer(void *argument)
+/* The only one who writes answer_count. The measuring thread reads it before its signal and after
+ * its wait, and the semaphores order the two parties: no add that is locked, in the round trip. */
+static void count_answer(struct ping_pong_table *table)
+{
+    uint64_t count = atomic_load_explicit(&table->answer_count, memory_order_relaxed);
+    atomic_store_explicit(&table->answer_count, count + 1, memory_order_relaxed);
+}
+
+SEMAPHORE_INLINE void answer(void *argument, enum semaphore_kind kind)
 {
     struct ping_pong_table *table = argument;
     for (;;) {
-        semaphore_wait(&table->there);
+        semaphore_wait_of(&table->there, kind);
         if (ping_pong_is_over(table))
             return;
-        atomic_fetch_add_explicit(&table->answer_count, 1, memory_order_relaxed);
-        semaphore_signal(&table->back);
+        count_answer(table);
+        semaphore_signal_of(&table->back, kind);
     }
 }
 
-static int take_signal_wait(struct run *run)
-{
-    signal_wait_take(run, &((struct ping_pong *)run->own)->table->there, SIGNAL_WAIT);
-    return 0;
-}
+#define TAKE_SIGNAL_WAIT(word, kind)                                                               \
+    static int take_signal_wait_##word(struct run *run)                                            \
+    {                                                                                              \
+        return signal_wait_take(run, &((struct ping_pong *)run->own)->table->there, kind,          \
+                                SIGNAL_WAIT);                                                      \
+    }
+SEMAPHORE_EACH(TAKE_SIGNAL_WAIT)
+TAKE_SIGNAL_WAIT(mutex, SEMAPHORE_MUTEX)
+static int (*const signal_waits[])(struct run *run) = {
+    SEMAPHORE_TABLE(take_signal_wait), [SEMAPHORE_MUTEX] = take_signal_wait_mutex};
 
 /* Takes SIGNAL_SAMPLES values, whatever the run's samples and duration are. */
 static int sample_signal_wait(struct run *run)
@@ -81,7 +94,7 @@ static int sample_signal_wait(struct run *run)
     struct run_budget budget = {SIGNAL_SAMPLES, INT64_MAX};
     burst_begin(&ping_pong->burst, run, 0);
     int result = variant_sample_within(run, &ping_pong->burst, SIGNAL_WAIT, BURST, &budget,
-                                       take_signal_wait);
+                                       signal_waits[semaphore->kind]);
     return result == 0 ? semaphore_check(run, semaphore) : result;
 }
 
@@ -104,16 +117,10 @@ static int measure_signal_wait(struct run *run)
 }
 
 /* Fails unless the second party answered exactly once. */
-static int take_round_trip(struct run *run)
+static int keep_round_trip(struct run *run, uint64_t answers, uint64_t begin, uint64_t end)
 {
     const struct ping_pong *ping_pong = run->own;
-    struct ping_pong_table *table = ping_pong->table;
-    uint64_t answers = atomic_load_explicit(&table->answer_count, memory_order_relaxed);
-    uint64_t begin = clock_begin(&run->clock);
-    semaphore_signal(&table->there);
-    semaphore_wait(&table->back);
-    uint64_t end = clock_end(&run->clock);
-    if (atomic_load_explicit(&table->answer_count, memory_order_relaxed) != answers + 1)
+    if (atomic_load_explicit(&ping_pong->table->answer_count, memory_order_relaxed) != answers + 1)
         return ping_pong_refuse(run, "the second party did not answer exactly once");
     int64_t ns = clock_ns(&run->clock, end - begin);
     run_record_value(run, ROUND_TRIP, ns, end);
@@ -121,9 +128,36 @@ static int take_round_trip(struct run *run)
     return 0;
 }
 
+SEMAPHORE_INLINE int take_round_trip(struct run *run, enum semaphore_kind kind)
+{
+    struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
+    uint64_t answers = atomic_load_explicit(&table->answer_count, memory_order_relaxed);
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal_of(&table->there, kind);
+    semaphore_wait_of(&table->back, kind);
+    uint64_t end = clock_end(&run->clock);
+    return keep_round_trip(run, answers, begin, end);
+}
+
+#define OF_KIND(word, kind)                                                                        \
+    static void answer_##word(void *table)                                                         \
+    {                                                                                              \
+        answer(table, kind);                                                                       \
+    }                                                                                              \
+    static int take_##word(struct run *run)                                                        \
+    {                                                                                              \
+        return take_round_trip(run, kind);                                                         \
+    }
+SEMAPHORE_EACH(OF_KIND)
+OF_KIND(condition, SEMAPHORE_CONDITION)
+static void (*const answers[])(void *table) = {
+    SEMAPHORE_TABLE(answer), [SEMAPHORE_CONDITION] = answer_condition};
+static int (*const takes[])(struct run *run) = {
+    SEMAPHORE_TABLE(take), [SEMAPHORE_CONDITION] = take_condition};
+
 static int measure_variant(struct run *run)
 {
-    static const struct ping_pong_body body = {BURST, measure_signal_wait, take_round_trip, answer};
+    static const struct ping_pong_body body = {BURST, measure_signal_wait, takes, answers};
     return ping_pong_measure(run, &body);
 }
 

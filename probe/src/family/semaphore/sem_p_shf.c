@@ -36,18 +36,18 @@ static const struct series_spec series[] = {
     {0},
 };
 
-static void answer(void *argument)
+SEMAPHORE_INLINE void answer(void *argument, enum semaphore_kind kind)
 {
     struct ping_pong_table *table = argument;
     for (;;) {
-        semaphore_wait(&table->there);
+        semaphore_wait_of(&table->there, kind);
         uint64_t received = clock_end(table->clock);
         if (ping_pong_is_over(table))
             return;
         atomic_store_explicit(&table->received_ticks, received, memory_order_relaxed);
         atomic_store_explicit(&table->answered_ticks, clock_begin(table->clock),
                               memory_order_relaxed);
-        semaphore_signal(&table->back);
+        semaphore_signal_of(&table->back, kind);
     }
 }
 
@@ -62,17 +62,11 @@ static bool are_in_order(uint64_t given, uint64_t received, uint64_t answered, u
            is_not_after(received, answered) && is_not_after(answered, taken);
 }
 
-/* One hand-over in each direction; the second is not recorded if only one value was left to take.
- * Fails unless the second party took and gave in between. */
-static int take(struct run *run)
+/* The second is not recorded if only one value was left to take. Fails unless the second party took
+ * and gave in between. */
+static int keep(struct run *run, uint64_t given, uint64_t taken)
 {
-    struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
-    atomic_store_explicit(&table->received_ticks, 0, memory_order_relaxed);
-    atomic_store_explicit(&table->answered_ticks, 0, memory_order_relaxed);
-    uint64_t given = clock_begin(&run->clock);
-    semaphore_signal(&table->there);
-    semaphore_wait(&table->back);
-    uint64_t taken = clock_end(&run->clock);
+    const struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
     uint64_t received = atomic_load_explicit(&table->received_ticks, memory_order_relaxed);
     uint64_t answered = atomic_load_explicit(&table->answered_ticks, memory_order_relaxed);
     if (!are_in_order(given, received, answered, taken))
@@ -83,9 +77,38 @@ static int take(struct run *run)
     return 0;
 }
 
+/* One hand-over in each direction. */
+SEMAPHORE_INLINE int take(struct run *run, enum semaphore_kind kind)
+{
+    struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
+    atomic_store_explicit(&table->received_ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&table->answered_ticks, 0, memory_order_relaxed);
+    uint64_t given = clock_begin(&run->clock);
+    semaphore_signal_of(&table->there, kind);
+    semaphore_wait_of(&table->back, kind);
+    uint64_t taken = clock_end(&run->clock);
+    return keep(run, given, taken);
+}
+
+#define OF_KIND(word, kind)                                                                        \
+    static void answer_##word(void *table)                                                         \
+    {                                                                                              \
+        answer(table, kind);                                                                       \
+    }                                                                                              \
+    static int take_##word(struct run *run)                                                        \
+    {                                                                                              \
+        return take(run, kind);                                                                    \
+    }
+SEMAPHORE_EACH(OF_KIND)
+OF_KIND(condition, SEMAPHORE_CONDITION)
+static void (*const answers[])(void *table) = {
+    SEMAPHORE_TABLE(answer), [SEMAPHORE_CONDITION] = answer_condition};
+static int (*const takes[])(struct run *run) = {
+    SEMAPHORE_TABLE(take), [SEMAPHORE_CONDITION] = take_condition};
+
 static int measure_variant(struct run *run)
 {
-    static const struct ping_pong_body body = {BURST, NULL, take, answer};
+    static const struct ping_pong_body body = {BURST, NULL, takes, answers};
     return ping_pong_measure(run, &body);
 }
 

@@ -33,15 +33,19 @@ static const struct series_spec series[] = {
     {0},
 };
 
-static int take(struct run *run)
-{
-    signal_wait_take(run, ((struct uncontended *)run->own)->semaphore, 0);
-    return 0;
-}
+#define TAKE(word, kind)                                                                           \
+    static int take_##word(struct run *run)                                                        \
+    {                                                                                              \
+        return signal_wait_take(run, ((struct uncontended *)run->own)->semaphore, kind, 0);        \
+    }
+SEMAPHORE_EACH(TAKE)
+TAKE(mutex, SEMAPHORE_MUTEX)
+static int (*const takes[])(struct run *run) = {
+    SEMAPHORE_TABLE(take), [SEMAPHORE_MUTEX] = take_mutex};
 
 static int measure_variant(struct run *run)
 {
-    return uncontended_measure_open(run, BURST, take);
+    return uncontended_measure_open(run, BURST, takes[semaphore_kind_of(run)]);
 }
 
 const struct test sem_p_sig = {

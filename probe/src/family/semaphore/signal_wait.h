@@ -8,14 +8,18 @@
 #include "family/semaphore/kind.h"
 #include "realtime/burst.h"
 
-/* One value for `series`: begin = before V, end = after P, which does not block. */
-static inline void signal_wait_take(struct run *run, struct semaphore *semaphore, int series)
+/* Records one value for `series`. 0. */
+int signal_wait_keep(struct run *run, int series, uint64_t begin, uint64_t end);
+
+/* One value for `series`: begin = before V, end = after P, which does not block. 0. */
+SEMAPHORE_INLINE int signal_wait_take(struct run *run, struct semaphore *semaphore,
+                                      enum semaphore_kind kind, int series)
 {
     uint64_t begin = clock_begin(&run->clock);
-    semaphore_signal(semaphore);
-    semaphore_wait(semaphore);
+    semaphore_signal_of(semaphore, kind);
+    semaphore_wait_of(semaphore, kind);
     uint64_t end = clock_end(&run->clock);
-    run_take(run, series, begin, end);
+    return signal_wait_keep(run, series, begin, end);
 }
 
 /* The parameter `signal_wait_ns` of a test that also has `kinds` and `scopes`: one number for each
