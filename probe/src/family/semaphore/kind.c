@@ -42,6 +42,12 @@ void semaphore_wait(struct semaphore *semaphore)
     semaphore_wait_of(semaphore, semaphore->kind);
 }
 
+int signal_wait_keep(struct run *run, int series, uint64_t begin, uint64_t end)
+{
+    run_take(run, series, begin, end);
+    return 0;
+}
+
 enum semaphore_kind semaphore_between_two(enum semaphore_kind kind)
 {
     return kind == SEMAPHORE_MUTEX ? SEMAPHORE_CONDITION : kind;

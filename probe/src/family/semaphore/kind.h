@@ -259,6 +259,20 @@ SEMAPHORE_INLINE void semaphore_wait_of(struct semaphore *semaphore, enum semaph
     }
 }
 
+/* Records one value for `series`. 0. */
+int signal_wait_keep(struct run *run, int series, uint64_t begin, uint64_t end);
+
+/* One value for `series`: begin = before V, end = after P, which does not block. 0. */
+SEMAPHORE_INLINE int signal_wait_take(struct run *run, struct semaphore *semaphore,
+                                      enum semaphore_kind kind, int series)
+{
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal_of(semaphore, kind);
+    semaphore_wait_of(semaphore, kind);
+    uint64_t end = clock_end(&run->clock);
+    return signal_wait_keep(run, series, begin, end);
+}
+
 /* For a function of each kind, which calls an always-inline one with the kind as a constant, and
  * for a table of them by kind, from which a test takes one before its loop: DEFINE(word, kind) is
  * called for each kind of semaphore_kind_names, FUNCTION_word are the entries of the table. A named

@@ -6,7 +6,6 @@
 #include "base/posix_source.h"
 
 #include "family/semaphore/kind.h"
-#include "family/semaphore/signal_wait.h"
 #include "family/shared/peer.h"
 #include "realtime/burst.h"
 
@@ -17,6 +16,13 @@ struct ping_pong_table {
     const struct clock *clock;
     _Atomic uint64_t answer_count;                   /* of the second party */
     _Atomic uint64_t received_ticks, answered_ticks; /* its stamps, in tests that take them */
+};
+
+/* What SEM-P-RTP subtracts: the mean of the current variant; the variants so far for the event
+ * signal_wait_mean, by whether their mean was given. */
+struct signal_wait_mean {
+    int64_t ns;
+    char variants[2][ARENA_TEXT_BYTES / 2];
 };
 
 struct ping_pong {

@@ -1,33 +1,19 @@
 /* SEM-P-ARC: acquire and release a semaphore with contention (Dedicated Systems 2012).
  *
- * On one CPU, n waiters of different priorities, all above the creator, block on one semaphore of
- * value 0, the highest first. Then the creator, the measuring thread, releases them one by one. The
- * waiters are threads of its process, or all of one second process.
- *   acquire   begin = a waiter before its P; end = the creator's first stamp when it runs again,
- *             after the call that made this waiter ready (the waiter has blocked in between)
- *   release   begin = the creator before its V; end = the woken waiter after its P
- * Each pair of stamps is taken by two threads on the same CPU. The waiters take the n priorities up
- * to the run's; the creator steps down to the one below them. 128 waiters were published. If there
- * are fewer priorities, as many waiters as fit are used: Linux has 99 levels, so 97 at the default
- * priority and 98 at the highest. The label `waiters` and the event fewer_levels say so. The first
- * round of a variant and after each rest is not recorded.
- *
- * Since the highest blocks first, each waiter queues behind all the others: the longest path
- * through a queue that is sorted by priority. Kinds that wake in FIFO order wake the highest first
- * too. Rounds are never cut, so the values of a series are spread evenly over 0 to n - 1 other
- * waiters, and there may be a few more than requested.
- *
- * A release that takes longer the more threads wait suggests that the kind wakes all of them and
- * lets them compete.
- *
- * Between processes each acquire and release includes one switch of the address space; semaphore
- * and gates are then process-shared.
- *
- * How it could be wrong: acquire includes the creator's return from the call that opened the
- * waiter's gate. With many waiters the creator's priority is low: whatever the system runs at the
- * priorities in between is in the figures, as it would be in an application's. Of more than
- * WAITERS_LOCKED waiters only the first have locked stacks (event stacks_not_locked): while memory
- * is short, page faults of the others would be in the figures.
+ * What: n waiters, threads of the creator's process or of a second one, block on one semaphore of
+ *   value 0, the highest first, so each queues behind all the others; the creator then releases
+ *   them one by one. Rounds are never cut, so a series has its values spread evenly over 0 to n - 1
+ *   other waiters, and there may be a few more than requested.
+ * Begin, end: acquire: a waiter before its P, the creator's first stamp when it runs again after
+ *   the call that opened the waiter's gate. release: the creator before its V, the woken waiter
+ *   after its P. Fenced reads of the counter by two threads on the same CPU.
+ * Threads: the waiters have the n priorities up to the run's, the creator, the measuring thread, is
+ *   below them. 128 waiters were published; with fewer priorities as many as fit are used (event
+ *   fewer_levels). The first round of a variant and after each rest is not recorded.
+ * Wrong if: acquire includes the creator's return from the call that opened the gate. With many
+ *   waiters the creator's priority is low, and whatever the system runs above it is in the figures.
+ *   Of more than WAITERS_LOCKED waiters only the first have locked stacks (event
+ *   stacks_not_locked): while memory is short, page faults of the others would be in them.
  */
 #include "base/posix_source.h"
 

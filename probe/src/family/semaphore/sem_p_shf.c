@@ -1,23 +1,17 @@
 /* SEM-P-SHF: semaphore shuffle (Rhealstone; Garre et al. 2014).
  *
- * Two parties, threads or processes that share memory, run at the run's priority on one CPU and
- * hand two semaphores back and forth; the measuring thread is one of them. A value is one
- * hand-over: begin = the giver before its V, end = the taker after its P, in which it was blocked.
- * V does not preempt the giver, which then blocks on the other semaphore. So a hand-over is V, P up
- * to its blocking, the context switch and the return of the taker's P. Both directions are
- * recorded. Both stamps are taken on the same CPU, so there is no skew between them. The first 64
- * rounds of a variant and after each rest are not recorded.
- *
- * With the kind `mutex` V is lock, increment, signal a condition variable, unlock; P is lock, wait
- * on the condition variable while the number is 0, decrement, unlock. There is a mutex for each
- * direction, of the default protocol. At equal priorities on one CPU nobody waits for it.
- *
- * The stamps of a round must be in the order given, received, answered, taken. Otherwise nothing
- * was handed over: the test ends and fails (event not_handed_over).
- *
- * How it could be wrong: on two CPUs a hand-over would include a wake-up instead of a context
- * switch, so the test is unsupported where threads cannot be kept on one CPU. With round robin a
- * party can lose the CPU while it has a mutex; the other one then waits for it.
+ * What: two parties, threads or processes that share memory, hand two semaphores back and forth. A
+ *   value is one hand-over, in either direction: V, which does not preempt the giver, its P up to
+ *   its blocking, the context switch, the return of the taker's P.
+ * Begin, end: the giver before its V, the taker after its P, in which it was blocked; fenced reads
+ *   of the counter on the same CPU, so there is no skew between them.
+ * Threads: the measuring thread is one party; both at the run's priority on one CPU. With the kind
+ *   `mutex` each direction has a mutex, of the default protocol, and a condition variable. The
+ *   first 64 rounds of a variant and after each rest are not recorded.
+ * Wrong if: the stamps of a round are not in the order given, received, answered, taken: nothing
+ *   was handed over, the test ends and fails (event not_handed_over). On two CPUs a hand-over would
+ *   be a wake-up: unsupported where threads cannot be kept on one. With round robin a party can
+ *   lose the CPU while it has a mutex; the other one then waits for it.
  */
 #include "base/posix_source.h"
 
@@ -64,7 +58,7 @@ static bool are_in_order(uint64_t given, uint64_t received, uint64_t answered, u
 
 /* The second is not recorded if only one value was left to take. Fails unless the second party took
  * and gave in between. */
-static int keep(struct run *run, uint64_t given, uint64_t taken)
+static __attribute__((noinline)) int keep(struct run *run, uint64_t given, uint64_t taken)
 {
     const struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
     uint64_t received = atomic_load_explicit(&table->received_ticks, memory_order_relaxed);
