@@ -4,7 +4,7 @@
 #include "family/semaphore/kind.h"
 #include "family/shared/ipc_cleanup.h"
 #include "family/shared/peer.h"
-#include "family/thread/call_party.h"
+#include "family/thread/system_calls.h"
 #include "run/supervise.h"
 #include "tap.h"
 

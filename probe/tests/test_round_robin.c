@@ -265,9 +265,6 @@ static bool load_bool(atomic_bool *word)
 #define sem_post made_up_post
 #define thread_wait made_up_wait
 #define thread_scenario_check made_up_check
-#include "family/thread/round_robin.c"
-#include "family/thread/round_robin_slices.c"
-#include "family/thread/round_robin_verdicts.c"
 #include "family/thread/slice_log.c"
 #include "family/thread/thr_b_rr.c"
 

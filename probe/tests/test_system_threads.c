@@ -67,7 +67,7 @@ static int step_up(struct run *run)
 
 #define scheduling_step_down step_down
 #define scheduling_step_up step_up
-#include "family/thread/system_threads.c"
+#include "family/thread/thr_b_pri.c"
 
 static struct run run;
 static struct system_threads threads;
@@ -126,7 +126,7 @@ static void check_not_seen(const char *reason)
 
 /* A burst in which process `process` runs for `ran_ns` while the real-time thread is ready, and the
  * first one waits for `waited_ns` in all. */
-static void play(int process, int64_t ran_ns, int64_t waited_ns, bool is_doubtful)
+static void play_burst(int process, int64_t ran_ns, int64_t waited_ns, bool is_doubtful)
 {
     CHECK_SAME(system_threads_begin(&threads), 0);
     kernel.now_ns += MS;
@@ -140,7 +140,7 @@ static void play(int process, int64_t ran_ns, int64_t waited_ns, bool is_doubtfu
     CHECK_SAME(kernel.lowered_count, 0);
 }
 
-static void judge(bool pass, const char *evidence)
+static void judge_and_check(bool pass, const char *evidence)
 {
     system_threads_judge(&threads);
     check_verdict("system_processes", pass, evidence);
@@ -148,18 +148,18 @@ static void judge(bool pass, const char *evidence)
 
 RUN_TEST(one_was_ready_and_did_not_run, PROCESSES)
 {
-    play(1, 0, SPUN_NS, false);
-    play(1, 0, 0, false);
-    judge(true, "1 times one was ready");
+    play_burst(1, 0, SPUN_NS, false);
+    play_burst(1, 0, 0, false);
+    judge_and_check(true, "1 times one was ready");
 }
 
 TEST(one_ran)
 {
     for (int process = 1; process <= PROCESSES; process++) {
         begin(PROCESSES);
-        play(process, 0, SPUN_NS, false);
-        play(process, 3 * MS, 0, false);
-        judge(false, "for up to 3000 us");
+        play_burst(process, 0, SPUN_NS, false);
+        play_burst(process, 3 * MS, 0, false);
+        judge_and_check(false, "for up to 3000 us");
         end();
     }
 }
@@ -190,7 +190,7 @@ TEST(nothing_is_seen)
         tap_row(rows[i].name);
         begin(rows[i].processes);
         fake_port.counts_waits = !rows[i].counts_no_waits;
-        play(1, rows[i].ran_ns, rows[i].waited_ns, rows[i].is_doubtful);
+        play_burst(1, rows[i].ran_ns, rows[i].waited_ns, rows[i].is_doubtful);
         system_threads_judge(&threads);
         check_not_seen(rows[i].reason);
         end();
@@ -199,16 +199,16 @@ TEST(nothing_is_seen)
 
 RUN_TEST(a_wait_longer_than_what_is_beside_the_spinning, PROCESSES)
 {
-    play(1, 0, 6 * MS + 1, false);
-    judge(true, "1 times one was ready");
+    play_burst(1, 0, 6 * MS + 1, false);
+    judge_and_check(true, "1 times one was ready");
 }
 
 RUN_TEST(one_that_ended_is_not_judged, PROCESSES)
 {
     kernel.cpu_ns[2] = 5 * MS;
     kernel.has_ended[2] = true;
-    play(1, 0, SPUN_NS, false);
-    judge(true, "0 times one ran");
+    play_burst(1, 0, SPUN_NS, false);
+    judge_and_check(true, "0 times one ran");
 }
 
 /* ---- a process inside system calls ---- */

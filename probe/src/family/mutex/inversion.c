@@ -1,9 +1,28 @@
+/* MUT-B-INV (Garre et al. 2014), MUT-P-INV (Obenland 2000, "sync test 3"): priority inversion, and
+ * the scenario that MUT-B-ARC and MUT-P-ARC play too.
+ *
+ * What: low holds a primitive, high asks for it, medium, made ready by low, spins for `medium_ns`
+ *   (inversion.h). MUT-B-INV: it is vulnerable if medium ran before high was done (`inverted`), or
+ *   if the round locked up (`ended_by_watchdog`); each is 1 or 0 for a round. delay: with priority
+ *   inversion `medium_ns` and a little more, without it a few context switches.
+ * Begin, end: of delay: low's first stamp with the primitive, high's first stamp with it, by fenced
+ *   reads of the counter; no value if the watchdog ended the round.
+ * Threads: low, medium, high of ascending priorities, below the measuring thread, on one CPU. The
+ *   first 8 rounds of a variant, and after each rest, do not count; medium does not spin in them.
+ * Wrong if: high never had to wait. MUT-P-INV looks at the stamps of each round and fails (event
+ *   not_the_case); a verdict of MUT-B-INV needs exactly the promised order. POSIX promises that
+ *   inheritance and ceilings avoid the inversion: only these have one, of the others the order is
+ *   an event. The log is part of MUT-B-INV's delay; MUT-P-INV measures it without. Medium spins for
+ *   a time and not for cycles: what interrupts it adds nothing to the delay. [G] found semaphores
+ *   not vulnerable, but used a mutex for sem_t on Xenomai; `semaphore` is a POSIX one here.
+ */
 #include "base/posix_source.h"
 
 #include "family/mutex/inversion.h"
 
 #include "realtime/one_cpu.h"
 #include "realtime/scheduling.h"
+#include "run/variant.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -19,6 +38,43 @@ enum {
     LOOKS = 4,   /* waits into which a limit is split */
     TOLD = 3
 };
+
+/* ---- which rounds count ---- */
+
+static int timed_out_count(const struct inversion_repeats *repeats)
+{
+    return repeats->watchdog_count + repeats->patience_count;
+}
+
+static enum inversion_answer answer(struct inversion_repeats *repeats, enum inversion_end end)
+{
+    if (end == INVERSION_GOOD || end == INVERSION_BAD)
+        return INVERSION_COUNTS;
+    if (end == INVERSION_DISTURBED_BAD)
+        return repeats->disturbed_count++ < INVERSION_DISTURBED ? INVERSION_AGAIN
+                                                                : INVERSION_UNDECIDED;
+    *(end == INVERSION_ENDED_BY_WATCHDOG ? &repeats->watchdog_count : &repeats->patience_count) +=
+        1;
+    if (timed_out_count(repeats) < INVERSION_ATTEMPTS)
+        return INVERSION_AGAIN;
+    return repeats->watchdog_count == 0 || repeats->patience_count == 0 ? INVERSION_COUNTS
+                                                                        : INVERSION_UNDECIDED;
+}
+
+enum inversion_answer inversion_answer(struct inversion_repeats *repeats, enum inversion_end end)
+{
+    enum inversion_answer next = answer(repeats, end);
+    if (next != INVERSION_AGAIN)
+        repeats->watchdog_count = repeats->patience_count = 0;
+    return next;
+}
+
+int inversion_scale(const struct inversion_repeats *repeats)
+{
+    return 1 << timed_out_count(repeats);
+}
+
+/* ---- a round ---- */
 
 static int medium_place(const struct inversion *scenario)
 {
@@ -576,3 +632,188 @@ const char *inversion_promise(const struct inversion_setup *setup)
            "it, "
            "high ended, medium ran";
 }
+
+/* ---- MUT-B-INV and MUT-P-INV ---- */
+
+enum { SAMPLES = 100, ROUNDS = 5 };
+
+struct own {
+    struct burst burst;
+    int tried_count;
+    struct inversion scenario;
+};
+
+static int prepare(struct run *run)
+{
+    return inversion_prepare(run, sizeof(struct own));
+}
+
+static int judge(struct run *run)
+{
+    return lock_kind_require_any(run, ((struct own *)run->own)->tried_count);
+}
+
+/* ---- MUT-B-INV ---- */
+
+static const struct param_spec b_params[] = {
+    {"primitives", PARAM_NAME, true,
+     "none,inherit,protect,semaphore,robust,robust-inherit,spin,rwlock,condition", 0, 0,
+     lock_kind_names, "the primitive that the low thread holds and the high thread requests",
+     "primitive"},
+    {"medium_ns", PARAM_NS, false, "10ms", 0, INT64_C(500000000), NULL, "what medium burns"},
+    {0},
+};
+
+enum { INVERTED, ENDED_BY_WATCHDOG, DELAY };
+
+#define EITHER                                                                                     \
+    {                                                                                              \
+        .most = 1                                                                                  \
+    }
+
+static const struct series_spec b_series[] = {
+    {"inverted", "count", "primitive",
+     "1: medium ran before high had the primitive and was done; 0: it did not; one value a round",
+     NULL, NULL, RECORD_SHAPE_COUNT, EITHER},
+    {"ended_by_watchdog", "count", "primitive",
+     "1: the round locked up and the watchdog ended it; 0: it ended by itself; one value a round",
+     NULL, NULL, RECORD_SHAPE_COUNT, EITHER},
+    {"delay", "ns", "primitive", "low has the primitive", "high has it", .may_be_empty = true},
+    {0},
+};
+
+static const struct verdict_spec b_verdicts[] = {
+    {"not_vulnerable", "the medium thread does not run before the high thread is done; for kinds "
+                       "where POSIX promises that"},
+    {0},
+};
+
+static void b_record_round(struct run *run, bool is_in_time)
+{
+    struct own *own = run->own;
+    struct inversion *scenario = &own->scenario;
+    int64_t at_ns = inversion_got_at_ns(scenario);
+    bool is_inverted = order_log_place(&scenario->log, "medium", "ran") <
+                       order_log_place(&scenario->log, "high", "ended");
+    record_value(run_record(run, INVERTED), is_inverted ? 1 : 0, at_ns);
+    record_value(run_record(run, ENDED_BY_WATCHDOG), is_in_time ? 0 : 1, at_ns);
+    if (is_in_time)
+        run_take(run, DELAY, atomic_load(&scenario->locked), atomic_load(&scenario->got));
+}
+
+static void b_tell(struct run *run, bool is_avoided)
+{
+    struct own *own = run->own;
+    struct inversion *scenario = &own->scenario;
+    const char *lock = lock_kind_names[scenario->setup.kind];
+    char name[ARENA_NAME_BYTES], seen[ARENA_TEXT_BYTES / 2];
+    if (lock_kind_is_promised(scenario->setup.kind)) {
+        snprintf(name, sizeof name, "not_vulnerable/%s", lock);
+        order_log_verdict(&scenario->log, run->arena, name, inversion_promise(&scenario->setup));
+        return;
+    }
+    order_log_render(&scenario->log, seen, sizeof seen);
+    bool locks_up = order_log_place(&scenario->log, "watchdog", "freed low") >= 0;
+    arena_event(run->arena, is_avoided ? "not_vulnerable" : "vulnerable", -1,
+                DATA(data_text("lock", lock), data_bool("is_vulnerable", !is_avoided),
+                     data_bool("locks_up", locks_up), data_text("order", seen)),
+                "%s: %s%s: %s", lock, is_avoided ? "not vulnerable" : "vulnerable",
+                locks_up ? ": it locks up, the watchdog ended it" : "", seen);
+}
+
+static int b_measure_variant(struct run *run)
+{
+    struct own *own = run->own;
+    enum lock_kind kind = (enum lock_kind)variant_number(run, "primitives");
+    struct inversion_setup setup = {
+        .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns"), .is_logged = true};
+    if (!lock_kind_is_here(run, kind))
+        return 0;
+    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+        return -1;
+    own->tried_count++;
+    bool is_avoided = inversion_rounds(&own->scenario, &own->burst, ROUNDS, b_record_round);
+    inversion_close(&own->scenario);
+    if (!run_should_stop())
+        b_tell(run, is_avoided);
+    return 0;
+}
+
+const struct test mut_b_inv = {
+    .id = "MUT-B-INV",
+    .title = "Priority inversion by primitive",
+    .source = "[G] Garre et al. 2014",
+    .params = b_params,
+    .series = b_series,
+    .verdicts = b_verdicts,
+    .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU,
+    .setup_ns = INT64_C(1500000000),
+    .sample_ns = 130000,
+    .sample_param = "medium_ns",
+    .sample_percent = 130,
+    .extra_samples = ROUNDS,
+    .prepare = prepare,
+    .measure_variant = b_measure_variant,
+    .judge = judge,
+};
+
+/* ---- MUT-P-INV ---- */
+
+static const struct param_spec p_params[] = {
+    {"protocols", PARAM_NAME, true, "none,inherit,protect,semaphore", 0, 0, lock_kind_delay_names,
+     "protocols of the mutex, and the semaphore", "protocol"},
+    {"medium_ns", PARAM_NS, false, "10ms", 0, INT64_C(500000000), NULL, "what medium burns"},
+    {0},
+};
+
+static const struct series_spec p_series[] = {
+    {"delay", "ns", "protocol", "low has the resource", "high has it"},
+    {0},
+};
+
+static int p_take_round(struct run *run)
+{
+    struct own *own = run->own;
+    struct inversion *scenario = &own->scenario;
+    inversion_warm_up(scenario); /* after a rest; without what medium burns */
+    bool is_in_time = inversion_round(scenario);
+    if (!is_in_time || !inversion_took_place(scenario)) {
+        burst_next(&own->burst); /* reports throttling */
+        return inversion_refuse(scenario, run, is_in_time, "MUT-B-INV");
+    }
+    run_take(run, 0, atomic_load(&scenario->locked), atomic_load(&scenario->got));
+    return 0;
+}
+
+static int p_measure_variant(struct run *run)
+{
+    struct own *own = run->own;
+    enum lock_kind kind = (enum lock_kind)variant_number(run, "protocols");
+    struct inversion_setup setup = {
+        .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns")};
+    if (!lock_kind_is_here(run, kind))
+        return 0;
+    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+        return -1;
+    own->tried_count++;
+    int result = variant_sample(run, &own->burst, 0, 1, p_take_round);
+    inversion_close(&own->scenario);
+    return result;
+}
+
+const struct test mut_p_inv = {
+    .id = "MUT-P-INV",
+    .title = "Delay by priority inversion (sync test 3)",
+    .source = "[O] Obenland 2000, synchronization test 3",
+    .params = p_params,
+    .series = p_series,
+    .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU,
+    .default_samples = SAMPLES,
+    .setup_ns = INT64_C(100000000),
+    .sample_ns = 130000,
+    .sample_param = "medium_ns",
+    .sample_percent = 130,
+    .prepare = prepare,
+    .measure_variant = p_measure_variant,
+    .judge = judge,
+};

@@ -1,26 +1,17 @@
 /* MUT-B-ARC: priority inversion is avoided (Dedicated Systems 2012).
  *
- * The scenario of inversion.h on one CPU, which also states threads and priorities: low owns the
- * lock, high asks for it, medium is made ready, low unlocks. Each thread logs what it does with a
- * reading of the counter. A claim holds if the order is exactly the promised one in each of 20
- * rounds. 8 rounds before them and after each rest do not count.
- *   avoided     medium does not run before high is done
- *   chain       the same where high waits for a third lock, whose owner waits for a second, whose
- *               owner waits for the first, which low owns
- *   boost_goes  (inherit only) high waits with a timeout; medium does not run while it waits, and
- *               runs at once after the timeout: low has lost the inherited priority
- *
- * Verdicts are claims about what POSIX promises of PTHREAD_PRIO_INHERIT and PTHREAD_PRIO_PROTECT.
- * With PTHREAD_PRIO_NONE ownership must not change priorities, so an inversion is no fault and its
- * absence no merit: for `none` the order seen is an event, and neither pass nor fail.
- *
- * A round that is out of order because a time limit expired, the watchdog's or that of high's wait,
- * is repeated with longer limits: a fault repeats, a late host does not. A round from which the CPU
- * was taken is repeated too; if that happens too often there is no verdict.
- *
- * How it could be wrong: on two CPUs medium would run beside the others, so the test needs one.
- * The threads write the log themselves at their own priorities, so an entry is where its thread
- * ran.
+ * What: the scenario of inversion.h: low owns the lock, high asks for it, medium is made ready, low
+ *   unlocks. avoided: medium does not run before high is done; chain: the same where high waits for
+ *   the last of three locks; boost_goes (inherit only): high waits with a timeout, medium does not
+ *   run while it waits and runs at once after it. A claim holds if the order is exactly the
+ *   promised one in each of 20 rounds.
+ * Begin, end: none; each thread logs what it does with a reading of the counter.
+ * Threads: inversion.h has them; all on one CPU. 8 rounds before and after each rest do not count.
+ * Wrong if: on two CPUs medium would run beside the others, so the test needs one. A round that is
+ *   out of order because a limit expired, the watchdog's or that of high's wait, is repeated with
+ *   longer limits, one from which the CPU was taken with the same; if that happens too often there
+ *   is no verdict. With PTHREAD_PRIO_NONE an inversion is no fault and its absence no merit: the
+ *   order seen is an event, and neither pass nor fail.
  */
 #include "base/posix_source.h"
 

@@ -1,23 +1,16 @@
 /* MUT-P-ARC: lock and unlock a mutex with contention (Dedicated Systems 2012).
  *
- * The scenario of inversion.h in a loop on one CPU, without its log; inversion.h states threads and
- * priorities.
- *   acquire   begin = high before it asks for the lock that low owns; end = low's first stamp when
- *             it runs again
- *   release   begin = low before unlock; end = high's first stamp with the lock; medium was made
- *             ready before the release
- * Each pair of stamps is taken by two threads on the same CPU. Medium does nothing but run; with
- * protocol none it has run and ended before low unlocks. The first 8 rounds of a variant and after
- * each rest are not recorded.
- *
- * With protocol protect high does not run before low unlocks, so it never waits: there is no
- * acquire (event no_contention), and release includes high's request.
- *
- * In each round high must have asked while low owned the lock and before low ran again (with
- * protect: only after low unlocked). Otherwise the test ends and fails (event not_the_case).
- *
- * How it could be wrong: acquire includes low's return from the call that made high ready, in which
- * it was preempted.
+ * What: the scenario of inversion.h in a loop, without its log. Medium does nothing but run; with
+ *   protocol none it has run and ended before low unlocks.
+ * Begin, end: acquire: high before it asks for the lock that low owns, low's first stamp when it
+ *   runs again. release: low before unlock, high's first stamp with the lock; medium was made ready
+ *   before. Fenced reads of the counter by two threads on the same CPU. With protocol protect high
+ *   never waits: no acquire (event no_contention), and release includes high's request.
+ * Threads: inversion.h has them; all on one CPU. The first 8 rounds of a variant and after each
+ *   rest are not recorded.
+ * Wrong if: high did not ask while low owned the lock and before low ran again (with protect: after
+ *   low unlocked): the test ends and fails (event not_the_case). acquire includes low's return from
+ *   the call that made high ready, in which it was preempted.
  */
 #include "base/posix_source.h"
 

@@ -1,14 +1,12 @@
 /* MUT-P-ARN: lock and unlock a mutex without contention (Dedicated Systems 2012).
  *
- * The measuring thread alone, at the run's priority on the run's CPU if it has one; nobody waits.
- *   acquire   begin = before lock of a free mutex, end = after the same call
- *   release   begin = before unlock, end = after the same call
- * Each call is timed alone, with fenced reads of the counter, for each protocol. The ceiling of
- * `protect` is the thread's own priority: locking changes no priority but has to find that out. The
- * first 64 pairs of a variant and after each rest are not recorded.
- *
- * How it could be wrong: where lock and unlock stay in user space the value is close to the cost of
- * a pair of stamps. The instrument's figures state that cost; it is never subtracted.
+ * What: lock of a free mutex, unlock with nobody waiting, for each protocol. The ceiling of
+ *   `protect` is the thread's own priority: locking changes no priority but has to find that out.
+ * Begin, end: before and after each call, timed alone, by fenced reads of the counter.
+ * Threads: the measuring thread alone, at the run's priority on the run's CPU if it has one. The
+ *   first 64 pairs of a variant and after each rest are not recorded.
+ * Wrong if: lock and unlock stay in user space: the value is then close to the cost of a pair of
+ *   stamps, which the instrument's figures state and which is never subtracted.
  */
 #include "base/posix_source.h"
 

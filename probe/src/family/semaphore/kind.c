@@ -18,6 +18,36 @@ enum semaphore_kind semaphore_kind_of(const struct run *run)
     return (enum semaphore_kind)variant_number(run, "kinds");
 }
 
+void semaphore_keep_error(struct semaphore *semaphore, int error)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&semaphore->error, &none, error);
+}
+
+bool semaphore_try_again(struct semaphore *semaphore)
+{
+    int error = errno;
+    if (error != EINTR)
+        semaphore_keep_error(semaphore, error);
+    return error == EINTR;
+}
+
+void semaphore_signal(struct semaphore *semaphore)
+{
+    semaphore_signal_of(semaphore, semaphore->kind);
+}
+
+void semaphore_wait(struct semaphore *semaphore)
+{
+    semaphore_wait_of(semaphore, semaphore->kind);
+}
+
+int signal_wait_keep(struct run *run, int series, uint64_t begin, uint64_t end)
+{
+    run_take(run, series, begin, end);
+    return 0;
+}
+
 enum semaphore_kind semaphore_between_two(enum semaphore_kind kind)
 {
     return kind == SEMAPHORE_MUTEX ? SEMAPHORE_CONDITION : kind;

@@ -120,24 +120,26 @@ int semaphore_require_any(struct run *run);
 /* 0, or -1 with the outcome if a V or P failed, for instance because the set was removed. */
 int semaphore_check(struct run *run, const struct semaphore *semaphore);
 
+/* V and P outside of timed sections: of any kind. */
+void semaphore_signal(struct semaphore *semaphore);
+void semaphore_wait(struct semaphore *semaphore);
+
+/* ---- V and P between two stamps ----
+ *
+ * semaphore_signal_of and semaphore_wait_of are the only calls there. `kind` is a constant for each
+ * caller, so that nothing but the calls of this kind is left. EINTR is retried; any other error is
+ * kept and ends the call. What follows a failed call is out of line. */
+
 /* Keeps the first error; that V or P did not happen. */
-static inline void semaphore_keep_error(struct semaphore *semaphore, int error)
-{
-    int none = 0;
-    atomic_compare_exchange_strong(&semaphore->error, &none, error);
-}
+__attribute__((cold)) void semaphore_keep_error(struct semaphore *semaphore, int error);
 
 /* After a failed call: true for EINTR (retry). Other errors are kept. */
-static inline bool semaphore_try_again(struct semaphore *semaphore)
-{
-    int error = errno;
-    if (error != EINTR)
-        semaphore_keep_error(semaphore, error);
-    return error == EINTR;
-}
+__attribute__((cold)) bool semaphore_try_again(struct semaphore *semaphore);
+
+#define SEMAPHORE_INLINE static inline __attribute__((always_inline))
 
 /* For calls that return their error: whether there was none. */
-static inline bool semaphore_is_good(struct semaphore *semaphore, int error)
+SEMAPHORE_INLINE bool semaphore_is_good(struct semaphore *semaphore, int error)
 {
     if (error != 0)
         semaphore_keep_error(semaphore, error);
@@ -145,14 +147,14 @@ static inline bool semaphore_is_good(struct semaphore *semaphore, int error)
 }
 
 /* Futex semaphore. It enters the kernel only to wait and to wake waiters. */
-static inline void semaphore_word_signal(struct semaphore *semaphore)
+SEMAPHORE_INLINE void semaphore_word_signal(struct semaphore *semaphore)
 {
     atomic_fetch_add(&semaphore->value, 1);
     if (atomic_load(&semaphore->waiter_count) > 0)
         port_futex_wake(&semaphore->value, semaphore->is_shared);
 }
 
-static inline void semaphore_word_wait(struct semaphore *semaphore)
+SEMAPHORE_INLINE void semaphore_word_wait(struct semaphore *semaphore)
 {
     int value = atomic_load(&semaphore->value);
     for (;;) {
@@ -166,39 +168,29 @@ static inline void semaphore_word_wait(struct semaphore *semaphore)
     }
 }
 
-static inline void semaphore_set_operation(struct semaphore *semaphore, short step)
+SEMAPHORE_INLINE void semaphore_set_operation(struct semaphore *semaphore, short step)
 {
     while (ipc_set_step(semaphore->handle, step) != 0 && semaphore_try_again(semaphore))
         ;
 }
 
-static inline void semaphore_descriptor_signal(struct semaphore *semaphore)
+SEMAPHORE_INLINE void semaphore_descriptor_signal(struct semaphore *semaphore)
 {
     uint64_t one = 1;
     while (write(semaphore->handle, &one, sizeof one) < 0 && semaphore_try_again(semaphore))
         ;
 }
 
-static inline void semaphore_descriptor_wait(struct semaphore *semaphore)
+SEMAPHORE_INLINE void semaphore_descriptor_wait(struct semaphore *semaphore)
 {
     uint64_t taken;
     while (read(semaphore->handle, &taken, sizeof taken) < 0 && semaphore_try_again(semaphore))
         ;
 }
 
-static inline void semaphore_mutex_signal(struct semaphore *semaphore)
-{
-    semaphore_is_good(semaphore, pthread_mutex_unlock(&semaphore->mutex));
-}
-
-static inline void semaphore_mutex_wait(struct semaphore *semaphore)
-{
-    semaphore_is_good(semaphore, pthread_mutex_lock(&semaphore->mutex));
-}
-
 /* Signals with the mutex locked. On one CPU, at equal priorities, a waiter runs after the unlock
  * and finds the mutex free. */
-static inline void semaphore_condition_signal(struct semaphore *semaphore)
+SEMAPHORE_INLINE void semaphore_condition_signal(struct semaphore *semaphore)
 {
     if (!semaphore_is_good(semaphore, pthread_mutex_lock(&semaphore->mutex)))
         return;
@@ -207,7 +199,7 @@ static inline void semaphore_condition_signal(struct semaphore *semaphore)
     semaphore_is_good(semaphore, pthread_mutex_unlock(&semaphore->mutex));
 }
 
-static inline void semaphore_condition_wait(struct semaphore *semaphore)
+SEMAPHORE_INLINE void semaphore_condition_wait(struct semaphore *semaphore)
 {
     if (!semaphore_is_good(semaphore, pthread_mutex_lock(&semaphore->mutex)))
         return;
@@ -219,11 +211,9 @@ static inline void semaphore_condition_wait(struct semaphore *semaphore)
     semaphore_is_good(semaphore, pthread_mutex_unlock(&semaphore->mutex));
 }
 
-/* V and P, the only call between two stamps. EINTR is retried; any other error is kept and ends the
- * call. */
-static inline void semaphore_signal(struct semaphore *semaphore)
+SEMAPHORE_INLINE void semaphore_signal_of(struct semaphore *semaphore, enum semaphore_kind kind)
 {
-    switch (semaphore->kind) {
+    switch (kind) {
     case SEMAPHORE_SYSV:
         semaphore_set_operation(semaphore, 1);
         break;
@@ -234,7 +224,7 @@ static inline void semaphore_signal(struct semaphore *semaphore)
         semaphore_word_signal(semaphore);
         break;
     case SEMAPHORE_MUTEX:
-        semaphore_mutex_signal(semaphore);
+        semaphore_is_good(semaphore, pthread_mutex_unlock(&semaphore->mutex));
         break;
     case SEMAPHORE_CONDITION:
         semaphore_condition_signal(semaphore);
@@ -245,9 +235,9 @@ static inline void semaphore_signal(struct semaphore *semaphore)
     }
 }
 
-static inline void semaphore_wait(struct semaphore *semaphore)
+SEMAPHORE_INLINE void semaphore_wait_of(struct semaphore *semaphore, enum semaphore_kind kind)
 {
-    switch (semaphore->kind) {
+    switch (kind) {
     case SEMAPHORE_SYSV:
         semaphore_set_operation(semaphore, -1);
         break;
@@ -258,7 +248,7 @@ static inline void semaphore_wait(struct semaphore *semaphore)
         semaphore_word_wait(semaphore);
         break;
     case SEMAPHORE_MUTEX:
-        semaphore_mutex_wait(semaphore);
+        semaphore_is_good(semaphore, pthread_mutex_lock(&semaphore->mutex));
         break;
     case SEMAPHORE_CONDITION:
         semaphore_condition_wait(semaphore);
@@ -268,5 +258,33 @@ static inline void semaphore_wait(struct semaphore *semaphore)
             ;
     }
 }
+
+/* Records one value for `series`. 0. */
+int signal_wait_keep(struct run *run, int series, uint64_t begin, uint64_t end);
+
+/* One value for `series`: begin = before V, end = after P, which does not block. 0. */
+SEMAPHORE_INLINE int signal_wait_take(struct run *run, struct semaphore *semaphore,
+                                      enum semaphore_kind kind, int series)
+{
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal_of(semaphore, kind);
+    semaphore_wait_of(semaphore, kind);
+    uint64_t end = clock_end(&run->clock);
+    return signal_wait_keep(run, series, begin, end);
+}
+
+/* For a function of each kind, which calls an always-inline one with the kind as a constant, and
+ * for a table of them by kind, from which a test takes one before its loop: DEFINE(word, kind) is
+ * called for each kind of semaphore_kind_names, FUNCTION_word are the entries of the table. A named
+ * semaphore has the calls of an unnamed one. */
+#define SEMAPHORE_EACH(DEFINE)                                                                     \
+    DEFINE(posix, SEMAPHORE_UNNAMED)                                                               \
+    DEFINE(sysv, SEMAPHORE_SYSV)                                                                   \
+    DEFINE(eventfd, SEMAPHORE_EVENTFD)                                                             \
+    DEFINE(futex, SEMAPHORE_FUTEX)
+#define SEMAPHORE_TABLE(FUNCTION)                                                                  \
+    [SEMAPHORE_UNNAMED] = FUNCTION##_posix, [SEMAPHORE_NAMED] = FUNCTION##_posix,                  \
+    [SEMAPHORE_SYSV] = FUNCTION##_sysv, [SEMAPHORE_EVENTFD] = FUNCTION##_eventfd,                  \
+    [SEMAPHORE_FUTEX] = FUNCTION##_futex
 
 #endif

@@ -63,14 +63,15 @@ static int measure_together(struct run *run, const struct ping_pong_body *body)
 {
     struct ping_pong *ping_pong = run->own;
     struct ping_pong_table *table = ping_pong->table;
+    enum semaphore_kind kind = table->there.kind;
     atomic_store(&table->is_over, 0);
     int error = peer_start(&ping_pong->peer, run, &ping_pong->ipc_cleanup, peer_scope_of(run),
-                           &run->setup, body->answer, table);
+                           &run->setup, body->answers[kind], table);
     if (error)
         return peer_not_started(run, error, "second party", NULL);
     supervise_process(run, ping_pong->peer.process, "second party");
     burst_begin(&ping_pong->burst, run, ping_pong->peer.process);
-    int result = variant_sample(run, &ping_pong->burst, 0, body->burst_count, body->take);
+    int result = variant_sample(run, &ping_pong->burst, 0, body->burst_count, body->takes[kind]);
     supervise_process(run, 0, NULL);
     atomic_store(&table->is_over, 1);
     semaphore_signal(&table->there);

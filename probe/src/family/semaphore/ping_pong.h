@@ -6,7 +6,6 @@
 #include "base/posix_source.h"
 
 #include "family/semaphore/kind.h"
-#include "family/semaphore/signal_wait.h"
 #include "family/shared/peer.h"
 #include "realtime/burst.h"
 
@@ -17,6 +16,13 @@ struct ping_pong_table {
     const struct clock *clock;
     _Atomic uint64_t answer_count;                   /* of the second party */
     _Atomic uint64_t received_ticks, answered_ticks; /* its stamps, in tests that take them */
+};
+
+/* What SEM-P-RTP subtracts: the mean of the current variant; the variants so far for the event
+ * signal_wait_mean, by whether their mean was given. */
+struct signal_wait_mean {
+    int64_t ns;
+    char variants[2][ARENA_TEXT_BYTES / 2];
 };
 
 struct ping_pong {
@@ -49,14 +55,15 @@ int ping_pong_prepare(struct run *run);
 void ping_pong_finish(struct run *run);
 
 /* For measure_variant: calls `alone` (may be NULL) if the kind and scope are here, makes the
- * semaphores (of semaphore_between_two), starts the second party with `answer(table)`, takes values
- * with `take` (variant_sample; burst_count between two looks at the CPU budget) and ends the second
- * party. 0, also if the kind or scope is not here; -1 with the outcome, which ends the test. */
+ * semaphores (of semaphore_between_two), starts the second party with `answers[kind](table)`, takes
+ * values with `takes[kind]` (variant_sample; burst_count between two looks at the CPU budget) and
+ * ends the second party. 0, also if the kind or scope is not here; -1 with the outcome, which ends
+ * the test. */
 struct ping_pong_body {
     int burst_count;
     int (*alone)(struct run *run);
-    int (*take)(struct run *run);
-    void (*answer)(void *table);
+    int (*const *takes)(struct run *run); /* by kind */
+    void (*const *answers)(void *table);  /* by kind */
 };
 int ping_pong_measure(struct run *run, const struct ping_pong_body *body);
 

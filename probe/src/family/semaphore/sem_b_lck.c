@@ -1,17 +1,14 @@
 /* SEM-B-LCK: locking with a semaphore (Dedicated Systems 2012).
  *
- * A creator, the measuring thread, and a waiter one priority above it run on one CPU. The waiter is
- * a thread, or a process that shares memory. Both log what they do with readings of the counter. A
- * claim holds if the order is exactly the promised one in each of 20 rounds.
- *   blocks_at_zero  P at value 0 blocks: the creator goes on before the waiter has passed
- *   increments      after two Vs, two Ps pass without blocking and the third blocks: P blocks only
- *                   at zero, and each V counts once
- *   reschedules     V at zero runs the waiter before the creator goes on
- *
- * Between threads the semaphore is private to the process, between processes it is shared: library
- * and kernel use different code paths for the two.
- *
- * How it could be wrong: on two CPUs both would run at once, so the test needs one.
+ * What: blocks_at_zero: P at value 0 blocks, the creator goes on before the waiter has passed;
+ *   increments: after two Vs two Ps pass without blocking and the third blocks; reschedules: V at
+ *   zero runs the waiter before the creator goes on. A claim holds if the order is exactly the
+ *   promised one in each of 20 rounds.
+ * Begin, end: none; both log what they do with readings of the counter.
+ * Threads: the creator, the measuring thread, and a waiter one priority above it, a thread or a
+ *   process that shares memory, on one CPU. Between threads the semaphore is private to the
+ *   process, between processes it is shared: library and kernel use different code for the two.
+ * Wrong if: on two CPUs both would run at once, so the test needs one.
  */
 #include "base/posix_source.h"
 

@@ -1,20 +1,16 @@
 /* SEM-B-REL: order of release (Dedicated Systems 2012).
  *
- * On one CPU, six threads block on a semaphore of value 0. They have higher priorities than the
- * creator, the measuring thread, and belong to its process or all to a second one. The creator then
- * calls V six times. Each waiter reads the counter when it has passed; the order of these readings
- * is the order of release. 20 rounds each:
- *   ascending, descending, mixed
- *             six priorities that block lowest first, highest first, or in random order
- *   equals    three threads at each of two priorities that block in random order: among equals
- *             the one that has waited longest comes first
- *
- * Verdicts are claims about what POSIX promises of sem_post: highest priority first, FIFO among
- * equals. POSIX promises no order for semop, Linux none for eventfd and futex: for these the order
- * seen is an event, and neither pass nor fail.
- *
- * How it could be wrong: waiters on two CPUs could run at once and would have no order, so the test
- * needs one CPU. A waiter that is woken late still has its reading in the right place.
+ * What: six waiters block on a semaphore of value 0, in ascending, descending or random order of
+ *   their priorities, or three at each of two priorities in random order (`equals`); the creator
+ *   calls V six times. They must be released by priority, FIFO among equals. 20 rounds each.
+ * Begin, end: none; each waiter reads the counter when it has passed, and the order of these
+ *   readings is the order of release.
+ * Threads: the waiters, of the creator's process or all of a second one, are above the creator, the
+ *   measuring thread, on one CPU.
+ * Wrong if: waiters on two CPUs could run at once and would have no order, so the test needs one. A
+ *   waiter that is woken late still has its reading in the right place. Verdicts are claims about
+ *   what POSIX promises of sem_post. It promises no order for semop, Linux none for eventfd and
+ *   futex: the order seen of these is an event, and neither pass nor fail.
  */
 #include "base/posix_source.h"
 

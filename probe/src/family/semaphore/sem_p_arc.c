@@ -1,33 +1,19 @@
 /* SEM-P-ARC: acquire and release a semaphore with contention (Dedicated Systems 2012).
  *
- * On one CPU, n waiters of different priorities, all above the creator, block on one semaphore of
- * value 0, the highest first. Then the creator, the measuring thread, releases them one by one. The
- * waiters are threads of its process, or all of one second process.
- *   acquire   begin = a waiter before its P; end = the creator's first stamp when it runs again,
- *             after the call that made this waiter ready (the waiter has blocked in between)
- *   release   begin = the creator before its V; end = the woken waiter after its P
- * Each pair of stamps is taken by two threads on the same CPU. The waiters take the n priorities up
- * to the run's; the creator steps down to the one below them. 128 waiters were published. If there
- * are fewer priorities, as many waiters as fit are used: Linux has 99 levels, so 97 at the default
- * priority and 98 at the highest. The label `waiters` and the event fewer_levels say so. The first
- * round of a variant and after each rest is not recorded.
- *
- * Since the highest blocks first, each waiter queues behind all the others: the longest path
- * through a queue that is sorted by priority. Kinds that wake in FIFO order wake the highest first
- * too. Rounds are never cut, so the values of a series are spread evenly over 0 to n - 1 other
- * waiters, and there may be a few more than requested.
- *
- * A release that takes longer the more threads wait suggests that the kind wakes all of them and
- * lets them compete.
- *
- * Between processes each acquire and release includes one switch of the address space; semaphore
- * and gates are then process-shared.
- *
- * How it could be wrong: acquire includes the creator's return from the call that opened the
- * waiter's gate. With many waiters the creator's priority is low: whatever the system runs at the
- * priorities in between is in the figures, as it would be in an application's. Of more than
- * WAITERS_LOCKED waiters only the first have locked stacks (event stacks_not_locked): while memory
- * is short, page faults of the others would be in the figures.
+ * What: n waiters, threads of the creator's process or of a second one, block on one semaphore of
+ *   value 0, the highest first, so each queues behind all the others; the creator then releases
+ *   them one by one. Rounds are never cut, so a series has its values spread evenly over 0 to n - 1
+ *   other waiters, and there may be a few more than requested.
+ * Begin, end: acquire: a waiter before its P, the creator's first stamp when it runs again after
+ *   the call that opened the waiter's gate. release: the creator before its V, the woken waiter
+ *   after its P. Fenced reads of the counter by two threads on the same CPU.
+ * Threads: the waiters have the n priorities up to the run's, the creator, the measuring thread, is
+ *   below them. 128 waiters were published; with fewer priorities as many as fit are used (event
+ *   fewer_levels). The first round of a variant and after each rest is not recorded.
+ * Wrong if: acquire includes the creator's return from the call that opened the gate. With many
+ *   waiters the creator's priority is low, and whatever the system runs above it is in the figures.
+ *   Of more than WAITERS_LOCKED waiters only the first have locked stacks (event
+ *   stacks_not_locked): while memory is short, page faults of the others would be in them.
  */
 #include "base/posix_source.h"
 
@@ -63,6 +49,7 @@ struct own {
     struct ipc_cleanup ipc_cleanup;
     struct burst burst;
     struct waiters row;
+    uint64_t (*signal)(const struct run *run); /* of the variant's kind: signal_one */
     uint64_t misordered, not_run;
     int priorities[]; /* of the largest number of waiters */
 };
@@ -159,13 +146,29 @@ static void acquire_one(struct run *run, int waiter)
         run_take(run, ACQUIRE, asked, end);
 }
 
+/* The begin of a release, and V. */
+SEMAPHORE_INLINE uint64_t signal_one(const struct run *run, enum semaphore_kind kind)
+{
+    struct own *own = run->own;
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal_of(&own->row.table->semaphore, kind);
+    return begin;
+}
+
+#define SIGNAL_ONE(word, kind)                                                                     \
+    static uint64_t signal_one_##word(const struct run *run)                                       \
+    {                                                                                              \
+        return signal_one(run, kind);                                                              \
+    }
+SEMAPHORE_EACH(SIGNAL_ONE)
+static uint64_t (*const signals[])(const struct run *run) = {SEMAPHORE_TABLE(signal_one)};
+
 static void release_one(struct run *run, int expected)
 {
     struct own *own = run->own;
     struct waiters_table *row = own->row.table;
     int woken_count = atomic_load(&row->woken_count);
-    uint64_t begin = clock_begin(&run->clock);
-    semaphore_signal(&row->semaphore);
+    uint64_t begin = own->signal(run);
     if (atomic_load(&row->woken_count) != woken_count + 1) {
         own->not_run++;
         return;
@@ -222,6 +225,7 @@ static int measure_waiters(struct run *run)
             run, error, "waiters",
             "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
             "ask for fewer: -p waiters=8");
+    own->signal = signals[semaphore_kind_of(run)];
     bool is_lower = scheduling_step_down(run, count) == 0;
     burst_begin(&own->burst, run, waiters_process(&own->row));
     int result = is_lower ? variant_sample(run, &own->burst, ACQUIRE, 1, take_round) : -1;

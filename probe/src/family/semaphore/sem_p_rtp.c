@@ -1,39 +1,41 @@
 /* SEM-P-RTP: round trip between two parties, "sync test 2" (Obenland 2000).
  *
- * Two parties, threads or processes that share memory, run at the run's priority on one CPU. The
- * first, the measuring thread, signals `there` and waits on `back`; the second waits on `there` and
- * signals `back`. begin = the first party before its signal, end = the first party after its wait.
- * One round trip is two signals, two waits that block and two context switches.
- *
- * With the kind `mutex` a signal is lock, increment, signal a condition variable, unlock; a wait is
- * lock, wait on the condition variable while the number is 0, decrement, unlock. `there` and `back`
- * have a mutex each, of the default protocol: at equal priorities there is nothing to inherit.
- * Nobody waits for a mutex: a signal does not preempt, so the waiter runs when the other party has
- * unlocked and blocks on its own condition variable.
- *
- * context_switch = round trip / 2 - mean of signal and wait without a switch: what SEM-P-SIG
- * measures for the same kind, with `mutex` unlock and lock. The parameter signal_wait_ns gives that
- * mean from SEM-P-SIG of the same run. Where it does not, it is the mean of the series signal_wait,
- * 20000 values that are taken in any case just before each variant (event signal_wait_mean). The
- * first 64 values of each of the two loops and after each rest are not recorded.
- *
- * The second party counts its answers. If it did not answer exactly once in a round, that was no
- * round trip: the test ends and fails (event not_handed_over).
- *
- * How it could be wrong: on two CPUs there would be no context switch in the figure, so the test is
- * unsupported where threads cannot be kept on one CPU. For some kinds the uncontended pair stays in
- * user space while both calls of a round trip enter the kernel: their context_switch includes two
- * system calls, and with `mutex` more locks and unlocks than the pair has; that of kinds that
- * always enter the kernel does not. Compare it within a kind, and with [O] only for kinds that
- * enter the kernel here and in SEM-P-SIG (on Linux sysv and eventfd). With round robin a party can
- * lose the CPU while it has a mutex; the other one then waits for it.
+ * What: two parties, threads or processes that share memory. The first signals `there` and waits on
+ *   `back`, the second waits on `there` and signals `back`: two signals, two waits that block, two
+ *   context switches. context_switch = round trip / 2 - mean of a signal and a wait without a
+ *   switch: SEM-P-SIG's (parameter signal_wait_ns), or that of 20000 values taken right before.
+ * Begin, end: the first party before its signal and after its wait, by fenced reads of the counter.
+ * Threads: the measuring thread is the first party; both at the run's priority on one CPU. With the
+ *   kind `mutex` each of the two has a mutex, of the default protocol, and a condition variable;
+ *   nobody waits for a mutex, since a signal does not preempt and at equal priorities nothing is
+ *   inherited. The first 64 values of the two loops and after each rest are not recorded.
+ * Wrong if: the second party did not answer exactly once in a round: the test ends and fails (event
+ *   not_handed_over). On two CPUs there would be no switch: unsupported where threads cannot be
+ *   kept on one. For kinds whose uncontended pair stays in user space context_switch includes two
+ *   system calls, and with `mutex` more locks. With round robin a party can lose the CPU while it
+ *   has a mutex; the other one then waits for it.
  */
 #include "base/posix_source.h"
 
 #include "family/semaphore/ping_pong.h"
 
+#include "run/variant.h"
+
+#include <stdio.h>
+#include <string.h>
+
 enum { ROUND_TRIP, CONTEXT_SWITCH, SIGNAL_WAIT };
 enum { SAMPLES = 50000, SIGNAL_SAMPLES = 20000, BURST = 64 };
+
+/* The parameter `signal_wait_ns` of a test that also has `kinds` and `scopes`: one number for each
+ * kind and scope, for kind in kinds, for scope in scopes. */
+#define SIGNAL_WAIT_PARAM                                                                          \
+    {                                                                                              \
+        "signal_wait_ns", PARAM_NS, true, "0", 0, INT64_C(1000000000), NULL,                       \
+            "mean signal and wait in one thread (SEM-P-SIG), which context_switch subtracts: for " \
+            "each kind, for each scope; 0 or none: measured right before",                         \
+            NULL                                                                                   \
+    }
 
 static const struct param_spec params[] = {
     SEMAPHORE_AND_MUTEX_PARAM("kinds of semaphore, and a mutex with a condition variable"),
@@ -55,23 +57,120 @@ static const struct series_spec series[] = {
     {0},
 };
 
-static void answer(void *argument)
+/* ---- the mean that context_switch subtracts ---- */
+
+enum { MEASURED, GIVEN, SOURCES };
+
+static const char *const sources[SOURCES] = {
+    [MEASURED] = "context_switch subtracts the mean of this test's own signal_wait",
+    [GIVEN] = "context_switch subtracts the given mean (signal_wait_ns)",
+};
+
+static const char *const source_names[SOURCES] = {[MEASURED] = "measured", [GIVEN] = "given"};
+
+/* 0, or -1 with the outcome if more numbers are given than there are kinds and scopes. */
+static int signal_wait_check(struct run *run)
+{
+    int wanted = run_param(run, "kinds")->count * run_param(run, "scopes")->count;
+    int given = run_param(run, "signal_wait_ns")->count;
+    if (given <= wanted)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_FAILED,
+                       "give one number for each kind and scope, or fewer",
+                       "signal_wait_ns has %d numbers, but there are only %d combinations of kinds "
+                       "and scopes",
+                       given, wanted);
+}
+
+static int place_in(const struct run *run, const char *param)
+{
+    const struct param_value *value = run_param(run, param);
+    int place = 0;
+    while (value->number[place] != variant_number(run, param))
+        place++;
+    return place;
+}
+
+/* The number given for the kind and scope of run->variant; 0: none. */
+static int64_t signal_wait_given(const struct run *run)
+{
+    const struct param_value *given = run_param(run, "signal_wait_ns");
+    int place = place_in(run, "kinds") * run_param(run, "scopes")->count + place_in(run, "scopes");
+    return place < given->count ? given->number[place] : 0;
+}
+
+static void tell_source(struct run *run, struct signal_wait_mean *mean, int source)
+{
+    if (mean->variants[source][0])
+        arena_event(run->arena, "signal_wait_mean", -1,
+                    DATA(data_text("source", source_names[source]),
+                         data_text("means", mean->variants[source])),
+                    "%s: %s", sources[source], mean->variants[source]);
+    mean->variants[source][0] = '\0';
+}
+
+/* Sends the collected entries if there is no room for one more. */
+static void note_variant(struct run *run, struct signal_wait_mean *mean, int source)
+{
+    char one[2 * ARENA_NAME_BYTES], name[ARENA_NAME_BYTES];
+    char *text = mean->variants[source];
+    variant_name(run, name, sizeof name);
+    snprintf(one, sizeof one, "%s %lld ns", name, (long long)mean->ns);
+    if (strlen(text) + strlen(one) + sizeof "; " > sizeof mean->variants[source])
+        tell_source(run, mean, source);
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof mean->variants[source] - used, "%s%s", used ? "; " : "", one);
+}
+
+/* Chooses the mean for run->variant: the given one, or `measured_ns` if there is none. */
+static void signal_wait_choose(struct run *run, struct signal_wait_mean *mean, int64_t measured_ns)
+{
+    int64_t given_ns = signal_wait_given(run);
+    mean->ns = given_ns > 0 ? given_ns : measured_ns;
+    note_variant(run, mean, given_ns > 0 ? GIVEN : MEASURED);
+}
+
+/* After the last variant: events say which mean each variant used. */
+static void signal_wait_tell(struct run *run, struct signal_wait_mean *mean)
+{
+    for (int source = 0; source < SOURCES; source++)
+        tell_source(run, mean, source);
+}
+
+/* ---- the second party ---- */
+
+/* The only one who writes answer_count. The measuring thread reads it before its signal and after
+ * its wait, and the semaphores order the two parties: no add that is locked, in the round trip. */
+static void count_answer(struct ping_pong_table *table)
+{
+    uint64_t count = atomic_load_explicit(&table->answer_count, memory_order_relaxed);
+    atomic_store_explicit(&table->answer_count, count + 1, memory_order_relaxed);
+}
+
+SEMAPHORE_INLINE void answer(void *argument, enum semaphore_kind kind)
 {
     struct ping_pong_table *table = argument;
     for (;;) {
-        semaphore_wait(&table->there);
+        semaphore_wait_of(&table->there, kind);
         if (ping_pong_is_over(table))
             return;
-        atomic_fetch_add_explicit(&table->answer_count, 1, memory_order_relaxed);
-        semaphore_signal(&table->back);
+        count_answer(table);
+        semaphore_signal_of(&table->back, kind);
     }
 }
 
-static int take_signal_wait(struct run *run)
-{
-    signal_wait_take(run, &((struct ping_pong *)run->own)->table->there, SIGNAL_WAIT);
-    return 0;
-}
+/* ---- signal and wait in one thread ---- */
+
+#define TAKE_SIGNAL_WAIT(word, kind)                                                               \
+    static int take_signal_wait_##word(struct run *run)                                            \
+    {                                                                                              \
+        return signal_wait_take(run, &((struct ping_pong *)run->own)->table->there, kind,          \
+                                SIGNAL_WAIT);                                                      \
+    }
+SEMAPHORE_EACH(TAKE_SIGNAL_WAIT)
+TAKE_SIGNAL_WAIT(mutex, SEMAPHORE_MUTEX)
+static int (*const signal_waits[])(struct run *run) = {
+    SEMAPHORE_TABLE(take_signal_wait), [SEMAPHORE_MUTEX] = take_signal_wait_mutex};
 
 /* Takes SIGNAL_SAMPLES values, whatever the run's samples and duration are. */
 static int sample_signal_wait(struct run *run)
@@ -81,7 +180,7 @@ static int sample_signal_wait(struct run *run)
     struct run_budget budget = {SIGNAL_SAMPLES, INT64_MAX};
     burst_begin(&ping_pong->burst, run, 0);
     int result = variant_sample_within(run, &ping_pong->burst, SIGNAL_WAIT, BURST, &budget,
-                                       take_signal_wait);
+                                       signal_waits[semaphore->kind]);
     return result == 0 ? semaphore_check(run, semaphore) : result;
 }
 
@@ -103,17 +202,14 @@ static int measure_signal_wait(struct run *run)
     return result;
 }
 
+/* ---- the round trip ---- */
+
 /* Fails unless the second party answered exactly once. */
-static int take_round_trip(struct run *run)
+static __attribute__((noinline)) int keep_round_trip(struct run *run, uint64_t answers,
+                                                     uint64_t begin, uint64_t end)
 {
     const struct ping_pong *ping_pong = run->own;
-    struct ping_pong_table *table = ping_pong->table;
-    uint64_t answers = atomic_load_explicit(&table->answer_count, memory_order_relaxed);
-    uint64_t begin = clock_begin(&run->clock);
-    semaphore_signal(&table->there);
-    semaphore_wait(&table->back);
-    uint64_t end = clock_end(&run->clock);
-    if (atomic_load_explicit(&table->answer_count, memory_order_relaxed) != answers + 1)
+    if (atomic_load_explicit(&ping_pong->table->answer_count, memory_order_relaxed) != answers + 1)
         return ping_pong_refuse(run, "the second party did not answer exactly once");
     int64_t ns = clock_ns(&run->clock, end - begin);
     run_record_value(run, ROUND_TRIP, ns, end);
@@ -121,9 +217,36 @@ static int take_round_trip(struct run *run)
     return 0;
 }
 
+SEMAPHORE_INLINE int take_round_trip(struct run *run, enum semaphore_kind kind)
+{
+    struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
+    uint64_t answers = atomic_load_explicit(&table->answer_count, memory_order_relaxed);
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal_of(&table->there, kind);
+    semaphore_wait_of(&table->back, kind);
+    uint64_t end = clock_end(&run->clock);
+    return keep_round_trip(run, answers, begin, end);
+}
+
+#define OF_KIND(word, kind)                                                                        \
+    static void answer_##word(void *table)                                                         \
+    {                                                                                              \
+        answer(table, kind);                                                                       \
+    }                                                                                              \
+    static int take_##word(struct run *run)                                                        \
+    {                                                                                              \
+        return take_round_trip(run, kind);                                                         \
+    }
+SEMAPHORE_EACH(OF_KIND)
+OF_KIND(condition, SEMAPHORE_CONDITION)
+static void (*const answers[])(void *table) = {
+    SEMAPHORE_TABLE(answer), [SEMAPHORE_CONDITION] = answer_condition};
+static int (*const takes[])(struct run *run) = {
+    SEMAPHORE_TABLE(take), [SEMAPHORE_CONDITION] = take_condition};
+
 static int measure_variant(struct run *run)
 {
-    static const struct ping_pong_body body = {BURST, measure_signal_wait, take_round_trip, answer};
+    static const struct ping_pong_body body = {BURST, measure_signal_wait, takes, answers};
     return ping_pong_measure(run, &body);
 }
 

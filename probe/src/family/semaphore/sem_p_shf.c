@@ -1,23 +1,17 @@
 /* SEM-P-SHF: semaphore shuffle (Rhealstone; Garre et al. 2014).
  *
- * Two parties, threads or processes that share memory, run at the run's priority on one CPU and
- * hand two semaphores back and forth; the measuring thread is one of them. A value is one
- * hand-over: begin = the giver before its V, end = the taker after its P, in which it was blocked.
- * V does not preempt the giver, which then blocks on the other semaphore. So a hand-over is V, P up
- * to its blocking, the context switch and the return of the taker's P. Both directions are
- * recorded. Both stamps are taken on the same CPU, so there is no skew between them. The first 64
- * rounds of a variant and after each rest are not recorded.
- *
- * With the kind `mutex` V is lock, increment, signal a condition variable, unlock; P is lock, wait
- * on the condition variable while the number is 0, decrement, unlock. There is a mutex for each
- * direction, of the default protocol. At equal priorities on one CPU nobody waits for it.
- *
- * The stamps of a round must be in the order given, received, answered, taken. Otherwise nothing
- * was handed over: the test ends and fails (event not_handed_over).
- *
- * How it could be wrong: on two CPUs a hand-over would include a wake-up instead of a context
- * switch, so the test is unsupported where threads cannot be kept on one CPU. With round robin a
- * party can lose the CPU while it has a mutex; the other one then waits for it.
+ * What: two parties, threads or processes that share memory, hand two semaphores back and forth. A
+ *   value is one hand-over, in either direction: V, which does not preempt the giver, its P up to
+ *   its blocking, the context switch, the return of the taker's P.
+ * Begin, end: the giver before its V, the taker after its P, in which it was blocked; fenced reads
+ *   of the counter on the same CPU, so there is no skew between them.
+ * Threads: the measuring thread is one party; both at the run's priority on one CPU. With the kind
+ *   `mutex` each direction has a mutex, of the default protocol, and a condition variable. The
+ *   first 64 rounds of a variant and after each rest are not recorded.
+ * Wrong if: the stamps of a round are not in the order given, received, answered, taken: nothing
+ *   was handed over, the test ends and fails (event not_handed_over). On two CPUs a hand-over would
+ *   be a wake-up: unsupported where threads cannot be kept on one. With round robin a party can
+ *   lose the CPU while it has a mutex; the other one then waits for it.
  */
 #include "base/posix_source.h"
 
@@ -36,18 +30,18 @@ static const struct series_spec series[] = {
     {0},
 };
 
-static void answer(void *argument)
+SEMAPHORE_INLINE void answer(void *argument, enum semaphore_kind kind)
 {
     struct ping_pong_table *table = argument;
     for (;;) {
-        semaphore_wait(&table->there);
+        semaphore_wait_of(&table->there, kind);
         uint64_t received = clock_end(table->clock);
         if (ping_pong_is_over(table))
             return;
         atomic_store_explicit(&table->received_ticks, received, memory_order_relaxed);
         atomic_store_explicit(&table->answered_ticks, clock_begin(table->clock),
                               memory_order_relaxed);
-        semaphore_signal(&table->back);
+        semaphore_signal_of(&table->back, kind);
     }
 }
 
@@ -62,17 +56,11 @@ static bool are_in_order(uint64_t given, uint64_t received, uint64_t answered, u
            is_not_after(received, answered) && is_not_after(answered, taken);
 }
 
-/* One hand-over in each direction; the second is not recorded if only one value was left to take.
- * Fails unless the second party took and gave in between. */
-static int take(struct run *run)
+/* The second is not recorded if only one value was left to take. Fails unless the second party took
+ * and gave in between. */
+static __attribute__((noinline)) int keep(struct run *run, uint64_t given, uint64_t taken)
 {
-    struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
-    atomic_store_explicit(&table->received_ticks, 0, memory_order_relaxed);
-    atomic_store_explicit(&table->answered_ticks, 0, memory_order_relaxed);
-    uint64_t given = clock_begin(&run->clock);
-    semaphore_signal(&table->there);
-    semaphore_wait(&table->back);
-    uint64_t taken = clock_end(&run->clock);
+    const struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
     uint64_t received = atomic_load_explicit(&table->received_ticks, memory_order_relaxed);
     uint64_t answered = atomic_load_explicit(&table->answered_ticks, memory_order_relaxed);
     if (!are_in_order(given, received, answered, taken))
@@ -83,9 +71,38 @@ static int take(struct run *run)
     return 0;
 }
 
+/* One hand-over in each direction. */
+SEMAPHORE_INLINE int take(struct run *run, enum semaphore_kind kind)
+{
+    struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
+    atomic_store_explicit(&table->received_ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&table->answered_ticks, 0, memory_order_relaxed);
+    uint64_t given = clock_begin(&run->clock);
+    semaphore_signal_of(&table->there, kind);
+    semaphore_wait_of(&table->back, kind);
+    uint64_t taken = clock_end(&run->clock);
+    return keep(run, given, taken);
+}
+
+#define OF_KIND(word, kind)                                                                        \
+    static void answer_##word(void *table)                                                         \
+    {                                                                                              \
+        answer(table, kind);                                                                       \
+    }                                                                                              \
+    static int take_##word(struct run *run)                                                        \
+    {                                                                                              \
+        return take(run, kind);                                                                    \
+    }
+SEMAPHORE_EACH(OF_KIND)
+OF_KIND(condition, SEMAPHORE_CONDITION)
+static void (*const answers[])(void *table) = {
+    SEMAPHORE_TABLE(answer), [SEMAPHORE_CONDITION] = answer_condition};
+static int (*const takes[])(struct run *run) = {
+    SEMAPHORE_TABLE(take), [SEMAPHORE_CONDITION] = take_condition};
+
 static int measure_variant(struct run *run)
 {
-    static const struct ping_pong_body body = {BURST, NULL, take, answer};
+    static const struct ping_pong_body body = {BURST, NULL, takes, answers};
     return ping_pong_measure(run, &body);
 }
 

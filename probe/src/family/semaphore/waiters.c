@@ -26,7 +26,7 @@ static void pass_gate(sem_t *gate)
         ;
 }
 
-static void wait_when_told(void *argument)
+SEMAPHORE_INLINE void wait_when_told(void *argument, enum semaphore_kind kind)
 {
     struct waiter *waiter = argument;
     struct waiters_table *table = waiter->table;
@@ -36,12 +36,20 @@ static void wait_when_told(void *argument)
         if (atomic_load_explicit(&table->is_over, memory_order_relaxed))
             return;
         atomic_store_explicit(&waiter->asked_ticks, clock_begin(clock), memory_order_relaxed);
-        semaphore_wait(&table->semaphore);
+        semaphore_wait_of(&table->semaphore, kind);
         atomic_store_explicit(&waiter->woken_ticks, clock_end(clock), memory_order_relaxed);
         atomic_store(&table->last_woken, (int)(waiter - table->waiter));
         atomic_fetch_add(&table->woken_count, 1);
     }
 }
+
+#define WAIT_WHEN_TOLD(word, kind)                                                                 \
+    static void wait_when_told_##word(void *waiter)                                                \
+    {                                                                                              \
+        wait_when_told(waiter, kind);                                                              \
+    }
+SEMAPHORE_EACH(WAIT_WHEN_TOLD)
+static void (*const waits[])(void *waiter) = {SEMAPHORE_TABLE(wait_when_told)};
 
 static void open_all_gates(struct waiters_table *table)
 {
@@ -85,8 +93,8 @@ static int start_thread(struct waiters_table *table, int i)
         return errno;
     int error = rt_thread_start_on_stack(
         &waiter->rt_thread, &setup, unlocked < 0 ? NULL : stacks_at(&table->stacks, unlocked),
-        unlocked < 0 ? RT_THREAD_SMALL_STACK_BYTES : table->stacks.stack_bytes, wait_when_told,
-        waiter);
+        unlocked < 0 ? RT_THREAD_SMALL_STACK_BYTES : table->stacks.stack_bytes,
+        waits[table->semaphore.kind], waiter);
     if (error)
         sem_destroy(&waiter->gate);
     else

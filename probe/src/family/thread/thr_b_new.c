@@ -1,25 +1,18 @@
 /* THR-B-NEW: place of new threads, and of threads that lower their priority, among the ready ones
- * (Dedicated Systems 2012). For SCHED_FIFO and SCHED_RR, all on one CPU, below the measuring
- * thread:
+ * (Dedicated Systems 2012), under SCHED_FIFO and SCHED_RR.
  *
- *   lower   a new thread of lower priority does not run before its creator blocks
- *   equal   a new thread of equal priority goes behind one that was ready before it, and does not
- *           run before its creator blocks
- *   yield   a new thread of equal priority runs when its creator yields
- *   higher  a new thread of higher priority runs before pthread_create returns
- *   lowered_setschedprio, lowered_setschedparam
- *           a running thread lowers itself to a priority at which two others are ready. POSIX
- *           (scheduling policies, SCHED_FIFO, which SCHED_RR follows): pthread_setschedprio puts it
- *           at the head of the list, so it goes on; any other call, such as pthread_setschedparam,
- *           at the tail, so both others run before it.
- *
- * The order is that of readings of the counter (order_log.h), and is the evidence. Each scenario is
- * tried in several rounds; the first round that breaks a promise is the one shown. A creator that
- * should keep the CPU spins for 10 ms, but at most a quarter of its slice. Each round has new
- * threads, so that slices are whole.
- *
- * How it could be wrong: a new thread on another CPU would run at once. Each one checks its CPU,
- * and the result fails if it is not the one under test.
+ * What: lower: a new thread of lower priority does not run before its creator blocks; equal: it
+ *   goes behind one that was ready before it, and does not run before its creator blocks; yield: it
+ *   runs when its creator yields; higher: it runs before pthread_create returns.
+ *   lowered_setschedprio, lowered_setschedparam: a thread lowers itself to a priority at which two
+ *   are ready. POSIX: pthread_setschedprio puts it at the head of the list, any other call at its
+ *   tail.
+ * Begin, end: none; the order of readings of the counter (order_log.h) is the evidence, and the
+ *   first round that breaks a promise is the one shown.
+ * Threads: all on one CPU, below the measuring thread, and new in each round, so that slices are
+ *   whole. A creator that should keep the CPU spins for 10 ms, but at most a quarter of its slice.
+ * Wrong if: a new thread on another CPU would run at once: each one checks its CPU, and the result
+ *   fails if it is not the one under test.
  */
 #include "base/posix_source.h"
 

@@ -1,28 +1,19 @@
-/* THR-P-NEW: creating and deleting a thread (Dedicated Systems 2012). The creator is the measuring
- * thread, one below the run's priority. The new thread has the same policy, a priority one above or
- * one below the creator's, and the same CPU. One thread exists at a time. Cases and creation are
- * the paper's; it leaves open what deletion is, and what is timed here is cancel and join:
+/* THR-P-NEW: creating and deleting a thread (Dedicated Systems 2012). The paper has the cases and
+ * creation; it leaves open what deletion is: here cancel and join.
  *
- *   never-run          the new thread has the lower priority and never runs. create = the call
- *                      of pthread_create. delete = pthread_cancel and pthread_join, from before
- *                      the first call until the second has returned
- *   run-and-terminate  the higher priority. create = from before pthread_create to the new
- *                      thread's first stamp; it ends at once. delete = pthread_join of the
- *                      ended thread
- *   run-and-block      the higher priority. create = the same; the new thread then lowers its
- *                      priority below the creator's. delete = cancel and join, as above
- *
- * Attributes are made once, before. The first 4 threads of a case and after each rest are not
- * recorded: the C library sets up its memory with them, and after a rest the caches are cold. The
- * next thread may reuse the stack of a deleted one, as in any program that creates and deletes in
- * turn.
- *
- * Each case is checked every time. If a thread that should never run did run, or one of higher
- * priority had not run when pthread_create returned, its values are left out and the result fails
- * (event not_the_case).
- *
- * How it could be wrong: some libraries set the priority of the attributes by further system calls
- * after the thread exists; these calls are in the figure.
+ * What: never-run: the new thread has the lower priority and is cancelled before it runs;
+ *   run-and-terminate: the higher one, and it ends at once; run-and-block: the higher one, and it
+ *   then lowers its priority below the creator's.
+ * Begin, end: create: from before pthread_create until it has returned (never-run) or to the new
+ *   thread's first stamp. delete: from before pthread_cancel (run-and-terminate: pthread_join of
+ *   the ended thread) until pthread_join has returned. Attributes are made before.
+ * Threads: the creator is the measuring thread, one below the run's priority; the new thread is one
+ *   above or below it, of the same policy, on the same CPU. One exists at a time, and the next may
+ *   reuse its stack. The first 4 of a case and after each rest are not recorded.
+ * Wrong if: a thread that should never run did, or one of higher priority had not run when
+ *   pthread_create returned: its values are left out and the result fails (event not_the_case).
+ *   Some libraries set the priority by further system calls after the thread exists: these are in
+ *   the figure.
  */
 #include "base/posix_source.h"
 

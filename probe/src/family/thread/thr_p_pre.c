@@ -1,36 +1,19 @@
-/* THR-P-PRE: preemption (Rhealstone; Garre et al. 2014). A thread of low priority spins in user
- * space and reads the counter all the time; one of high priority is made ready and preempts it.
- * Both have the run's policy and share one CPU. High is the measuring thread, at the run's
- * priority; low is one below.
+/* THR-P-PRE: preemption (Rhealstone; Garre et al. 2014).
  *
- *   by=thread  low makes high ready. begin = low's stamp right before its sem_post, end = high's
- *              first stamp after its sem_wait. Includes the call that makes high ready, the
- *              choice of the thread, the context switch, the return to user space. Both stamps
- *              are fenced readings of the counter.
- *   by=timer   a timer makes high ready while low spins. begin = the programmed expiry
- *              (clock_nanosleep, absolute, CLOCK_MONOTONIC, 50 to 150 us ahead at random, so that
- *              it is not in phase with the tick), end = high's first reading of that clock.
- *              Also includes the timer's own lateness and its interrupt.
- *
- * Each value is checked for whether low was the thread that was preempted. By thread, high must
- * have run before low's sem_post returned: else low was running and went on (event not_at_once),
- * and one such value fails the result. By timer, low must have made turns while high slept. If it
- * made none it was not running, so that breaks no promise:
- *
- *   low_not_started    low has made no turn in this chunk yet, and the timer was not early. The
- *                      sample is left out and repeated.
- *                      If low does not start in twenty chunks in a row, or never, the result fails.
- *   nobody_to_preempt  low made turns in this chunk, but none while high slept (an interrupt or
- *                      the hypervisor had the CPU from before high's sleep until its end). The
- *                      value is recorded: it still runs from ready to running, and may be the
- *                      worst. If more than one value in a hundred is like this the result
- *                      fails: preemption was not measured.
- *
- * Low spins in chunks of 64 samples and blocks between them, so that high can rest. The first chunk
- * of a variant and after each rest is not recorded: the caches are cold.
- *
- * How it could be wrong: throttling or a thread of higher priority (event throttled, the result
- * fails). Interrupts between the two moments are part of the values.
+ * What: low spins in user space and reads the counter; high is made ready and preempts it.
+ * Begin, end: by=thread: low's stamp right before its sem_post, high's first stamp after its
+ *   sem_wait, by fenced reads of the counter. by=timer: the programmed expiry (clock_nanosleep,
+ *   absolute, CLOCK_MONOTONIC, 50 to 150 us ahead at random, so not in phase with the tick), high's
+ *   first reading of that clock; also the timer's own lateness and its interrupt.
+ * Threads: high is the measuring thread, at the run's priority; low is one below. Low spins in
+ *   chunks of 64 samples and blocks between them, so that high can rest. The first chunk of a
+ *   variant and after each rest is not recorded.
+ * Wrong if: low was not the thread that was preempted. By thread, high must have run before low's
+ *   sem_post returned: one other value fails the result (event not_at_once). By timer, low must
+ *   have made turns while high slept: before its first turn in a chunk the sample is left out and
+ *   repeated (low_not_started; failed after twenty such chunks in a row), later it is recorded
+ *   (nobody_to_preempt; failed above one in a hundred). Throttling or a thread of higher priority
+ *   would be in a value (event throttled, the result fails); interrupts are.
  */
 #include "base/posix_source.h"
 

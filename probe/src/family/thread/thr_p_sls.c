@@ -1,25 +1,19 @@
 /* THR-P-SLS: switch between threads of equal priority (Dedicated Systems 2012; with two threads the
  * task switch of Garre et al. 2014).
  *
- * N threads at the run's policy and priority on one CPU form a ring: each calls sched_yield, which
- * hands the CPU to the next. begin = a thread's stamp right before its sched_yield, end = the next
- * thread's stamp right after its own sched_yield returned. A value includes one system call
- * (entered by one thread, left by the other), the choice of the next thread and one context switch.
- * It never includes creating, ending or waking a thread, or recording a value.
- *
- * The measuring thread creates all threads once, before the first ring; if a limit stops it, the
- * smaller rings are still measured. The rings run in bursts of 50 ms: the measuring thread, of the
- * same priority, makes the threads ready in the order of the ring and blocks. A thread's first step
- * in a burst is to return from a wait and not from a yield, so the first lap of each burst is
- * warm-up and not recorded. After a burst all threads block, and the measuring thread rests if the
- * real-time budget needs it.
- *
- * How it could be wrong: a thread other than the next one of the ring could run, which each turn
- * checks (event ring_out_of_order, the result fails). Throttling or a thread of higher priority
- * would be in a value (event throttled, the result fails). Interrupts are in the values, as they
- * are in those of any application. Above LOCKED_THREADS stacks are touched but not locked (event
- * stacks_not_locked): while memory is short, page faults would be in a value. The stamps are part
- * of each value; the instrument's figures state their cost.
+ * What: N threads form a ring: each calls sched_yield, which hands the CPU to the next. One system
+ *   call (entered by one thread, left by the other), the choice of the next thread, one switch.
+ * Begin, end: a thread's stamp right before its sched_yield, the next thread's right after its own
+ *   returned. Creating, ending or waking a thread, and recording a value, are never in between.
+ * Threads: at the run's policy and priority on one CPU, created once; if a limit stops that, the
+ *   smaller rings are still measured. The measuring thread, of the same priority, makes them ready
+ *   in the order of the ring and blocks for a burst of 50 ms. The first lap of each burst returns
+ *   from a wait and is not recorded.
+ * Wrong if: a thread other than the next one ran, which each turn checks (event ring_out_of_order,
+ *   the result fails). Throttling or a thread of higher priority would be in a value (event
+ *   throttled, the result fails). Above LOCKED_THREADS stacks are touched but not locked (event
+ *   stacks_not_locked): while memory is short, page faults would be. Interrupts and the stamps are
+ *   part of each value; the instrument's figures state what stamps cost.
  */
 #include "base/posix_source.h"
 

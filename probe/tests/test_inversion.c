@@ -1,5 +1,5 @@
 /* Which rounds of the inversion tests count, and which are repeated. */
-#include "family/mutex/inversion_repeat.h"
+#include "family/mutex/inversion.h"
 #include "tap.h"
 
 static struct inversion_repeats repeats;
