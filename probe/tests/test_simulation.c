@@ -3,7 +3,7 @@
 
 #include "base/rt_thread.h"
 #include "child_run.h"
-#include "family/simulate/policy.h"
+#include "family/simulate/team.h"
 #include "family/simulate/step_ring.h"
 #include "port/own_thread.h"
 #include "port/port.h"

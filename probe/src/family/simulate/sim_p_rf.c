@@ -26,7 +26,6 @@
 #include "family/simulate/simulation.h"
 
 #include "family/simulate/tire_checks.h"
-#include "family/simulate/tire_costs.h"
 
 static const struct param_spec params[] = {
     SIMULATION_PARAMS,
@@ -68,7 +67,7 @@ static int declare(struct run *run)
 
 /* What the CPUs that the threads could use did not do for them, in a simulation whose threads
  * always compute: not told for a barrier or semaphores, where they may wait for each other. */
-static void tell_paused(struct run *run, const struct simulation *simulation)
+static void report_paused(struct run *run, const struct simulation *simulation)
 {
     const struct team *team = &simulation->team;
     const struct rt_budget *rt_budget = &run->rt_budget;
@@ -122,14 +121,14 @@ static int measure_variant(struct run *run)
             return -1;
     } while (record->count > before &&
              run_budget_left(&budget, record->count, clock_monotonic_ns()));
-    simulation_tell(simulation, NULL);
-    tell_paused(run, simulation);
+    simulation_report(simulation, NULL);
+    report_paused(run, simulation);
     return 0;
 }
 
 static int measure(struct run *run)
 {
-    tire_costs_tell(run, run_number(run, "step_ns"), run_number(run, "stiffness_per_s2"));
+    simulation_report_costs(run);
     return variants_measure(run);
 }
 

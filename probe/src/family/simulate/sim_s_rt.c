@@ -40,7 +40,6 @@
 #include "family/simulate/simulation.h"
 
 #include "family/simulate/tire_checks.h"
-#include "family/simulate/tire_costs.h"
 
 #include <stdio.h>
 
@@ -167,7 +166,7 @@ static void plan_delay(struct run *run, int64_t period_ns)
     simulation->team.delay_ns = delay_ns > 0 ? delay_ns : period_ns / 2 * 3;
 }
 
-static void tell_delay(struct run *run)
+static void report_delay(struct run *run)
 {
     const struct team *team = &((struct simulation *)run->own)->team;
     if (team->delay_step > 0)
@@ -221,7 +220,7 @@ static int measure_variant(struct run *run)
     step_ring_close(simulation->ring, simulation->team.steps, team_over_ns(&simulation->team));
     record_value(run_record(run, MISSED), (int64_t)counts->missed, run_at_ns(run, now_ns));
     look_at_delay(run, counts);
-    simulation_tell(simulation, counts);
+    simulation_report(simulation, counts);
     simulation_keep_blocks(simulation);
     return 0;
 }
@@ -229,8 +228,8 @@ static int measure_variant(struct run *run)
 static int measure(struct run *run)
 {
     plan_delay(run, period_of(run));
-    tell_delay(run);
-    tire_costs_tell(run, run_number(run, "step_ns"), run_number(run, "stiffness_per_s2"));
+    report_delay(run);
+    simulation_report_costs(run);
     return variants_measure(run);
 }
 
