@@ -4,7 +4,7 @@
  * pseudo-terminal, all with O_NONBLOCK. A claim is a short sequence of calls in which it knows how
  * many bytes are there. No claim is about a time: a call that should return at once counts as
  * waiting when it returned only after a second thread had given it what it waits for, a second
- * later (rescue.h), and what has to come by itself (readiness, a signal, a completion) is waited
+ * later (async.h), and what has to come by itself (readiness, a signal, a completion) is waited
  * for up to a second.
  *
  *   empty_read     read of nothing fails with EAGAIN
@@ -27,13 +27,8 @@
  * the kernel: what is there is waited for before it is counted. */
 #include "base/posix_source.h"
 
-#include "family/file/async_calls.h"
-#include "family/file/channel.h"
-#include "family/file/channel_claims.h"
+#include "family/file/async.h"
 #include "family/file/place.h"
-#include "family/file/request_claims.h"
-#include "family/file/rescue.h"
-#include "family/file/ring_claims.h"
 #include "family/shared/ipc_cleanup.h"
 #include "port/io_ring.h"
 #include "run/variant.h"
@@ -155,7 +150,7 @@ static void finish(struct run *run)
     release_signal(own);
 }
 
-static int tell_missing(struct run *run, const char *why)
+static int report_missing(struct run *run, const char *why)
 {
     const char *kind = variant_text(run, "kinds");
     arena_event(
@@ -169,14 +164,14 @@ static int try_requests(struct run *run, int kind, const struct channel *pipe)
 {
     struct own *own = run->own;
     if (own->file < 0)
-        return tell_missing(run, "no scratch file can be made; set TMPDIR to a folder that is "
-                                 "writable");
+        return report_missing(run, "no scratch file can be made; set TMPDIR to a folder that is "
+                                   "writable");
     if (kind == KIND_AIO) {
         int error = request_claims_try(run, pipe, own->file, &own->rescue);
-        return error ? tell_missing(run, strerror(error)) : 0;
+        return error ? report_missing(run, strerror(error)) : 0;
     }
     int error = ring_claims_try(run, pipe, own->file, &own->rescue);
-    return error ? tell_missing(run, port_io_ring_refusal(error)) : 0;
+    return error ? report_missing(run, port_io_ring_refusal(error)) : 0;
 }
 
 static int measure_variant(struct run *run)
@@ -188,7 +183,7 @@ static int measure_variant(struct run *run)
     int kind = (int)variant_number(run, "kinds");
     int error = channel_open(&channel, channels[kind], &own->cleanup.scratch);
     if (error)
-        return tell_missing(run, strerror(error));
+        return report_missing(run, strerror(error));
     if (kind == KIND_AIO || kind == KIND_RING)
         try_requests(run, kind, &channel);
     else

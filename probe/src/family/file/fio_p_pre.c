@@ -24,7 +24,6 @@
 #include "base/posix_source.h"
 
 #include "family/file/place.h"
-#include "family/file/sampling.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -181,7 +180,7 @@ static int take(struct run *run)
 
 /* ---- what is told ---- */
 
-static void tell_extents(struct run *run)
+static void report_extents(struct run *run)
 {
     const struct own *own = run->own;
     const char *mode = mode_names[own->mode];
@@ -207,7 +206,7 @@ static void tell_extents(struct run *run)
                 (double)own->sum.pieces_count / files, (long long)own->most.pieces_count);
 }
 
-static void tell_short(struct run *run)
+static void report_short(struct run *run)
 {
     const struct own *own = run->own;
     if (own->short_count > 0)
@@ -241,8 +240,8 @@ static int measure_variant(struct run *run)
         result = file_sample(&own->place, own->file, WRITE, WARM_UP, take);
         if (own->files_count == 0)
             count_extents(own);
-        tell_extents(run);
-        tell_short(run);
+        report_extents(run);
+        report_short(run);
     }
     close(own->file);
     return result < 0 ? -1 : 0;

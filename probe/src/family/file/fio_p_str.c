@@ -23,10 +23,8 @@
  */
 #include "base/posix_source.h"
 
-#include "family/file/cpu_share.h"
+#include "family/file/figures.h"
 #include "family/file/place.h"
-#include "family/file/sampling.h"
-#include "family/file/throughput.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -214,7 +212,7 @@ static int stream(struct run *run)
 
 /* ---- what is told ---- */
 
-static void tell_streamed(struct run *run)
+static void report_streamed(struct run *run)
 {
     const struct own *own = run->own;
     if (own->streamed_bytes == 0 || own->streamed_ns <= 0)
@@ -251,7 +249,7 @@ static int measure_variant(struct run *run)
         return result < 0 ? -1 : 0;
     result = stream(run);
     close(own->file);
-    tell_streamed(run);
+    report_streamed(run);
     return result;
 }
 

@@ -30,9 +30,8 @@
 #include "base/posix_source.h"
 
 #include "base/posix_optional.h"
+#include "family/file/figures.h"
 #include "family/file/place.h"
-#include "family/file/sampling.h"
-#include "family/file/synchronised.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -211,7 +210,7 @@ static int take(struct run *run)
     return result;
 }
 
-static void tell_counted(struct run *run)
+static void report_counted(struct run *run)
 {
     const struct own *own = run->own;
     const struct synchronised *counted = &own->synchronised[own->mode];
@@ -232,7 +231,7 @@ static void tell_counted(struct run *run)
         (long long)(synchronised_device_bytes(counted) >> 10), (long long)flushes);
 }
 
-static void tell_short(struct run *run)
+static void report_short(struct run *run)
 {
     const struct own *own = run->own;
     if (own->short_count > 0)
@@ -259,12 +258,12 @@ static int measure_variant(struct run *run)
     own->flushes[own->mode] = flushes_now < 0 ? -1 : flushes_now - flushes;
     own->was_measured[own->mode] = run->records[WRITE]->count > 0;
     close(own->file);
-    tell_counted(run);
-    tell_short(run);
+    report_counted(run);
+    report_short(run);
     return result;
 }
 
-static void tell_not_counted(struct run *run)
+static void report_not_counted(struct run *run)
 {
     const struct own *own = run->own;
     arena_event(run->arena, "synchronised_not_checked", -1,
@@ -293,7 +292,7 @@ static int judge(struct run *run)
 {
     const struct own *own = run->own;
     if (own->not_counted)
-        tell_not_counted(run);
+        report_not_counted(run);
     for (int mode = O_DSYNC_MODE; mode < MODES; mode++)
         judge_mode(run, (enum mode)mode);
     return 0;

@@ -21,7 +21,7 @@
 
 #include "family/posix/call_runner.h"
 #include "family/posix/inventory.h"
-#include "family/posix/reach.h"
+#include "family/posix/limits.h"
 
 #include "family/shared/ipc_cleanup.h"
 #include "run/run.h"
@@ -141,7 +141,7 @@ static int judge(struct run *run)
     for (int i = 0; i < own->limit_count; i++)
         if (own->limit_place[i] >= 0)
             own->limits[i] = answers[own->limit_place[i]];
-    inventory_tell(run, &inventory);
+    inventory_report(run, &inventory);
     if (!run_should_stop())
         inventory_judge(run, &inventory);
     return 0;

@@ -8,7 +8,7 @@
  *
  * Step k is released at start + k x period_ns; its deadline is the next release. Each thread sleeps
  * until the release (clock_nanosleep, absolute), reads the clock (its begin), does its part
- * (solver_semaphore.h, solver_barrier.h) and reads the clock (its end; with barriers, when it has
+ * (solver.h) and reads the clock (its end; with barriers, when it has
  * passed the barrier). A thread that is behind goes on at once. A step that ends late on any thread
  * is missed, and counted once (step_ring.h). So is a step that was not done although its deadline
  * had passed when the variant ended; of one that was stopped, when it was told to.
