@@ -1,29 +1,18 @@
 /* FIO-P-PRI: I/O of real-time processes goes first (Hewlett-Packard, real-time HP-UX, 1987).
  *
- * The measuring thread reads blocks of size_bytes at random places of a file of file_bytes, while a
- * time-shared process writes 1 MiB after 1 MiB to another file of the same folder and synchronises
- * each. begin = before the read, end = after it. Between two reads it sleeps for 0 to 400 us at
- * random, so that the reads meet the writer in whatever it does.
- *
- *   alone        nobody writes: what a read costs anyway (at the run's priority)
- *   time_shared  the reader is time-shared, as the writer is
- *   rt_cpu       the reader has the run's real-time priority of the CPU, as HP's had
- *   rt_io        and the highest real-time priority of I/O
- *
- * In the first three the reader's I/O priority is set to the ordinary one, which the writer has
- * too: left alone, Linux gives a SCHED_FIFO thread the I/O class of real-time threads. Whether it
- * makes a difference is up to the device's I/O scheduler; the event io_priority says what is known
- * of it. The priority is read back after it was set.
- *
- * Reads go past the page cache (direct I/O). Where that cannot be done the page cache is asked to
- * forget the file before each read, and an event says so: it need not do it.
- *
- * Each variant is checked for whether the writer was at work while the reads were timed: it has to
- * complete the piece that it had begun then, or the result fails. The event writer_ran has what it
- * wrote meanwhile.
- *
- * How it could be wrong: a device has a cache and a queue of its own, in which it reorders as it
- * likes. The writer pauses while it prepares the next piece.
+ * What: reads of size_bytes at random places of a file, while a process writes and synchronises
+ *   another one of the same folder. alone: nobody writes; time_shared: the reader is as the writer
+ *   is; rt_cpu: it has the run's priority of the CPU; rt_io: and the highest of I/O. In all but the
+ *   last its I/O priority is set to the ordinary one, since Linux gives a SCHED_FIFO thread the I/O
+ *   class of real-time threads; it is read back.
+ * Begin, end: before and after the read, by the reader. One thread, one clock.
+ * Threads: the reader is the measuring thread; the writer is a time-shared process. Between two
+ *   reads the reader sleeps for 0 to 400 us at random, so that they meet the writer in whatever it
+ *   does.
+ * Wrong if: the page cache answers: reads are direct; where that cannot be done it is asked to
+ *   forget the file (event read_may_be_cached). The writer has to complete the piece that it had
+ *   begun, or the result fails; what it wrote is in writer_ran. Whether priorities count is up to
+ *   the I/O scheduler (event io_priority), and a device reorders in its own queue.
  */
 #include "base/posix_source.h"
 

@@ -1,31 +1,16 @@
 /* FIO-P-SYN: synchronised writes (Hewlett-Packard, real-time HP-UX, 1987; Obenland 2000).
  *
- * The measuring thread, at the run's priority, writes size_bytes after size_bytes to a file, from
- * its begin to its end and again. The file was filled and synchronised before, so that no write has
- * to allocate (a file system that never overwrites, as btrfs, allocates all the same). begin =
- * before the write, end = after it; with mode fdatasync after the fdatasync that follows it.
- *
- *   buffered   an ordinary write: data go to the page cache
- *   o_dsync    the file is opened with O_DSYNC: the write returns when data are on the device
- *   o_sync     with O_SYNC: data and all about the file, such as its time of modification
- *   fdatasync  an ordinary write, and fdatasync right after it, both between the stamps
- *
- * The series `rest` is an fdatasync right after each value: what the write had left to do. After a
- * buffered write it is the way to the device; after a synchronised one nothing is left but, where
- * the file system does that, another flush of the device's cache.
- *
- * A figure says little if the write did not go to the device. So the device's own count of bytes
- * written is read before and after each synchronised write, outside the stamps: where it does not
- * rise in each of them the verdict writes_reach_device fails. There is a verdict only
- * where the file system is on one block device whose count shows direct writes to a file; else an
- * event says why there is none. What the device did with the flush cannot be seen from here
- * (event file_flush).
- *
- * `--load disk=10ms/100ms` writes to the same folder meanwhile.
- *
- * How it could be wrong: in memory (event file_in_memory) nothing is synchronised; others may use
- * the device too. A write of somebody else that ends in the same moment hides one of ours that did
- * not go out, but not many.
+ * What: writes of size_bytes to a file that was filled and synchronised before, so that none has to
+ *   allocate, from its begin to its end and again. buffered: to the page cache; o_dsync, o_sync: it
+ *   returns when data (and all about the file) are on the device; fdatasync: an ordinary write and
+ *   fdatasync, both between the stamps. `rest`: an fdatasync after each value.
+ * Begin, end: before and after the write (fdatasync: after that). One thread, one clock.
+ * Threads: the measuring one, at the run's policy, priority and CPU.
+ * Wrong if: the write did not go to the device. The device's own count of bytes written is read
+ *   around each synchronised write, outside the stamps, and has to rise (writes_reach_device);
+ *   there is a verdict only where that count shows direct writes to a file of one block device,
+ *   else an event says why not. A write of somebody else hides one of ours, but not many. What the
+ *   device did with a flush cannot be seen (event file_flush); in memory nothing is synchronised.
  */
 #include "base/posix_source.h"
 
