@@ -132,6 +132,7 @@ static const struct command {
     {"--version", ARGS_VERSION, options_parse},
     {"list", ARGS_LIST, options_parse},
     {"facts", ARGS_FACTS, options_parse},
+    {"selftest", ARGS_SELFTEST, options_parse},
     {"run", ARGS_RUN, parse_run},
     {"dump", ARGS_DUMP, parse_dump},
     {"load", ARGS_LOAD, parse_load_command},
@@ -156,5 +157,5 @@ int args_parse(int argc, char *const argv[], struct request *request, char *erro
             return commands[i].parse(&parser, argc > 2 ? argc - 2 : 0, argv + 2);
         }
     return parser_fail(&parser,
-                       "there is no command '%.60s'; list, run, load, facts, dump or shield", word);
+                       "there is no command '%.60s'; list, run, load, facts, selftest, dump or shield", word);
 }

@@ -17,8 +17,6 @@
 
 #include "family/simulate/simulation.h"
 
-#include "family/simulate/tire_checks.h"
-
 static const struct param_spec params[] = {
     SIMULATION_PARAMS,
     {"simulated_s", PARAM_COUNT, false, "60", 1, 86400, NULL, "simulated time", NULL},
@@ -32,8 +30,6 @@ static const struct series_spec series[] = {
     {0},
 };
 enum { TOTAL_TIME };
-
-static const struct verdict_spec verdicts[] = {TIRE_VERDICTS, {0}};
 
 /* For deadlines: more than any solver takes on a slow CPU. */
 #define MASS_STEP_NS 1000.0
@@ -130,7 +126,6 @@ const struct test sim_p_rf = {
     .source = "[G] Garre et al. 2014, section 4",
     .params = params,
     .series = series,
-    .verdicts = verdicts,
     .default_samples = 1,
     .setup_ns = 50000000,
     .sample_param = "masses",

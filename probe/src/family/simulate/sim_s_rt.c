@@ -19,8 +19,6 @@
 
 #include "family/simulate/simulation.h"
 
-#include "family/simulate/tire_checks.h"
-
 #include <stdio.h>
 
 enum { SAMPLES = 100 };
@@ -55,7 +53,6 @@ static const struct series_spec series[] = {
 enum { MISSED, LATENESS, STEP_TIME };
 
 static const struct verdict_spec verdicts[] = {
-    TIRE_VERDICTS,
     {"late_once", "a step that was made late on purpose is counted as missed, once and only once"},
     {0},
 };

@@ -70,7 +70,7 @@ void tire_trial_advance(const struct tire_trial *trial, int64_t step)
                    trial->tire.masses, trial->code);
 }
 
-void tire_say(struct tire_finding *found, bool is_good, const char *format, ...)
+void finding_say(struct finding *found, bool is_good, const char *format, ...)
 {
     va_list arguments;
     found->is_good = is_good;
@@ -97,7 +97,7 @@ static double move_m(const struct tire_state *state, const struct tire_state *st
 }
 
 /* Coordinates are about 1 m: the rest length of each spring of the circle is some roundings off. */
-void tire_find_rest(struct tire_trial *trial, struct tire_finding *found)
+void tire_find_rest(struct tire_trial *trial, struct finding *found)
 {
     const double allowed_m = ROUNDINGS * DBL_EPSILON * (double)REST_MASSES;
     double most_m = 0.0;
@@ -109,38 +109,10 @@ void tire_find_rest(struct tire_trial *trial, struct tire_finding *found)
         tire_trial_advance(trial, step);
         most_m = tire_worse(most_m, move_m(&trial->states[(step + 1) % 2], &trial->states[2]));
     }
-    tire_say(found, most_m <= allowed_m,
-             "%d masses, no gravity, springs at rest: moved by at most %.2g m in %d steps of "
-             "%.9g ms (rounding: up to %.2g m)",
-             REST_MASSES, most_m, REST_STEPS, trial->tire.step_s * 1e3, allowed_m);
-}
-
-/* ---- verdicts ---- */
-
-static void report(const struct run *run, const char *name, const struct tire_finding *found)
-{
-    arena_verdict(run->arena, found->is_good, 1, name, "%s", found->evidence);
-}
-
-int tire_judge(struct run *run)
-{
-    struct tire_trial trial;
-    struct tire_finding rest, bits, fall[TIRE_FALL_FINDINGS];
-    if (!tire_trial_open(&trial, tire_advance, run_number(run, "step_ns"),
-                         run_number(run, "stiffness_per_s2")))
-        return outcome_set_errno(&run->outcome, ENOMEM, "memory for the checks of the simulation",
-                                 NULL);
-    tire_find_rest(&trial, &rest);
-    tire_find_fall(&trial, fall);
-    tire_find_same_bits(&trial, &bits);
-    tire_trial_close(&trial);
-    report(run, "rest", &rest);
-    report(run, "free_fall", &fall[TIRE_FREE_FALL]);
-    report(run, "energy", &fall[TIRE_ENERGY]);
-    report(run, "symmetry", &fall[TIRE_SYMMETRY]);
-    report(run, "momentum", &fall[TIRE_MOMENTUM]);
-    report(run, "same_bits", &bits);
-    return 0;
+    finding_say(found, most_m <= allowed_m,
+                "%d masses, no gravity, springs at rest: moved by at most %.2g m in %d steps of "
+                "%.9g ms (rounding: up to %.2g m)",
+                REST_MASSES, most_m, REST_STEPS, trial->tire.step_s * 1e3, allowed_m);
 }
 
 /* ---- fall ---- */
@@ -347,17 +319,17 @@ static int64_t steps_before_contact(const struct fall *fall)
     return fall->contact_step > 0 ? fall->contact_step - 1 : fall->steps;
 }
 
-static void say_free_fall(const struct fall *fall, struct tire_finding *found)
+static void say_free_fall(const struct fall *fall, struct finding *found)
 {
     double h = fall->trial->tire.step_s, allowed_m_per_s = fall->place_allowed_m / h;
     bool is_good = fall->place_error_m <= fall->place_allowed_m &&
                    fall->speed_error_m_per_s <= allowed_m_per_s && fall->below_step == 0 &&
                    is_contact_right(fall);
     if (fall->below_step > 0)
-        tire_say(found, false, "%d masses, steps of %.9g ms: below the floor in step %lld",
-                 FALL_MASSES, h * 1e3, (long long)fall->below_step);
+        finding_say(found, false, "%d masses, steps of %.9g ms: below the floor in step %lld",
+                    FALL_MASSES, h * 1e3, (long long)fall->below_step);
     else
-        tire_say(
+        finding_say(
             found, is_good,
             "%d masses, steps of %.9g ms: contact in step %lld (closed form: %lld); until then "
             "at most %.2g m (rounding: up to %.2g m) and %.2g m/s (up to %.2g m/s) from the "
@@ -367,12 +339,12 @@ static void say_free_fall(const struct fall *fall, struct tire_finding *found)
 }
 
 /* Of long steps, one more in free fall adds more than the few masses that touch first take away. */
-static void say_energy(const struct fall *fall, struct tire_finding *found)
+static void say_energy(const struct fall *fall, struct finding *found)
 {
     bool is_fine = fall->trial->step_ns <= FINE_STEP_NS;
     bool is_good = !fall->is_excessive && fall->growth_error_j <= fall->allowed_j &&
                    (!is_fine || fall->over_j <= fall->allowed_j);
-    tire_say(
+    finding_say(
         found, is_good,
         "rounding: up to %.2g J. In free fall +%.6g J a step, %.2g J from g^2 h^2/2; in all "
         "%lld steps at most %.2g J over explicit Euler's bound; %lld steps from contact on: at "
@@ -382,26 +354,26 @@ static void say_energy(const struct fall *fall, struct tire_finding *found)
         fall->contact_j, is_fine ? "" : " (not judged for steps over 30 ms)");
 }
 
-static void say_symmetry(const struct fall *fall, struct tire_finding *found)
+static void say_symmetry(const struct fall *fall, struct finding *found)
 {
     if (fall->odd_step == 0)
-        tire_say(found, true,
-                 "left and right mirror each other to the bit in all %lld steps, "
-                 "%lld of them before contact",
-                 (long long)fall->steps, (long long)steps_before_contact(fall));
+        finding_say(found, true,
+                    "left and right mirror each other to the bit in all %lld steps, "
+                    "%lld of them before contact",
+                    (long long)fall->steps, (long long)steps_before_contact(fall));
     else
-        tire_say(found, false, "left and right differ in step %lld (contact in step %lld)",
-                 (long long)fall->odd_step, (long long)fall->contact_step);
+        finding_say(found, false, "left and right differ in step %lld (contact in step %lld)",
+                    (long long)fall->odd_step, (long long)fall->contact_step);
 }
 
-static void say_momentum(const struct fall *fall, struct tire_finding *found)
+static void say_momentum(const struct fall *fall, struct finding *found)
 {
     double allowed = fall->momentum_allowed_kg_m_per_s;
-    tire_say(found, fall->across_kg_m_per_s <= allowed && fall->up_error_kg_m_per_s <= allowed,
-             "%lld steps before contact: at most %.2g kg m/s across, %.2g kg m/s from -M g t "
-             "downward (rounding: up to %.2g kg m/s)",
-             (long long)steps_before_contact(fall), fall->across_kg_m_per_s,
-             fall->up_error_kg_m_per_s, allowed);
+    finding_say(found, fall->across_kg_m_per_s <= allowed && fall->up_error_kg_m_per_s <= allowed,
+                "%lld steps before contact: at most %.2g kg m/s across, %.2g kg m/s from -M g t "
+                "downward (rounding: up to %.2g kg m/s)",
+                (long long)steps_before_contact(fall), fall->across_kg_m_per_s,
+                fall->up_error_kg_m_per_s, allowed);
 }
 
 static bool is_over(const struct fall *fall)
@@ -428,7 +400,7 @@ static void watch(struct fall *fall)
     }
 }
 
-void tire_find_fall(struct tire_trial *trial, struct tire_finding found[TIRE_FALL_FINDINGS])
+void tire_find_fall(struct tire_trial *trial, struct finding found[TIRE_FALL_FINDINGS])
 {
     struct fall fall = {.trial = trial};
     tire_trial_place(trial, FALL_MASSES);
@@ -515,7 +487,7 @@ static int64_t try_in_turn(const struct tire_trial *trial, int blocks, enum tire
     return different_masses(&trial->states[0], &trial->states[2]);
 }
 
-static bool are_same_in_turn(const struct tire_trial *trial, struct tire_finding *found)
+static bool are_same_in_turn(const struct tire_trial *trial, struct finding *found)
 {
     simulate(trial, &trial->states[0], 1, TIRE_PLAIN, TURN_STEPS);
     for (enum tire_code code = TIRE_PLAIN; code <= trial->code; code++)
@@ -523,11 +495,11 @@ static bool are_same_in_turn(const struct tire_trial *trial, struct tire_finding
             int64_t differ = try_in_turn(trial, block_counts[i], code);
             if (differ == 0)
                 continue;
-            tire_say(found, false,
-                     "%d blocks in turn by the code %s: %lld of %d masses differ from one block by "
-                     "plain C after %d steps",
-                     block_counts[i], tire_code_name(code), (long long)differ, BITS_MASSES,
-                     TURN_STEPS);
+            finding_say(
+                found, false,
+                "%d blocks in turn by the code %s: %lld of %d masses differ from one block by "
+                "plain C after %d steps",
+                block_counts[i], tire_code_name(code), (long long)differ, BITS_MASSES, TURN_STEPS);
             return false;
         }
     return true;
@@ -605,8 +577,8 @@ static int64_t try_threads(const struct tire_trial *trial, int threads, enum tir
 
 /* One of these: all threads had the same bits (`said` says so), some had others (`found`), or they
  * could not run, which `said` tells. */
-static bool are_same_by_threads(const struct tire_trial *trial, struct tire_finding *found,
-                                struct tire_finding *said)
+static bool are_same_by_threads(const struct tire_trial *trial, struct finding *found,
+                                struct finding *said)
 {
     simulate(trial, &trial->states[0], 1, TIRE_PLAIN, THREAD_STEPS);
     for (enum tire_code code = TIRE_PLAIN; code <= trial->code; code++)
@@ -616,25 +588,25 @@ static bool are_same_by_threads(const struct tire_trial *trial, struct tire_find
             if (differ == 0)
                 continue;
             if (differ < 0) {
-                tire_say(said, true, "%d threads of barrier were not compared: %s", block_counts[i],
-                         why);
+                finding_say(said, true, "%d threads of barrier were not compared: %s",
+                            block_counts[i], why);
                 return true;
             }
-            tire_say(found, false,
-                     "barrier with %d threads by the code %s: %lld of %d masses differ from one "
-                     "thread by plain C after %d steps",
-                     block_counts[i], tire_code_name(code), (long long)differ, BITS_MASSES,
-                     THREAD_STEPS);
+            finding_say(found, false,
+                        "barrier with %d threads by the code %s: %lld of %d masses differ from one "
+                        "thread by plain C after %d steps",
+                        block_counts[i], tire_code_name(code), (long long)differ, BITS_MASSES,
+                        THREAD_STEPS);
             return false;
         }
-    tire_say(said, true, "and barrier with 1, 2, 3 and %d threads after %d", MOST_THREADS,
-             THREAD_STEPS);
+    finding_say(said, true, "and barrier with 1, 2, 3 and %d threads after %d", MOST_THREADS,
+                THREAD_STEPS);
     return true;
 }
 
-void tire_find_same_bits(struct tire_trial *trial, struct tire_finding *found)
+void tire_find_same_bits(struct tire_trial *trial, struct finding *found)
 {
-    struct tire_finding said;
+    struct finding said;
     tire_trial_place(trial, BITS_MASSES);
     if (!are_same_in_turn(trial, found))
         return;
@@ -642,11 +614,11 @@ void tire_find_same_bits(struct tire_trial *trial, struct tire_finding *found)
     if (!are_same_by_threads(trial, found, &said))
         return;
     bool has_both = trial->code == TIRE_VECTOR;
-    tire_say(found, true,
-             "%d masses, code %s%s%s: the same bits as one thread by plain C have 1, 2, 3 and %d "
-             "blocks, advanced in turn, after %d steps (%lld masses on the floor), %s",
-             BITS_MASSES, tire_code_name(TIRE_PLAIN), has_both ? " and " : "",
-             has_both ? tire_code_name(TIRE_VECTOR)
-                      : " alone, which is all that this processor has",
-             MOST_THREADS, TURN_STEPS, (long long)on_floor, said.evidence);
+    finding_say(
+        found, true,
+        "%d masses, code %s%s%s: the same bits as one thread by plain C have 1, 2, 3 and %d "
+        "blocks, advanced in turn, after %d steps (%lld masses on the floor), %s",
+        BITS_MASSES, tire_code_name(TIRE_PLAIN), has_both ? " and " : "",
+        has_both ? tire_code_name(TIRE_VECTOR) : " alone, which is all that this processor has",
+        MOST_THREADS, TURN_STEPS, (long long)on_floor, said.evidence);
 }

@@ -1,13 +1,22 @@
-/* Verdicts about the physics of a tire and its solvers: each simulates a small one with the step
- * and stiffness of the run; a few milliseconds in all. */
+/* Checks of the physics of a tire and of its solvers, for the self-test: each simulates a small one
+ * with the step and stiffness of a trial; a few milliseconds in all. A check finds how far the tire
+ * is from what can be worked out without it. */
 #ifndef HS_FAMILY_SIMULATE_TIRE_CHECKS_H
 #define HS_FAMILY_SIMULATE_TIRE_CHECKS_H
 
 #include "base/build_options.h"
 #include "family/simulate/tire.h"
-#include "run/run.h"
 
 #include <stdbool.h>
+
+/* What a check found, in words for people. */
+struct finding {
+    bool is_good;
+    char evidence[HS_ARENA_TEXT_BYTES];
+};
+
+void finding_say(struct finding *found, bool is_good, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- trial ---- */
 
@@ -30,11 +39,6 @@ struct tire_trial {
     struct tire_state states[TIRE_TRIAL_STATES];
 };
 
-struct tire_finding {
-    bool is_good;
-    char evidence[HS_ARENA_TEXT_BYTES];
-};
-
 /* Allocates the states; false: no memory. */
 bool tire_trial_open(struct tire_trial *trial, tire_advancer *advance, int64_t step_ns,
                      int64_t stiffness_per_s2);
@@ -49,9 +53,6 @@ double tire_trial_start(const struct tire_trial *trial, const struct tire_state 
 
 /* Advances the whole circle, from states[step % 2] into the other one of the two. */
 void tire_trial_advance(const struct tire_trial *trial, int64_t step);
-
-void tire_say(struct tire_finding *found, bool is_good, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* The larger of two errors. One that is not a number is the largest of all. */
 double tire_worse(double one, double other);
@@ -69,7 +70,7 @@ enum { TIRE_FREE_FALL, TIRE_ENERGY, TIRE_SYMMETRY, TIRE_MOMENTUM, TIRE_FALL_FIND
  *               per unit of mass; after contact E is never above its value at the end of the fall
  *   symmetry    left and right mirror each other to the bit
  *   momentum    until contact 0 across and M (v0 - g k h) up */
-void tire_find_fall(struct tire_trial *trial, struct tire_finding found[TIRE_FALL_FINDINGS]);
+void tire_find_fall(struct tire_trial *trial, struct finding found[TIRE_FALL_FINDINGS]);
 
 /* ---- bits ---- */
 
@@ -78,28 +79,11 @@ void tire_find_fall(struct tire_trial *trial, struct tire_finding found[TIRE_FAL
 /* 1, 2, 3 and 7 blocks, advanced in turn by trial->advance, and as many threads of the solver
  * barrier, with each code of this processor: the same bits as the whole circle by plain C, well
  * after contact. Where threads cannot run, the evidence says so. */
-void tire_find_same_bits(struct tire_trial *trial, struct tire_finding *found);
+void tire_find_same_bits(struct tire_trial *trial, struct finding *found);
 
-/* ---- verdicts ---- */
-
-/* For the table of verdicts of a test. */
-/* clang-format off */
-#define TIRE_VERDICTS                                                                              \
-    {"rest", "without gravity, a tire whose springs are at rest stays where it is"},               \
-    {"free_fall", "until contact, masses fall by the closed form of explicit Euler, and none is "  \
-                  "ever below the floor"},                                                         \
-    {"energy", "a step adds no more energy than explicit Euler can, in free fall exactly that; "   \
-               "from contact on there is never more than then"},                                   \
-    {"symmetry", "left and right mirror each other to the bit"},                                   \
-    {"momentum", "until contact, the momentum is that of gravity"},                                \
-    {"same_bits", "all numbers of threads and all codes give the same bits"}
-/* clang-format on */
+/* ---- rest ---- */
 
 /* Without gravity, springs at their rest lengths: nothing moves, but for rounding. */
-void tire_find_rest(struct tire_trial *trial, struct tire_finding *found);
-
-/* The step `judge` of the tests: adds these verdicts, and those of tire_find_fall and
- * tire_find_same_bits. */
-int tire_judge(struct run *run);
+void tire_find_rest(struct tire_trial *trial, struct finding *found);
 
 #endif
