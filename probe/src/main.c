@@ -6,6 +6,7 @@
 #include "command/facts.h"
 #include "command/list.h"
 #include "command/load.h"
+#include "command/selftest.h"
 #include "command/shield.h"
 #include "port/port.h"
 #include "record/arena.h"
@@ -24,6 +25,7 @@ static const char help[] =
     "\n"
     "  hardstone-probe list                   the tests and their parameters\n"
     "  hardstone-probe facts                  what this machine is, and its clocks\n"
+    "  hardstone-probe selftest               whether the probe computes rightly here\n"
     "  hardstone-probe run TEST [options]     one test\n"
     "  hardstone-probe load LOAD [options]    load alone, until -D has passed, Ctrl-C, ...\n"
     "  hardstone-probe load --list            the elements of load, and the named mixes\n"
@@ -86,7 +88,8 @@ static int dump(struct emit *emit, const char *path, bool is_json)
     return scratch ? EXIT_FINE : EXIT_INTERNAL;
 }
 
-/* Of facts, list and dump, which take seconds: they end also where a call never returns. */
+/* Of facts, list, selftest and dump, which take seconds: they end also where a call never returns.
+ */
 enum { DEADLINE_S = 45 };
 
 static void give_up(int number)
@@ -112,7 +115,7 @@ static void limit_life(void)
 static void end_with_tool(const struct request *request)
 {
     bool is_short = request->command == ARGS_FACTS || request->command == ARGS_LIST ||
-                    request->command == ARGS_DUMP;
+                    request->command == ARGS_DUMP || request->command == ARGS_SELFTEST;
     if (is_short)
         limit_life();
     if (is_short || request->until_eof)
@@ -139,6 +142,8 @@ static int act(const struct request *request, struct emit *emit)
     case ARGS_FACTS:
         facts_send(emit, request->want_counter, request->json);
         return EXIT_FINE;
+    case ARGS_SELFTEST:
+        return selftest_send(emit, request->json, &selftest_own);
     case ARGS_VERSION:
         emit_raw(emit, PROBE_VERSION "\n");
         return EXIT_FINE;

@@ -56,7 +56,8 @@ static struct request take(const struct line *line)
 TEST(wrong_lines)
 {
     static const struct line lines[] = {
-        {{"measure"}, "there is no command 'measure'; list, run, load, facts, dump or shield"},
+        {{"measure"},
+         "there is no command 'measure'; list, run, load, facts, selftest, dump or shield"},
         {{""}, "there is no command ''"},
         {{"run"}, "run needs a test"},
         {{"run", "TMR-P-LATE"}, "there is no test 'TMR-P-LATE'"},

@@ -1,9 +1,7 @@
 /* Figures that are made of values: what a flood adds, and those of files. */
 #include "base/posix_source.h"
 
-#include "family/file/cpu_share.h"
-#include "family/file/synchronised.h"
-#include "family/file/throughput.h"
+#include "family/file/figures.h"
 #include "family/interrupt/irq_p_trk.h"
 #include "tap.h"
 

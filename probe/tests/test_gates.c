@@ -2,7 +2,7 @@
  * the paper. While a semaphore is held here, the mass has another value. */
 #include "base/posix_source.h"
 
-#include "family/simulate/solver_semaphore.h"
+#include "family/simulate/solver.h"
 #include "tap.h"
 
 enum { MASSES = 12, THREADS = 3, EVENTS = 4 * MASSES, STEP_NS = 10000000 };

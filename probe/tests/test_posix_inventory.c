@@ -5,7 +5,7 @@
 #include "family/posix/call_runner.h"
 #include "family/posix/inventory.h"
 #include "family/posix/limits.h"
-#include "family/posix/profiles.h"
+#include "family/posix/option.h"
 #include "family/posix/sysconf_names.h"
 #include "port/port.h"
 #include "tap.h"

@@ -3,8 +3,8 @@
 
 #include "base/rt_thread.h"
 #include "child_run.h"
-#include "family/simulate/policy.h"
 #include "family/simulate/step_ring.h"
+#include "family/simulate/team.h"
 #include "port/own_thread.h"
 #include "port/port.h"
 #include "tap.h"

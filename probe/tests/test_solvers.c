@@ -3,8 +3,7 @@
  * they run freely. Ordinary threads. */
 #include "base/posix_source.h"
 
-#include "family/simulate/solver_barrier.h"
-#include "family/simulate/solver_semaphore.h"
+#include "family/simulate/solver.h"
 #include "tap.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
-/* Verdicts about the physics of the tire: all pass, and each one sees a solver that is wrong. */
+/* Checks of the physics of the tire: all pass, and each one sees a solver that is wrong. */
 #include "base/posix_source.h"
 
-#include "command/args.h"
 #include "family/simulate/tire_checks.h"
 #include "tap.h"
 
@@ -11,7 +10,7 @@ enum { REST = TIRE_FALL_FINDINGS, BITS, FINDINGS };
 
 #define STEP_NS INT64_C(10000000)
 
-static struct tire_finding found[FINDINGS];
+static struct finding found[FINDINGS];
 static int64_t steps; /* of a broken solver */
 
 static void find_with(tire_advancer *advance, int64_t step_ns, int64_t stiffness_per_s2)
@@ -266,32 +265,4 @@ TEST(bits_of_short_steps)
 {
     find_bits(tire_advance, 1000);
     CHECK(found[BITS].is_good);
-}
-
-/* ---- verdicts ---- */
-
-static const struct param_spec params[] = {
-    {"step_ns", PARAM_NS}, {"stiffness_per_s2", PARAM_COUNT}, {0}};
-
-TEST(verdicts)
-{
-    static const struct test test = {.params = params};
-    static struct request request;
-    static struct run run;
-    struct arena_plan plan = {0};
-    request.params[0] = (struct param_value){1, {STEP_NS}};
-    run.test = &test;
-    run.request = &request;
-    run.arena = arena_create(&plan, NULL, &run.outcome);
-    if (!CHECK(run.arena != NULL))
-        return;
-    CHECK_SAME(tire_judge(&run), 0);
-    const char *names[] = {"rest", "free_fall", "energy", "symmetry", "momentum", "same_bits"};
-    CHECK_SAME(run.arena->verdict_count, sizeof names / sizeof names[0]);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        CHECK_TEXT(run.arena->verdicts[i].name, names[i]);
-        CHECK(run.arena->verdicts[i].pass);
-        CHECK(strlen(run.arena->verdicts[i].evidence) < HS_ARENA_TEXT_BYTES - 1);
-    }
-    arena_free(run.arena);
 }

@@ -21,6 +21,7 @@ REGISTER_SCHEMA = "hardstone.register/1"
 FORMULA = "hardstone.rating/2"  # of the stars: docs/method/rating.md
 LOADS_SCHEMA = "hardstone.loads/1"
 SHIELD_SCHEMA = "hardstone.shield/1"
+SELFTEST_SCHEMA = "hardstone.selftest/1"
 FACTS_SCHEMA = "hardstone.facts/1"
 
 Status = Literal["measured", "failed", "unsupported", "denied", "timeout", "skipped"]
@@ -846,6 +847,23 @@ class ShieldState(msgspec.Struct, kw_only=True):
 
     schema: str
     settings: list[ShieldSetting]
+
+
+class SelfCheck(msgspec.Struct, kw_only=True):
+    """A check of the probe's own code: what it claims, whether that holds, and what was seen."""
+
+    name: str
+    passed: bool
+    claim: str
+    why: str
+
+
+class SelfTest(msgspec.Struct, kw_only=True):
+    """Whether a probe computes rightly on its processor (`hardstone-probe selftest`)."""
+
+    schema: str
+    probe_version: str
+    checks: list[SelfCheck]
 
 
 class Facts(msgspec.Struct, kw_only=True):

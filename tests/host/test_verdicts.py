@@ -229,14 +229,13 @@ BEHAVIOURS = (LCK, REL, ARC, INV, NEW, RR, PRI, QUE, PWR, GRP, MSG, ASY, EDGE)
 SELDOM = {"system_processes"}
 NEVER = {"interval_exact/nanosleep"}  # nobody but the caller has an interval there
 # Breaches of clocks are below. Of files: test_files.py; of memory: test_memory_lock.py; of the
-# physics of the tire: probe/tests/test_tire_checks.c; of POSIX: tests/virtual.
+# simulation: test_tire.py; of POSIX: tests/virtual.
 ELSEWHERE = {
     "CLK-B-RES",
     "FIO-P-SYN",
     "FIO-P-PRE",
     "MEM-B-LCK",
     "SIM-S-RT",
-    "SIM-P-RF",
     "POS-B-INV",
 }
 

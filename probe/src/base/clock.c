@@ -81,7 +81,7 @@ void clock_refuse(struct clock *clock, const char *reason)
     snprintf(clock->reason, sizeof clock->reason, "%s", reason);
 }
 
-static void use_rate(struct clock *clock, double hz, double ppb)
+void clock_set_rate(struct clock *clock, double hz, double ppb)
 {
     clock->counter_hz = (uint64_t)(hz + 0.5);
     clock->mult = (uint64_t)(1e9 * 4294967296.0 / hz + 0.5);
@@ -132,7 +132,7 @@ static void calibrate(struct clock *clock)
     else if (!is_even(anchors, hz))
         clock_refuse(clock, "the counter does not run at an even rate against CLOCK_MONOTONIC");
     else
-        use_rate(clock, hz, bound_ppb(&anchors[0], &anchors[ANCHORS - 1]));
+        clock_set_rate(clock, hz, bound_ppb(&anchors[0], &anchors[ANCHORS - 1]));
 }
 
 /* Checks each part as well as the whole: a counter that stops and then runs too fast has the
@@ -170,7 +170,7 @@ void clock_open(struct clock *clock, bool want_counter, uint64_t known_hz)
     }
     clock->first = anchor_take();
     if (known_hz > 0 && known_rate_holds(clock, (double)known_hz))
-        use_rate(clock, (double)known_hz, -1);
+        clock_set_rate(clock, (double)known_hz, -1);
     else
         calibrate(clock);
 }

@@ -108,6 +108,9 @@ uint64_t clock_ticks_of_ns(const struct clock *clock, int64_t ns);
  * clock->reason says why. */
 void clock_open(struct clock *clock, bool want_counter, uint64_t known_hz);
 
+/* Converts from now on by this rate of the counter, which is known to within `ppb`. */
+void clock_set_rate(struct clock *clock, double hz, double ppb);
+
 /* Switches to CLOCK_MONOTONIC because of `reason`. Earlier counter readings can no longer be
  * converted. */
 void clock_refuse(struct clock *clock, const char *reason);

@@ -551,6 +551,7 @@ static const struct command {
     {"--version", ARGS_VERSION, parse_options},
     {"list", ARGS_LIST, parse_options},
     {"facts", ARGS_FACTS, parse_options},
+    {"selftest", ARGS_SELFTEST, parse_options},
     {"run", ARGS_RUN, parse_run},
     {"dump", ARGS_DUMP, parse_dump},
     {"load", ARGS_LOAD, parse_load_command},
@@ -574,6 +575,7 @@ int args_parse(int argc, char *const argv[], struct request *request, char *erro
             request->command = commands[i].command;
             return commands[i].parse(&parser, argc > 2 ? argc - 2 : 0, argv + 2);
         }
-    return fail(&parser, "there is no command '%.60s'; list, run, load, facts, dump or shield",
+    return fail(&parser,
+                "there is no command '%.60s'; list, run, load, facts, selftest, dump or shield",
                 word);
 }

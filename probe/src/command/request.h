@@ -14,6 +14,7 @@ enum args_command {
     ARGS_LIST,
     ARGS_RUN,
     ARGS_FACTS,
+    ARGS_SELFTEST,
     ARGS_DUMP,
     ARGS_LOAD,
     ARGS_SHIELD,

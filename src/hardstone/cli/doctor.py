@@ -100,14 +100,14 @@ def command(options: DoctorOptions) -> int:
 
 def _diagnosis(options: DoctorOptions) -> Diagnosis:
     from hardstone.cli.messages import notice_messages
-    from hardstone.doctor.diagnose import diagnose
+    from hardstone.doctor.diagnose import diagnose, selftest_facts
     from hardstone.targets import find_target
 
     with closing(find_target(options.target)) as target:
         target.open(notice_messages(quiet=options.quiet))
         facts = target.facts()
         return diagnose(
-            facts.facts,
+            {**facts.facts, **selftest_facts(target.selftest())},
             target=target.name,
             probe_version=facts.probe_version,
             probe_path=target.probe_path(),

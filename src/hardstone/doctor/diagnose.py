@@ -23,7 +23,7 @@ from typing import Literal
 import msgspec
 
 from hardstone.errors import InputError, printable
-from hardstone.model import Scalar
+from hardstone.model import Scalar, SelfTest
 
 DOCTOR_SCHEMA = "hardstone.doctor/1"
 
@@ -388,6 +388,18 @@ _MOST_CPUS = 65_536
 def derive(facts: Mapping[str, Scalar], probe_path: str | None = None) -> dict[str, Scalar]:
     """`facts`, with those computed from them under names that begin with "derived."."""
     return {**facts, **dict(_derived(facts, probe_path))}
+
+
+def selftest_facts(selftest: SelfTest | None) -> dict[str, Scalar]:
+    """What the probe's checks of itself found, as facts; none of a probe that has no checks."""
+    return {} if selftest is None else dict(_of_selftest(selftest))
+
+
+def _of_selftest(selftest: SelfTest) -> Iterator[tuple[str, Scalar]]:
+    failed = [one for one in selftest.checks if not one.passed]
+    names, seen = ", ".join(one.name for one in failed), "; ".join(one.why for one in failed)
+    yield "derived.selftest_count", len(selftest.checks)
+    yield "derived.selftest_failed", f"{names}: {seen}" if failed else None
 
 
 def cpus_of(text: Scalar) -> list[int]:

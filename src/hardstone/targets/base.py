@@ -24,6 +24,7 @@ from hardstone.model import (
     PlannedTest,
     Register,
     Scalar,
+    SelfTest,
     ShieldState,
 )
 
@@ -196,6 +197,9 @@ class Target(Recorder, Protocol):
 
     def shield_look(self) -> ShieldState | None:
         """The settings that a shield could switch; None from a probe without shields."""
+
+    def selftest(self) -> SelfTest | None:
+        """Whether the probe computes rightly there; None from a probe without a self-test."""
 
     def facts(self) -> Facts:
         """Facts about the machine, and the instrument."""

@@ -37,8 +37,9 @@ A scenario is TOML or JSON (by the end of the file's name):
     status = "denied"               # with reason and remedy, and nothing measured
 
 `loads` (hardstone.loads/1) are the probe's elements of load, a table or a file; without it the
-probe has none. `shield` (hardstone.shield/1) are the settings that a shield could switch. The
-requested conditions are put into the result line of every stream.
+probe has none. `shield` (hardstone.shield/1) are the settings that a shield could switch.
+`selftest` are the lines of the probe's self-test; without them it has none. The requested
+conditions are put into the result line of every stream.
 
 Steps after `cut` at the end, `hang`, `vanish` or `exit` are not reached.
 
@@ -69,6 +70,7 @@ from hardstone.model import (
     Loads,
     PlannedTest,
     Register,
+    SelfTest,
     ShieldState,
     Status,
 )
@@ -88,6 +90,7 @@ from hardstone.targets.probe_target import (
     decode_facts,
     decode_loads,
     decode_register,
+    decode_selftest,
     decode_shield,
 )
 from hardstone.units import format_span
@@ -169,6 +172,7 @@ class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     real_time: bool = False
     noisy: bool = False
     dump: list[str] = []
+    selftest: list[str] = []
     clock_check: ClockCheck | None = None
 
 
@@ -184,6 +188,7 @@ class LoadedScenario(msgspec.Struct, kw_only=True):
     real_time: bool
     noisy: bool
     dump: list[str]
+    selftest: list[str]
     clock_check: ClockCheck | None
 
 
@@ -208,6 +213,7 @@ def _load_scenario(path: Path) -> LoadedScenario:
         real_time=scenario.real_time,
         noisy=scenario.noisy,
         dump=scenario.dump,
+        selftest=scenario.selftest,
         clock_check=scenario.clock_check,
     )
 
@@ -400,6 +406,11 @@ class FakeTarget:
     def shield_look(self) -> ShieldState | None:
         raw = self._loaded().shield
         return None if raw is None else decode_shield(raw)
+
+    def selftest(self) -> SelfTest | None:
+        self._check_reachable()
+        lines = self._loaded().selftest
+        return decode_selftest("\n".join(lines).encode()) if lines else None
 
     def facts(self) -> Facts:
         self._check_reachable()

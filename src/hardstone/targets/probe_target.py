@@ -22,12 +22,15 @@ from hardstone.model import (
     FACTS_SCHEMA,
     LOADS_SCHEMA,
     REGISTER_SCHEMA,
+    SELFTEST_SCHEMA,
     SHIELD_SCHEMA,
     ClockCheck,
     Facts,
     Loads,
     PlannedTest,
     Register,
+    SelfCheck,
+    SelfTest,
     ShieldState,
     StreamEvent,
     StreamLoad,
@@ -131,6 +134,44 @@ def decode_facts(raw: bytes) -> Facts:
     return _decode(raw, Facts, FACTS_SCHEMA, "facts")
 
 
+class _SelfTestHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):
+    schema: str
+    probe_version: str
+
+
+class _SelfTestCheck(SelfCheck, kw_only=True, tag_field="type", tag="check"):
+    """One check, as it is sent."""
+
+
+class _SelfTestFooter(msgspec.Struct, kw_only=True, tag_field="type", tag="footer"):
+    checks: int
+    failed: int
+
+
+_SelfTestLine = _SelfTestHeader | _SelfTestCheck | _SelfTestFooter
+_selftest_decoder: msgspec.json.Decoder[_SelfTestLine] = msgspec.json.Decoder(_SelfTestLine)
+
+
+def decode_selftest(raw: bytes) -> SelfTest:
+    """What the probe's self-test found, from its lines; InputError for anything else."""
+    try:
+        lines = [_selftest_decoder.decode(line) for line in raw.splitlines() if line.strip()]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = str(error)[:160]
+        raise InputError(f"the probe's self-test cannot be read: {text}", _REMEDY) from error
+    header, footer = (lines[0], lines[-1]) if lines else (None, None)
+    checks = [one for one in lines if isinstance(one, _SelfTestCheck)]
+    failed = sum(not one.passed for one in checks)
+    if not isinstance(header, _SelfTestHeader) or header.schema != SELFTEST_SCHEMA:
+        raise InputError(f"the probe's self-test is no '{SELFTEST_SCHEMA}'", _REMEDY)
+    if not isinstance(footer, _SelfTestFooter) or len(checks) != len(lines) - 2:
+        raise InputError("the probe's self-test is not complete", _REMEDY)
+    if not checks or (footer.checks, footer.failed) != (len(checks), failed):
+        raise InputError("the probe's self-test does not count its checks", _REMEDY)
+    found = [SelfCheck(name=o.name, passed=o.passed, claim=o.claim, why=o.why) for o in checks]
+    return SelfTest(schema=header.schema, probe_version=header.probe_version, checks=found)
+
+
 def _decode(raw: bytes, kind: type[_Document], schema: str, what: str) -> _Document:
     try:
         document = msgspec.json.decode(raw, type=kind)
@@ -145,8 +186,10 @@ def _decode(raw: bytes, kind: type[_Document], schema: str, what: str) -> _Docum
 
 _LIST_S = 15.0
 _FACTS_S = 60.0
+_SELFTEST_S = 60.0
 _DUMP_S = 60.0
 _DUMP_BYTES = 1 << 27
+_ANSWER_BYTES = 1 << 24
 # The tool's clock begins before the probe's, which starts, locks its memory and finds the rate of
 # its counter (35 ms of CPU and 1 s here); after its deadline it waits 3 s for the test.
 _DEADLINE_GRACE_S = 10.0
@@ -202,6 +245,17 @@ class ProbeTarget:
         raw = self._ask_newer(["shield", "--show", "--json"])
         return None if raw is None else decode_shield(raw)
 
+    def selftest(self) -> SelfTest | None:
+        try:
+            raw = self._output(["selftest", "--json"], _SELFTEST_S)
+        except TargetError as error:
+            if isinstance(error.__cause__, ProbeRefusedError):
+                return None
+            raise
+        # Of a console others write lines too.
+        lines = [line for line in raw.splitlines() if line.startswith(b'{"type":')]
+        return decode_selftest(b"\n".join(lines) if self.is_noisy else raw)
+
     def facts(self) -> Facts:
         return decode_facts(self._ask(["facts", "--json"], _FACTS_S))
 
@@ -249,6 +303,15 @@ class ProbeTarget:
             raise
 
     def _ask(self, arguments: list[str], deadline_s: float) -> bytes:
+        """A command whose answer is one document."""
+        output = self._output(arguments, deadline_s)
+        if not self.is_noisy:
+            return output
+        # Each document of the probe is one line among those of the console.
+        documents = [line for line in output.splitlines() if line.startswith(b"{")]
+        return documents[-1] if documents else output
+
+    def _output(self, arguments: list[str], deadline_s: float) -> bytes:
         if self._limits:
             deadline_s = self._limits.deadline_s
 
@@ -257,7 +320,7 @@ class ProbeTarget:
                 self._notices.warn(f"hardstone-probe {arguments[0]}: {said}")
 
         try:
-            output = collect(self._transport, arguments, deadline_s, on_idle=on_idle)
+            return self._collected(arguments, deadline_s, on_idle)
         except ProbeTimeoutError as error:
             cause = f"hardstone-probe {arguments[0]}: {error.cause}"
             raise TargetError(cause, error.remedy) from error
@@ -270,11 +333,18 @@ class ProbeTarget:
                 f"hardstone-probe {arguments[0]}: {error.cause}",
                 SILENT_REMEDY if is_late else "rebuild it: hardstone probe build",
             ) from error
-        if not self.is_noisy:
-            return output
-        # Each document of the probe is one line among those of the console.
-        documents = [line for line in output.splitlines() if line.startswith(b"{")]
-        return documents[-1] if documents else output
+
+    def _collected(self, arguments: list[str], deadline_s: float, on_idle: OnIdle) -> bytes:
+        """Also the output of a command that ends with the code of a result, if it has its end."""
+        limits = Limits(deadline_s, stop_s=1.0, end_s=1.0, most_bytes=_ANSWER_BYTES)
+        parts = []
+        try:
+            for chunk in self._transport.chunks(arguments, limits, Stop(), on_idle):
+                parts.append(chunk)
+        except ProbeExitError as error:
+            if error.code != EXIT_UNTRUSTWORTHY or _FOOTER not in b"".join(parts):
+                raise
+        return b"".join(parts)
 
 
 SCHEMA = "hardstone.load/1"

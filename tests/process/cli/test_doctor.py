@@ -95,6 +95,22 @@ def test_each_rule_that_blocks_and_no_other_exits_with_5(
     assert (rule in BLOCKING) <= bool(blocking)
 
 
+def test_a_probe_that_computes_wrongly_blocks_and_says_what(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    facts = machine("derived.selftest_count", "derived.selftest_failed")
+    wrong = sample.selftest(record_moments="mean 1, directly 2")
+    done = hardstone("doctor", "--target", fake(tmp_path, facts, selftest=wrong))
+    assert done.code == EXIT_PRIVILEGE
+    out = " ".join(done.out.split())
+    assert "record_moments: mean 1, directly 2" in out
+    assert "do not trust figures of this probe" in out
+    for lines, state in ((sample.selftest(), "fine"), ([], "unknown")):
+        done = hardstone("doctor", "--json", "--target", fake(tmp_path, facts, selftest=lines))
+        states = {one["rule"]: one["state"] for one in done.document["findings"]}
+        assert (done.code, states["selftest"]) == (EXIT_OK, state)
+
+
 def test_names_of_tasks_cannot_steer_the_terminal(hardstone: Hardstone, tmp_path: Path) -> None:
     facts = machine(tasks__realtime_count=1, tasks__realtime="\x1b[2J[red]x\u202e\n\nblocks (9)")
     out = hardstone("doctor", "--target", fake(tmp_path, facts)).out

@@ -51,6 +51,19 @@ def shield_look(**unavailable: str) -> dict[str, Any]:
     }
 
 
+def selftest(**failed: str) -> list[str]:
+    """The lines of a self-test of three checks; by name what was seen of those that fail."""
+    names = ("clock_conversion", "record_moments", "tire_rest")
+    checks = [
+        {"type": "check", "name": one, "passed": one not in failed, "claim": "it is so"}
+        | {"why": failed.get(one, "it was so")}
+        for one in names
+    ]
+    header = {"type": "header", "schema": "hardstone.selftest/1", "probe_version": "0.1.0"}
+    footer = {"type": "footer", "checks": len(names), "failed": len(failed)}
+    return [json.dumps(one, separators=(",", ":")) for one in (header, *checks, footer)]
+
+
 def facts(**changed: Any) -> Facts:
     found = msgspec.json.decode((GOLDEN / "facts.json").read_bytes(), type=Facts)
     found.facts.update({name.replace("__", "."): value for name, value in changed.items()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from hardstone.model import PlannedTest, Result
 from hardstone.stream import StreamReader
 from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop, Target
 from hardstone.targets.fake import FakeTarget
-from hardstone.targets.local import local_target
-from hardstone.targets.probe_target import probe_arguments
+from hardstone.targets.local import LocalTransport, local_target
+from hardstone.targets.probe_target import ProbeTarget, probe_arguments
 from tests.process.targets import sample
 
 
@@ -277,6 +278,56 @@ def test_a_probe_from_before_them_does_not_tell(
     assert getattr(local(tmp_path, "sys.exit(2)"), ask)() is None
     with pytest.raises(HardstoneError, match="exit code 70"):
         getattr(local(tmp_path, "sys.exit(70)"), ask)()
+
+
+def test_a_self_test_is_read_whether_it_failed_or_not(tmp_path: Path) -> None:
+    for failed, code in (({}, 0), ({"record_moments": "mean 1, directly 2"}, 3)):
+        sent = sample.selftest(**failed)
+        body = f"assert sys.argv[1:] == ['selftest', '--json']\nlines(*{sent})\nsys.exit({code})"
+        found = local(tmp_path, body).selftest()
+        assert found == fake(tmp_path, selftest=sent).selftest()
+        assert found is not None and len(found.checks) == 3
+        assert {one.name: one.why for one in found.checks if not one.passed} == failed
+
+
+def test_a_probe_without_a_self_test_and_one_that_ends_in_it(tmp_path: Path) -> None:
+    assert fake(tmp_path).selftest() is None
+    assert local(tmp_path, "sys.exit(2)").selftest() is None
+    cut = sample.selftest()[:-1]
+    for code in (3, 70):
+        with pytest.raises(TargetError, match=f"exit code {code}"):
+            local(tmp_path, f"lines(*{cut})\nsys.exit({code})").selftest()
+
+
+def test_a_self_test_among_the_lines_of_a_console(tmp_path: Path) -> None:
+    class Console(LocalTransport):
+        is_noisy = True
+
+    sent = sample.selftest()
+    body = f"lines('[ 1.0] usb 1-1', *{sent}, '{{', 'more')"
+    found = ProbeTarget(Console(sample.executable(tmp_path, body))).selftest()
+    assert found == fake(tmp_path, selftest=sent).selftest()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda lines: lines[1:], "no 'hardstone.selftest/1'"),
+        (lambda lines: [lines[0].replace("selftest/1", "selftest/2"), *lines[1:]], "no 'hardst"),
+        (lambda lines: lines[:-1], "not complete"),
+        (lambda lines: [*lines, lines[-1]], "not complete"),
+        (lambda lines: [lines[0], *lines[2:]], "does not count"),
+        (lambda lines: [lines[0], lines[-1]], "does not count"),
+        (lambda lines: [*lines[:-1], lines[-1].replace(":0", ":1")], "does not count"),
+        (lambda lines: [*lines[:2], "{", *lines[2:]], "cannot be read"),
+        (lambda lines: [*lines[:2], '{"type": "check"}', *lines[2:]], "cannot be read"),
+    ],
+)
+def test_what_is_no_self_test(
+    tmp_path: Path, change: Callable[[list[str]], list[str]], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        fake(tmp_path, selftest=change(sample.selftest())).selftest()
 
 
 @pytest.mark.parametrize(

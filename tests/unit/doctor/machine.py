@@ -11,6 +11,8 @@ FIT: dict[str, Scalar] = {
     "cpu.count": 4,
     "cpu.smt": False,
     "cpu.smt_control": "off",
+    "derived.selftest_count": 12,
+    "derived.selftest_failed": None,
     "interrupts.busiest_cpu": 0,
     "interrupts.busiest_percent": 60,
     "interrupts.device_count": 50_000,

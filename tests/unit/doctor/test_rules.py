@@ -33,6 +33,7 @@ from tests.unit.doctor.machine import FIT, machine
 
 # What spoils the fit machine so that the rule is found.
 SPOILT: dict[str, dict[str, Any]] = {
+    "selftest": {"derived__selftest_failed": "record_moments: mean 1, directly 2"},
     "realtime-priority": {
         "limits__can_realtime": False,
         "limits__realtime_reason": "no",
@@ -91,7 +92,7 @@ SPOILT: dict[str, dict[str, Any]] = {
 }
 
 # What makes the command exit with 5.
-BLOCKING = {"realtime-priority", "group-budget", "memory-lock", "timer-resolution"}
+BLOCKING = {"selftest", "realtime-priority", "group-budget", "memory-lock", "timer-resolution"}
 
 # What looks fine and is not known to be: the rule, the facts left out, the facts changed.
 TRAPS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [

@@ -1,9 +1,6 @@
 #include "base/posix_source.h"
 
-#include "family/file/channel_claims.h"
-
-#include "family/file/async_calls.h"
-#include "family/file/async_claim.h"
+#include "family/file/async.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -164,7 +161,7 @@ static void expect_queued(struct async_claim *claim, const struct channel *chann
                  error ? ": " : "", error ? strerror(error) : "", expected);
 }
 
-static void tell_missing(const struct trial *trial, const char *claim, int error)
+static void report_missing(const struct trial *trial, const char *claim, int error)
 {
     arena_event(trial->run->arena, "claim_unsupported", -1,
                 DATA(data_text("claim", claim), data_text("kind", trial->kind),
@@ -178,7 +175,7 @@ static void try_queued(const struct trial *trial)
     unsigned char bytes[PART];
     int count, error = async_queued_bytes(trial->channel->out, &count);
     if (status_is_missing(error) || error == ENOTTY) {
-        tell_missing(trial, "fionread", error);
+        report_missing(trial, "fionread", error);
         return;
     }
     expect_queued(&claim, trial->channel, 0);
@@ -220,7 +217,7 @@ static void try_signal(const struct trial *trial)
     drop_signals();
     int error = async_signal_on(trial->channel->out);
     if (error) {
-        tell_missing(trial, "sigio", error);
+        report_missing(trial, "sigio", error);
         return;
     }
     async_expect(&claim, !signal_comes(0), "it came before there was anything to read");

@@ -1,39 +1,23 @@
 /* FIO-B-ASY: non-blocking and asynchronous I/O keep their word (Obenland 2000, HP).
  *
- * One thread at the run's priority has both ends of a pipe, a FIFO, a pair of Unix sockets and a
- * pseudo-terminal, all with O_NONBLOCK. A claim is a short sequence of calls in which it knows how
- * many bytes are there. No claim is about a time: a call that should return at once counts as
- * waiting when it returned only after a second thread had given it what it waits for, a second
- * later (rescue.h), and what has to come by itself (readiness, a signal, a completion) is waited
- * for up to a second.
- *
- *   empty_read     read of nothing fails with EAGAIN
- *   partial_read   read of more bytes than are there returns those that are there
- *   full_write     an end takes what there is room for, then fails with EAGAIN; nothing is lost
- *   select, poll   ready to read, or to write, when that is so and only then
- *   fionread       FIONREAD tells as many bytes as are there
- *   sigio          with O_ASYNC a signal comes with the bytes, and not before
- *   overlap        a request (aio_read, io_uring) of what is not there yet returns, and the caller
- *                  itself then writes what completes it: that is overlap, shown without a clock
- *   progress       aio_error is EINPROGRESS until then, then 0, and aio_return the count
- *   suspend        aio_suspend ends with its time before completion, and with completion after
- *   file_transfer  blocks go to, and come from, their offsets
- *   list           lio_listio(LIO_WAIT) returns when all is complete
- *   cancel         what is said to be cancelled has not read, the rest goes on
- *
- * How it could be wrong: what is asynchronous in the kernel and what is a thread of the C library
- * that waits (glibc, musl) looks the same from here: both overlap. A second without the CPU, of the
- * one thread and not of the other, would look like a wait. Bytes reach a terminal by a thread of
- * the kernel: what is there is waited for before it is counted. */
+ * What: claims about pipe, FIFO, Unix socket and pseudo-terminal, all with O_NONBLOCK, and about
+ *   requests (aio_read, io_uring). Each is a short sequence of calls whose right answers are known
+ *   in bytes; the table of verdicts says what each claims. Overlap is shown without a clock: the
+ *   request returns, and the caller itself then writes what completes it.
+ * Begin, end: none, no claim is about a time. A call that should return at once counts as waiting
+ *   when it returned only after a second thread had given it what it waits for, a second later
+ *   (async.h); what has to come by itself (readiness, a signal, a completion) is waited for up to a
+ *   second.
+ * Threads: one at the run's priority has both ends; the second one is time-shared.
+ * Wrong if: a second without the CPU, of the one thread and not of the other, would look like a
+ *   wait. What is asynchronous in the kernel and what is a thread of the C library that waits looks
+ *   the same from here. Bytes reach a terminal by a thread of the kernel: what is there is waited
+ *   for before it is counted.
+ */
 #include "base/posix_source.h"
 
-#include "family/file/async_calls.h"
-#include "family/file/channel.h"
-#include "family/file/channel_claims.h"
+#include "family/file/async.h"
 #include "family/file/place.h"
-#include "family/file/request_claims.h"
-#include "family/file/rescue.h"
-#include "family/file/ring_claims.h"
 #include "family/shared/ipc_cleanup.h"
 #include "port/io_ring.h"
 #include "run/variant.h"
@@ -155,7 +139,7 @@ static void finish(struct run *run)
     release_signal(own);
 }
 
-static int tell_missing(struct run *run, const char *why)
+static int report_missing(struct run *run, const char *why)
 {
     const char *kind = variant_text(run, "kinds");
     arena_event(
@@ -169,14 +153,14 @@ static int try_requests(struct run *run, int kind, const struct channel *pipe)
 {
     struct own *own = run->own;
     if (own->file < 0)
-        return tell_missing(run, "no scratch file can be made; set TMPDIR to a folder that is "
-                                 "writable");
+        return report_missing(run, "no scratch file can be made; set TMPDIR to a folder that is "
+                                   "writable");
     if (kind == KIND_AIO) {
         int error = request_claims_try(run, pipe, own->file, &own->rescue);
-        return error ? tell_missing(run, strerror(error)) : 0;
+        return error ? report_missing(run, strerror(error)) : 0;
     }
     int error = ring_claims_try(run, pipe, own->file, &own->rescue);
-    return error ? tell_missing(run, port_io_ring_refusal(error)) : 0;
+    return error ? report_missing(run, port_io_ring_refusal(error)) : 0;
 }
 
 static int measure_variant(struct run *run)
@@ -188,7 +172,7 @@ static int measure_variant(struct run *run)
     int kind = (int)variant_number(run, "kinds");
     int error = channel_open(&channel, channels[kind], &own->cleanup.scratch);
     if (error)
-        return tell_missing(run, strerror(error));
+        return report_missing(run, strerror(error));
     if (kind == KIND_AIO || kind == KIND_RING)
         try_requests(run, kind, &channel);
     else

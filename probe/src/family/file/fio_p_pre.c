@@ -1,30 +1,20 @@
 /* FIO-P-PRE: preallocation of disk space (Hewlett-Packard, real-time HP-UX, 1987).
  *
- * The measuring thread, at the run's priority, writes size_bytes after size_bytes to the end of a
- * file, and synchronises it (fdatasync) after each of them. `write`: begin = before the write,
- * end = after it. `synchronise`: begin = before the fdatasync, end = after it: many file systems
- * choose the place on the device only then. After file_bytes the file is cut to nothing and begun
- * anew, which is in no value.
- *
- *   appended      the file grows with each write
- *   preallocated  space for the whole file was allocated before (posix_fallocate; on Linux its
- *                 system call, so that no library writes zeros instead)
- *
- * After each full file the extents of the file are counted, and the pieces of consecutive blocks
- * that they make up (event file_extents); a file that was begun only is counted at the end.
- *
- * The verdict preallocated_has_space: right after the call the file system says that the file has
- * the space (st_blocks).
- *
- * How it could be wrong: on a file system that writes each block to a new place (btrfs) space is
- * reserved, and the place is chosen later all the same. A preallocated block that is written for
- * the first time is marked as written: that is part of `synchronise`. In memory nothing is
- * synchronised (event file_in_memory).
+ * What: writes of size_bytes to the end of a file, each with an fdatasync behind it. appended: the
+ *   file grows; preallocated: space for all of it was allocated before (on Linux by the system call
+ *   itself, so that no library writes zeros instead). After file_bytes the file is cut to nothing
+ *   and begun anew, which is in no value. The extents of each file are counted at its end (event
+ *   file_extents). The verdict asks the file system (st_blocks) right after the call.
+ * Begin, end: `write`: before and after the write; `synchronise`: before and after the fdatasync
+ *   that follows. One thread, one clock.
+ * Threads: the measuring one, at the run's policy, priority and CPU.
+ * Wrong if: a file system writes each block to a new place (btrfs): the place is chosen later all
+ *   the same. A preallocated block that is written for the first time has to be marked as written:
+ *   that is part of `synchronise`. In memory nothing is synchronised (event file_in_memory).
  */
 #include "base/posix_source.h"
 
 #include "family/file/place.h"
-#include "family/file/sampling.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -181,7 +171,7 @@ static int take(struct run *run)
 
 /* ---- what is told ---- */
 
-static void tell_extents(struct run *run)
+static void report_extents(struct run *run)
 {
     const struct own *own = run->own;
     const char *mode = mode_names[own->mode];
@@ -207,7 +197,7 @@ static void tell_extents(struct run *run)
                 (double)own->sum.pieces_count / files, (long long)own->most.pieces_count);
 }
 
-static void tell_short(struct run *run)
+static void report_short(struct run *run)
 {
     const struct own *own = run->own;
     if (own->short_count > 0)
@@ -241,8 +231,8 @@ static int measure_variant(struct run *run)
         result = file_sample(&own->place, own->file, WRITE, WARM_UP, take);
         if (own->files_count == 0)
             count_extents(own);
-        tell_extents(run);
-        tell_short(run);
+        report_extents(run);
+        report_short(run);
     }
     close(own->file);
     return result < 0 ? -1 : 0;

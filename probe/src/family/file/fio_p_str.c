@@ -1,32 +1,22 @@
 /* FIO-P-STR: streaming from a source to a file (Hewlett-Packard, real-time HP-UX, 1987: "how long
  * to push 2 GB").
  *
- * The measuring thread, at the run's priority, writes size_bytes after size_bytes from memory to a
- * new file. `write`: begin = before the write, end = after it. `throughput`: bytes per second of
- * each window; a window is 100 ms or longer and ends with a write; a file that is written in less
- * has none. `total`: begin = before the first write of a file, end = after the fdatasync
- * behind its last one.
- *
- *   buffered  ordinary writes, and one fdatasync at the end, which is in `total` only: a window
- * says how fast the page cache takes data, and how long it keeps the writer waiting direct    past
- * the page cache (O_DIRECT), where the file system can do that
- *
- * A file has file_bytes, or fewer where the number of samples, the time or the space ends it
- * before: that one is in `total` only if it is the first. A file in which the program was stopped
- * is in no rate. What 2 GB would take is worked out from bytes and `total` (event streamed), if
- * they are those of 256 MiB or of a second.
- *
- * How it could be wrong: a stream that is much shorter than memory tells of the page cache in mode
- * buffered. A thread that hardly blocks has to rest between two windows, so that it is not
- * throttled: that time is in `total`, and the device goes on in it (rested_ns of the event
- * streamed). In memory (event file_in_memory) there is no device.
+ * What: writes of size_bytes from memory to a new file. buffered: through the page cache, with one
+ *   fdatasync at the end; direct: past it (O_DIRECT). What 2 GB would take is worked out from
+ *   `total` (event streamed), if that is of 256 MiB or of a second.
+ * Begin, end: `write`: before and after the write. `throughput`: bytes per second of a window of
+ *   100 ms or longer that ends with a write. `total`: before the first write of a file, and after
+ *   the fdatasync behind its last one. One thread, one clock.
+ * Threads: the measuring one, at the run's policy, priority and CPU.
+ * Wrong if: a stream is much shorter than memory: buffered then tells of the page cache. A thread
+ *   that hardly blocks has to rest between two windows, so that it is not throttled: that is in
+ *   `total` (rested_ns). A file that samples, time or space ended early is in `total` only if it is
+ *   the first; one in which the program was stopped is in no rate. In memory there is no device.
  */
 #include "base/posix_source.h"
 
-#include "family/file/cpu_share.h"
+#include "family/file/figures.h"
 #include "family/file/place.h"
-#include "family/file/sampling.h"
-#include "family/file/throughput.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -214,7 +204,7 @@ static int stream(struct run *run)
 
 /* ---- what is told ---- */
 
-static void tell_streamed(struct run *run)
+static void report_streamed(struct run *run)
 {
     const struct own *own = run->own;
     if (own->streamed_bytes == 0 || own->streamed_ns <= 0)
@@ -251,7 +241,7 @@ static int measure_variant(struct run *run)
         return result < 0 ? -1 : 0;
     result = stream(run);
     close(own->file);
-    tell_streamed(run);
+    report_streamed(run);
     return result;
 }
 

@@ -1,38 +1,22 @@
 /* FIO-P-SYN: synchronised writes (Hewlett-Packard, real-time HP-UX, 1987; Obenland 2000).
  *
- * The measuring thread, at the run's priority, writes size_bytes after size_bytes to a file, from
- * its begin to its end and again. The file was filled and synchronised before, so that no write has
- * to allocate (a file system that never overwrites, as btrfs, allocates all the same). begin =
- * before the write, end = after it; with mode fdatasync after the fdatasync that follows it.
- *
- *   buffered   an ordinary write: data go to the page cache
- *   o_dsync    the file is opened with O_DSYNC: the write returns when data are on the device
- *   o_sync     with O_SYNC: data and all about the file, such as its time of modification
- *   fdatasync  an ordinary write, and fdatasync right after it, both between the stamps
- *
- * The series `rest` is an fdatasync right after each value: what the write had left to do. After a
- * buffered write it is the way to the device; after a synchronised one nothing is left but, where
- * the file system does that, another flush of the device's cache.
- *
- * A figure says little if the write did not go to the device. So the device's own count of bytes
- * written is read before and after each synchronised write, outside the stamps: where it does not
- * rise in each of them the verdict writes_reach_device fails. There is a verdict only
- * where the file system is on one block device whose count shows direct writes to a file; else an
- * event says why there is none. What the device did with the flush cannot be seen from here
- * (event file_flush).
- *
- * `--load disk=10ms/100ms` writes to the same folder meanwhile.
- *
- * How it could be wrong: in memory (event file_in_memory) nothing is synchronised; others may use
- * the device too. A write of somebody else that ends in the same moment hides one of ours that did
- * not go out, but not many.
+ * What: writes of size_bytes to a file that was filled and synchronised before, so that none has to
+ *   allocate, from its begin to its end and again. buffered: to the page cache; o_dsync, o_sync: it
+ *   returns when data (and all about the file) are on the device; fdatasync: an ordinary write and
+ *   fdatasync, both between the stamps. `rest`: an fdatasync after each value.
+ * Begin, end: before and after the write (fdatasync: after that). One thread, one clock.
+ * Threads: the measuring one, at the run's policy, priority and CPU.
+ * Wrong if: the write did not go to the device. The device's own count of bytes written is read
+ *   around each synchronised write, outside the stamps, and has to rise (writes_reach_device);
+ *   there is a verdict only where that count shows direct writes to a file of one block device,
+ *   else an event says why not. A write of somebody else hides one of ours, but not many. What the
+ *   device did with a flush cannot be seen (event file_flush); in memory nothing is synchronised.
  */
 #include "base/posix_source.h"
 
 #include "base/options.h"
+#include "family/file/figures.h"
 #include "family/file/place.h"
-#include "family/file/sampling.h"
-#include "family/file/synchronised.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -211,7 +195,7 @@ static int take(struct run *run)
     return result;
 }
 
-static void tell_counted(struct run *run)
+static void report_counted(struct run *run)
 {
     const struct own *own = run->own;
     const struct synchronised *counted = &own->synchronised[own->mode];
@@ -232,7 +216,7 @@ static void tell_counted(struct run *run)
         (long long)(synchronised_device_bytes(counted) >> 10), (long long)flushes);
 }
 
-static void tell_short(struct run *run)
+static void report_short(struct run *run)
 {
     const struct own *own = run->own;
     if (own->short_count > 0)
@@ -259,12 +243,12 @@ static int measure_variant(struct run *run)
     own->flushes[own->mode] = flushes_now < 0 ? -1 : flushes_now - flushes;
     own->was_measured[own->mode] = run->records[WRITE]->count > 0;
     close(own->file);
-    tell_counted(run);
-    tell_short(run);
+    report_counted(run);
+    report_short(run);
     return result;
 }
 
-static void tell_not_counted(struct run *run)
+static void report_not_counted(struct run *run)
 {
     const struct own *own = run->own;
     arena_event(run->arena, "synchronised_not_checked", -1,
@@ -293,7 +277,7 @@ static int judge(struct run *run)
 {
     const struct own *own = run->own;
     if (own->not_counted)
-        tell_not_counted(run);
+        report_not_counted(run);
     for (int mode = O_DSYNC_MODE; mode < MODES; mode++)
         judge_mode(run, (enum mode)mode);
     return 0;

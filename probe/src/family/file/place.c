@@ -3,7 +3,7 @@
 #include "family/file/place.h"
 
 #include "base/options.h"
-#include "family/file/place_report.h"
+#include "run/variant.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,118 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+/* ---- what is reported of it ---- */
+
+struct place_report {
+    struct run *run;
+    const struct port_file_place *facts;
+    const char *folder;
+    bool can_direct;    /* direct I/O is possible */
+    int64_t free_bytes; /* -1: not known */
+};
+
+static const char *const storage_names[] = {
+    [PORT_STORAGE_UNKNOWN] = "unknown", [PORT_STORAGE_DISK] = "disk",
+    [PORT_STORAGE_MEMORY] = "memory",   [PORT_STORAGE_NETWORK] = "network",
+    [PORT_STORAGE_KERNEL] = "kernel",
+};
+
+static const char *or_unknown(const char *text)
+{
+    return *text ? text : "not known";
+}
+
+/* What lies below the folder, for people. */
+static void describe(const struct port_file_place *facts, char *text, size_t bytes)
+{
+    if (!*facts->system)
+        snprintf(text, bytes, "file system, device and I/O scheduler are not known here");
+    else
+        snprintf(text, bytes, "file system %s on %s (%.80s%s), I/O scheduler %s%s", facts->system,
+                 facts->device, facts->options, facts->are_options_cut ? "..." : "",
+                 or_unknown(facts->scheduler),
+                 facts->is_stacked ? " (of a device made of others, which have their own)" : "");
+}
+
+static void report_place(const struct place_report *report)
+{
+    const struct port_file_place *facts = report->facts;
+    int64_t room = report->free_bytes;
+    char below[ARENA_TEXT_BYTES];
+    describe(facts, below, sizeof below);
+    arena_event(report->run->arena, "file_place", -1,
+                DATA(data_text("folder", report->folder),
+                     *facts->system ? data_text("system", facts->system) : data_none(),
+                     *facts->device ? data_text("device", facts->device) : data_none(),
+                     data_text("storage", storage_names[facts->storage]),
+                     *facts->options ? data_text("options", facts->options) : data_none(),
+                     data_bool("options_cut", facts->are_options_cut),
+                     *facts->scheduler ? data_text("scheduler", facts->scheduler) : data_none(),
+                     data_bool("stacked", facts->is_stacked),
+                     data_bool("direct", report->can_direct),
+                     room >= 0 ? data_integer("free_bytes", room) : data_none()),
+                "files in %.100s: %s, direct I/O %s, %lld MiB free", report->folder, below,
+                report->can_direct ? "possible" : "not possible", (long long)(room >> 20));
+}
+
+static bool has_option(const char *options, const char *wanted)
+{
+    size_t length = strlen(wanted);
+    for (const char *at = options; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncmp(at, wanted, length) == 0)
+            return true;
+    return false;
+}
+
+static bool keeps_flushes_back(const char *options)
+{
+    return has_option(options, "nobarrier") || has_option(options, "barrier=0");
+}
+
+/* Always told: it holds whatever the device says of its cache. */
+static void report_flush(const struct place_report *report)
+{
+    const struct port_file_place *facts = report->facts;
+    bool is_kept_back = keeps_flushes_back(facts->options);
+    arena_event(
+        report->run->arena, "file_flush", -1,
+        DATA(*facts->write_cache ? data_text("write_cache", facts->write_cache) : data_none(),
+             data_bool("kept_back", is_kept_back)),
+        "write cache of the device: %s%s; whether the device has written to its medium "
+        "when it says so cannot be seen from here",
+        or_unknown(facts->write_cache),
+        is_kept_back ? " (the mount options keep flushes from it)" : "");
+}
+
+static void report_storage(const struct place_report *report)
+{
+    enum port_storage storage = report->facts->storage;
+    if (storage == PORT_STORAGE_MEMORY)
+        arena_event(
+            report->run->arena, "file_in_memory", -1,
+            DATA(*report->facts->system ? data_text("system", report->facts->system) : data_none()),
+            "the files are in memory (%s): figures of synchronisation mean nothing here, "
+            "and the others are those of memory; name a folder on a disk with --dir",
+            or_unknown(report->facts->system));
+    if (storage == PORT_STORAGE_NETWORK)
+        arena_event(
+            report->run->arena, "file_on_network", -1,
+            DATA(*report->facts->system ? data_text("system", report->facts->system) : data_none()),
+            "the files may be on another machine (%s): the figures are of the network and "
+            "of that machine too",
+            or_unknown(report->facts->system));
+}
+
+/* Events: file_place; file_flush, unless the files are in memory; file_in_memory, file_on_network.
+ */
+static void report_all(const struct place_report *report)
+{
+    report_place(report);
+    if (report->facts->storage != PORT_STORAGE_MEMORY)
+        report_flush(report);
+    report_storage(report);
+}
 
 #define LOOK_NS INT64_C(100000000)
 #define OTHER_FOLDER "name another folder: --dir PATH"
@@ -226,7 +338,7 @@ static int look(struct file_place *place)
     place->can_direct = try_direct(place, file);
     struct place_report report = {place->run, &place->facts, place->scratch.folder,
                                   place->can_direct, free_bytes(file)};
-    place_report_tell(&report);
+    report_all(&report);
     close(file);
     return 0;
 }
@@ -267,4 +379,36 @@ void file_place_close(struct file_place *place)
     if (place->run)
         scratch_remove(&place->scratch);
     ipc_cleanup_close(&place->cleanup);
+}
+
+/* ---- values ---- */
+
+int file_sample(struct file_place *place, int file, int counted, int warm_up,
+                int (*take)(struct run *run))
+{
+    struct run *run = place->run;
+    const struct record *record = run->records[counted];
+    struct run_budget budget = run_budget(run, variant_count(run));
+    int result = 0;
+    int64_t now_ns = run_anchor(run);
+    run->is_warm_up = true;
+    for (int i = 0; i < warm_up && result == 0 && !run_should_stop(); i++)
+        result = take(run);
+    run->is_warm_up = false;
+    while (result == 0 && run_budget_left(&budget, record->count, now_ns)) {
+        result = take(run);
+        rt_budget_rest(&run->rt_budget);
+        now_ns = run_anchor(run);
+        if (result == 0 && file_place_is_short(place, file, now_ns))
+            result = -1;
+    }
+    return result;
+}
+
+bool file_has_values(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->arena->series_count; i++)
+        if (arena_count(run->arena, i) > 0)
+            return true;
+    return false;
 }

@@ -33,8 +33,9 @@ struct file_place {
 /* For a test's `check`: whether the folder of --dir can be used. 0, or -1 with the outcome. */
 int file_place_check(struct run *run);
 
-/* Finds the folder, looks at it and tells what was found (place_report.h). `has_process`: the test
- * starts a second process. 0, or -1 with the outcome. Call file_place_close in any case. */
+/* Finds the folder, looks at it and reports what was found (events file_place, ...). `has_process`:
+ * the test starts a second process. 0, or -1 with the outcome. Call file_place_close in any case.
+ */
 int file_place_open(struct file_place *place, struct run *run, bool has_process);
 void file_place_close(struct file_place *place);
 
@@ -65,5 +66,20 @@ void file_place_forget(int file);
 
 /* fdatasync, or fsync where the system has only that. 0, or -1 with errno. */
 int file_place_synchronise(int file);
+
+/* ---- values ---- */
+
+/* Values of a test that mostly waits for a device: a loop without bursts (realtime/burst.h), which
+ * are for threads that are always runnable. */
+
+/* Takes values until the variant's share of samples or time is used up, a stop is requested or the
+ * space on the device is short; the count is that of series `counted`. The first `warm_up` values
+ * are not recorded. Rests as a thread must that does not block (rt_budget.h): in memory nothing
+ * blocks. `take` returns 0, or -1 with the outcome. 0 or -1. */
+int file_sample(struct file_place *place, int file, int counted, int warm_up,
+                int (*take)(struct run *run));
+
+/* Whether any series of the run has a value. */
+bool file_has_values(const struct run *run);
 
 #endif

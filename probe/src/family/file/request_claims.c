@@ -1,14 +1,12 @@
 #include "base/posix_source.h"
 
-#include "family/file/request_claims.h"
+#include "family/file/async.h"
 
 #include "base/options.h"
 
 #include <errno.h>
 
 #if HS_HAS_AIO
-
-#include "family/file/async_claim.h"
 
 #include <aio.h>
 #include <fcntl.h>

@@ -1,8 +1,7 @@
 #include "base/posix_source.h"
 
-#include "family/file/ring_claims.h"
+#include "family/file/async.h"
 
-#include "family/file/async_claim.h"
 #include "port/io_ring.h"
 
 #include <errno.h>

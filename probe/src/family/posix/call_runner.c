@@ -3,7 +3,7 @@
 #include "family/posix/call_runner.h"
 
 #include "base/clock.h"
-#include "family/posix/call_help.h"
+#include "family/posix/call.h"
 #include "port/port.h"
 
 #include <errno.h>

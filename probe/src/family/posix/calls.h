@@ -1,9 +1,9 @@
-/* The real calls, one for each option of option_table.c. Each runs in a process of its own
+/* The real calls, one for each option of option.c. Each runs in a process of its own
  * (call_runner.h), which it may leave in any state, and says what it saw. */
 #ifndef HS_FAMILY_POSIX_CALLS_H
 #define HS_FAMILY_POSIX_CALLS_H
 
-#include "family/posix/option.h"
+#include "family/posix/call.h"
 
 struct answer call_job_control(const struct call_tools *tools);
 struct answer call_saved_ids(const struct call_tools *tools);

@@ -3,8 +3,8 @@
 #include "family/posix/inventory.h"
 
 #include "base/clock.h"
-#include "family/posix/profiles.h"
-#include "family/posix/reach.h"
+#include "family/posix/limits.h"
+#include "family/posix/option.h"
 #include "family/posix/sysconf_names.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct group {
 };
 
 /* Begins a group of events of this name; each of them has `fixed`, which may be one text. */
-static void tell(struct group *group, const char *name, const struct datum *fixed)
+static void send_event(struct group *group, const char *name, const struct datum *fixed)
 {
     group->name = name;
     group->count = 0;
@@ -45,7 +45,7 @@ static void group_flush(struct run *run, struct group *group)
         return;
     group->data[group->fixed_count + group->count] = (struct datum){.key = NULL};
     arena_event(run->arena, group->name, -1, group->data, "%s", group->text);
-    tell(group, group->name, group->fixed_count ? &fixed : NULL);
+    send_event(group, group->name, group->fixed_count ? &fixed : NULL);
 }
 
 static void group_say(struct group *group, const char *key, const char *value)
@@ -93,8 +93,8 @@ int inventory_events(void)
 
 /* ---- options ---- */
 
-static void tell_option(struct run *run, struct group *group, const struct posix_option *option,
-                        const struct answer *answer, const char *folder)
+static void report_option(struct run *run, struct group *group, const struct posix_option *option,
+                          const struct answer *answer, const char *folder)
 {
     char header[SAYING_BYTES], conf[SAYING_BYTES], value[VALUE_BYTES];
     const char *result = call_result_name(answer->result);
@@ -103,7 +103,7 @@ static void tell_option(struct run *run, struct group *group, const struct posix
     group_text(run, group, option->key, value, result);
 }
 
-static void tell_options(struct run *run, const struct inventory *inventory)
+static void report_options(struct run *run, const struct inventory *inventory)
 {
     struct group group = {.count = 0};
     const char *part = NULL;
@@ -113,14 +113,14 @@ static void tell_options(struct run *run, const struct inventory *inventory)
             if (part)
                 group_flush(run, &group);
             part = option->part;
-            tell(&group, "posix_options", DATA(data_text("part", part)));
+            send_event(&group, "posix_options", DATA(data_text("part", part)));
         }
-        tell_option(run, &group, option, &inventory->options[i], inventory->folder);
+        report_option(run, &group, option, &inventory->options[i], inventory->folder);
     }
     group_flush(run, &group);
 }
 
-static void tell_why(struct run *run, const struct inventory *inventory)
+static void report_why(struct run *run, const struct inventory *inventory)
 {
     for (int i = 0; i < inventory->option_count; i++) {
         const struct answer *answer = &inventory->options[i];
@@ -135,11 +135,11 @@ static void tell_why(struct run *run, const struct inventory *inventory)
 
 /* ---- limits, clocks, profiles ---- */
 
-static void tell_limits(struct run *run, const struct inventory *inventory)
+static void report_limits(struct run *run, const struct inventory *inventory)
 {
     struct group group = {.count = 0};
     int64_t value;
-    tell(&group, "posix_limits", NO_DATA);
+    send_event(&group, "posix_limits", NO_DATA);
     for (int i = 0; i < inventory->limit_count; i++)
         if (limit_value(&posix_limits[i], &value))
             group_number(run, &group, posix_limits[i].key, value);
@@ -148,31 +148,31 @@ static void tell_limits(struct run *run, const struct inventory *inventory)
     group_flush(run, &group);
 }
 
-static void tell_clock(struct run *run, struct group *group, const char *key, clockid_t clock)
+static void report_clock(struct run *run, struct group *group, const char *key, clockid_t clock)
 {
     struct timespec step;
     if (clock_getres(clock, &step) == 0)
         group_number(run, group, key, clock_timespec_ns(&step));
 }
 
-static void tell_clocks(struct run *run)
+static void report_clocks(struct run *run)
 {
     struct group group = {.count = 0};
-    tell(&group, "posix_clocks", NO_DATA);
-    tell_clock(run, &group, "realtime_ns", CLOCK_REALTIME);
+    send_event(&group, "posix_clocks", NO_DATA);
+    report_clock(run, &group, "realtime_ns", CLOCK_REALTIME);
 #ifdef CLOCK_MONOTONIC
-    tell_clock(run, &group, "monotonic_ns", CLOCK_MONOTONIC);
+    report_clock(run, &group, "monotonic_ns", CLOCK_MONOTONIC);
 #endif
 #ifdef CLOCK_PROCESS_CPUTIME_ID
-    tell_clock(run, &group, "process_cputime_ns", CLOCK_PROCESS_CPUTIME_ID);
+    report_clock(run, &group, "process_cputime_ns", CLOCK_PROCESS_CPUTIME_ID);
 #endif
 #ifdef CLOCK_THREAD_CPUTIME_ID
-    tell_clock(run, &group, "thread_cputime_ns", CLOCK_THREAD_CPUTIME_ID);
+    report_clock(run, &group, "thread_cputime_ns", CLOCK_THREAD_CPUTIME_ID);
 #endif
     group_flush(run, &group);
 }
 
-static void tell_profiles(struct run *run, const struct inventory *inventory)
+static void report_profiles(struct run *run, const struct inventory *inventory)
 {
     for (int i = 0; i < PROFILE_COUNT; i++) {
         struct profile_answer decided = profile_decide(i, inventory->options);
@@ -190,13 +190,13 @@ static void tell_profiles(struct run *run, const struct inventory *inventory)
     }
 }
 
-void inventory_tell(struct run *run, const struct inventory *inventory)
+void inventory_report(struct run *run, const struct inventory *inventory)
 {
-    tell_options(run, inventory);
-    tell_why(run, inventory);
-    tell_limits(run, inventory);
-    tell_clocks(run);
-    tell_profiles(run, inventory);
+    report_options(run, inventory);
+    report_why(run, inventory);
+    report_limits(run, inventory);
+    report_clocks(run);
+    report_profiles(run, inventory);
     arena_event(run->arena, "posix_named_only", -1, DATA(data_text("parts", "1003.1h,1003.21")),
                 "1003.1h (services for reliable systems) and 1003.21 (distributed real-time "
                 "communication) are named only: nothing of them is asked or called");

@@ -17,10 +17,10 @@ struct inventory {
     const char *folder; /* that pathconf is asked about */
 };
 
-/* Places for events that tell_inventory needs beyond the usual ones. */
+/* Places for events that inventory_report needs beyond the usual ones. */
 int inventory_events(void);
 
-void inventory_tell(struct run *run, const struct inventory *inventory);
+void inventory_report(struct run *run, const struct inventory *inventory);
 void inventory_judge(struct run *run, const struct inventory *inventory);
 
 #endif

@@ -5,20 +5,11 @@
 
 #include "base/posix_source.h"
 
-#include "family/posix/answer.h"
-#include "work/scratch.h"
+#include "base/options.h"
+#include "family/posix/call.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* What calls may use. */
-struct call_tools {
-    const char *name; /* of a queue, a semaphore or shared memory; removed if the probe is killed */
-    const struct scratch *scratch; /* a folder of its own, made already; or empty texts */
-    int64_t wait_ns;               /* how long a call waits for what has to come */
-};
-
-typedef struct answer (*posix_call)(const struct call_tools *tools);
 
 struct posix_option {
     const char *part; /* of the standard */
@@ -64,5 +55,37 @@ const char *saying_text(struct saying saying, char text[SAYING_BYTES]);
  * run time. Of pathconf 0 is a value like others. */
 bool option_is_claimed(const struct posix_option *option, struct saying header,
                        struct saying sysconf);
+
+/* ---- profiles ---- */
+
+/* The real-time profiles of 1003.13-2003: which options each needs, and whether a system has them.
+ */
+
+/* The two texts of an answer find room in the data of one event. */
+enum {
+    PROFILE_COUNT = 4,
+    PROFILE_TEXT_BYTES = HS_ARENA_DATA_BYTES > 256 ? HS_ARENA_DATA_BYTES / 2 - 20 : 100,
+    PROFILE_NEXT_BYTES = PROFILE_TEXT_BYTES / 2,
+};
+
+/* What a profile needs beyond the one before it: keys of options; the last is NULL. */
+struct posix_profile {
+    const char *name;
+    const char *const *adds;
+};
+
+extern const struct posix_profile posix_profiles[PROFILE_COUNT];
+
+struct profile_answer {
+    bool is_satisfied; /* all that it and those before it need works */
+    int missing_count, denied_count;
+    int next_missing_count;           /* of those that it adds */
+    char missing[PROFILE_TEXT_BYTES]; /* keys with commas; as many as fit, then "..." */
+    char next_missing[PROFILE_NEXT_BYTES];
+};
+
+/* `answers` of all options, in the order of posix_options. What works only partly is missing; what
+ * was denied or not tried too, and is counted: another user may get another answer. */
+struct profile_answer profile_decide(int profile, const struct answer *answers);
 
 #endif

@@ -1,27 +1,22 @@
 /* POS-B-INV: the options of POSIX and what they are worth (Obenland 2000, tables 1 to 3).
  *
- * Three means are kept apart, because they differ: what the headers say (the macro, when the probe
- * was built), what sysconf or pathconf says (when it runs), and what a real call does. A call is
- * made in a way that decides: a timer has to expire, three signals have to arrive with their
- * values, a page that cannot be written has to stop a writer. Each has a process of its own, whose
- * end by a deadline is an answer too. Nothing is timed here.
- *
- * Refused is not failed: what needs a privilege or another limit is `denied`, and the verdict names
- * it apart. A claim is false if headers or sysconf make it and the call fails or is missing. That a
- * profile of 1003.13 is not satisfied is an answer and no fault: an event.
- *
- * Threads: calls run as time-shared processes of the runner, one at a time, and set priorities
- * themselves where the option is about them.
- *
- * How it could be wrong: a call that works once need not work always; the tests of its family look
- * longer. The macros are those of the headers that the probe was built with: a probe that was built
- * elsewhere tells that system's. A call that ends late on a machine with no time for it would be
- * taken for one that hangs (-p limit_ns). */
+ * What: three means that are kept apart, because they differ: what the headers say (the macro, when
+ *   the probe was built), what sysconf or pathconf says, and what a real call does, made in a way
+ *   that decides. Refused is not failed: what needs a privilege or another limit is `denied`. A
+ *   claim is false if headers or sysconf make it and the call fails or is missing. A profile of
+ *   1003.13 that is not satisfied is an answer and no fault: an event.
+ * Begin, end: nothing is timed; the end of a call by its deadline is an answer too.
+ * Threads: each call is a time-shared process of the runner, one at a time, and sets priorities
+ *   itself where the option is about them.
+ * Wrong if: a call that works once does not always; the tests of its family look longer. A probe
+ *   that was built elsewhere has the macros of that system. A call that gets no time is taken for
+ *   one that hangs (-p limit_ns).
+ */
 #include "base/posix_source.h"
 
 #include "family/posix/call_runner.h"
 #include "family/posix/inventory.h"
-#include "family/posix/reach.h"
+#include "family/posix/limits.h"
 
 #include "family/shared/ipc_cleanup.h"
 #include "run/run.h"
@@ -141,7 +136,7 @@ static int judge(struct run *run)
     for (int i = 0; i < own->limit_count; i++)
         if (own->limit_place[i] >= 0)
             own->limits[i] = answers[own->limit_place[i]];
-    inventory_tell(run, &inventory);
+    inventory_report(run, &inventory);
     if (!run_should_stop())
         inventory_judge(run, &inventory);
     return 0;

@@ -1,32 +1,21 @@
-/* SIM-P-RF: the simulation of SIM-S-RT in real-fast mode (Garre et al. 2014, section 4): as fast as
- * possible, for a simulated time of simulated_s.
+/* SIM-P-RF: the simulation of SIM-S-RT in real-fast mode (Garre et al. 2014, section 4).
  *
- *   total_time  from the common start to the end of the last thread
- *
- * begin = the moment (CLOCK_MONOTONIC) at which all threads are released together, which is chosen
- * when each has been set up and sleeps until it; end = the clock reading of the thread that ends
- * last, after its last step. Nothing waits between steps but for semaphores or the barrier of the
- * solver, and no clock is read but by those that look whether the run should end, once in some
- * hundred microseconds.
- *
- * Threads, policies and CPUs are those of SIM-S-RT. Under `deadline` there is no period: step_ns is
- * asked for, with nine tenths of the CPUs, so the kernel throttles the threads for a tenth of the
- * time, or for more where there are more threads than CPUs. That is what a simulation under
- * SCHED_DEADLINE gets.
- *
- * How it could be wrong: real-time threads compute for seconds here. Real-time throttling, or the
- * fair server of newer kernels, takes some of each second for ordinary programs, and the time is in
- * total_time: the event real_fast_paused tells how long the CPUs were not the simulation's. The
- * wake-up of the threads is in total_time too. With the solver `semaphore` threads may run apart:
- * one that has a CPU for itself may end before another one begins, and what they compute then is
- * not the tire; it takes as long.
+ * What: simulated_s of the tire, as fast as possible. Nothing waits between steps but for the
+ *   semaphores or the barrier of the solver.
+ * Begin, end: begin = the moment (CLOCK_MONOTONIC) at which all threads are released together,
+ *   chosen when each has been set up and sleeps until it; end = the clock reading of the thread
+ *   that ends last, after its last step. No clock is read between but to see whether the run should
+ *   end, once in some hundred microseconds.
+ * Threads: those of SIM-S-RT. Under `deadline` there is no period: step_ns is asked for, with nine
+ *   tenths of the CPUs, so the kernel throttles them for a tenth of the time or more.
+ * Wrong if: real-time throttling, or the fair server of newer kernels, takes some of each second:
+ *   that is in total_time, and the event real_fast_paused has how long. The wake-up of the threads
+ *   is in it too. With the solver `semaphore` threads may run apart: what they compute then is not
+ *   the tire; it takes as long.
  */
 #include "base/posix_source.h"
 
 #include "family/simulate/simulation.h"
-
-#include "family/simulate/tire_checks.h"
-#include "family/simulate/tire_costs.h"
 
 static const struct param_spec params[] = {
     SIMULATION_PARAMS,
@@ -41,8 +30,6 @@ static const struct series_spec series[] = {
     {0},
 };
 enum { TOTAL_TIME };
-
-static const struct verdict_spec verdicts[] = {TIRE_VERDICTS, {0}};
 
 /* For deadlines: more than any solver takes on a slow CPU. */
 #define MASS_STEP_NS 1000.0
@@ -68,7 +55,7 @@ static int declare(struct run *run)
 
 /* What the CPUs that the threads could use did not do for them, in a simulation whose threads
  * always compute: not told for a barrier or semaphores, where they may wait for each other. */
-static void tell_paused(struct run *run, const struct simulation *simulation)
+static void report_paused(struct run *run, const struct simulation *simulation)
 {
     const struct team *team = &simulation->team;
     const struct rt_budget *rt_budget = &run->rt_budget;
@@ -122,14 +109,14 @@ static int measure_variant(struct run *run)
             return -1;
     } while (record->count > before &&
              run_budget_left(&budget, record->count, clock_monotonic_ns()));
-    simulation_tell(simulation, NULL);
-    tell_paused(run, simulation);
+    simulation_report(simulation, NULL);
+    report_paused(run, simulation);
     return 0;
 }
 
 static int measure(struct run *run)
 {
-    tire_costs_tell(run, run_number(run, "step_ns"), run_number(run, "stiffness_per_s2"));
+    simulation_report_costs(run);
     return variants_measure(run);
 }
 
@@ -139,7 +126,6 @@ const struct test sim_p_rf = {
     .source = "[G] Garre et al. 2014, section 4",
     .params = params,
     .series = series,
-    .verdicts = verdicts,
     .default_samples = 1,
     .setup_ns = 50000000,
     .sample_param = "masses",

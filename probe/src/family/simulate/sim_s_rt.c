@@ -1,46 +1,23 @@
-/* SIM-S-RT: missed deadlines of a simulation in real time (Garre et al. 2014, section 4): the tire
- * (tire.h), one step a period.
+/* SIM-S-RT: missed deadlines of a simulation in real time (Garre et al. 2014, section 4).
  *
- *   missed     steps that missed their deadline, one value for each variant
- *   lateness   for each missed step that was done: the end of its last thread - its deadline
- *   step_time  for each step that was done: from the begin of its first thread to the end of its
- *              last
- *
- * Step k is released at start + k x period_ns; its deadline is the next release. Each thread sleeps
- * until the release (clock_nanosleep, absolute), reads the clock (its begin), does its part
- * (solver_semaphore.h, solver_barrier.h) and reads the clock (its end; with barriers, when it has
- * passed the barrier). A thread that is behind goes on at once. A step that ends late on any thread
- * is missed, and counted once (step_ring.h). So is a step that was not done although its deadline
- * had passed when the variant ended; of one that was stopped, when it was told to.
- *
- * Threads: `threads` of them, created by the measuring thread at its policy and priority; it only
- * waits. Under `shared` they are bound to nothing, else to the CPU of the run. Policy `deadline` is
- * SCHED_DEADLINE with a period of period_ns and nine tenths of the CPUs in equal parts; each thread
- * sets itself.
- *
- * Stamps are clock_gettime(CLOCK_MONOTONIC) throughout, not the counter: they are compared with
- * releases of that clock, and with stamps of other CPUs.
- *
- * A variant ends after `samples` steps, or simulated_s, or its share of the duration; in any case 1
- * s after the deadline of its last step, or sooner where all of it is shorter than that. So a
- * number of masses that is far too large ends in time, and the steps that were never done count.
- *
- * delay_step: thread 0 sleeps in this step for delay_ns before it computes. The verdict late_once
- * says whether the step was counted, once and only once.
- *
- * How it could be wrong: where the release of a step wakes a thread late, that is part of the step,
- * as it is of every program. The stamps and the note of each thread (some 200 ns a step) are the
- * instrument's, and are outside of step_time but not outside of the next release. Real-time
- * throttling may pause threads that compute for most of each second: such steps are missed, and
- * are the system's doing. With the solver `semaphore` threads that are behind work with neighbours
- * of another step; that is the published algorithm, and takes as long.
+ * What: the tire (tire.h), one step a period. Step k is released at start + k period_ns, its
+ *   deadline is the next release. It is missed, and counted once (step_ring.h), if any thread ends
+ *   it late, or if it was not done although its deadline had passed when the variant ended.
+ * Begin, end: each thread sleeps until the release (absolute), reads the clock, does its part
+ *   (solver.h; also passes the barrier), reads the clock: step_time is from the first begin to the
+ *   last end, lateness from the deadline to the last end. CLOCK_MONOTONIC throughout: releases and
+ *   other CPUs are compared.
+ * Threads: `threads`, at the policy and priority of the measuring thread, which only waits; on the
+ *   CPU of the run, or with `shared` bound to nothing. Policy `deadline`: SCHED_DEADLINE, a period
+ *   of period_ns, nine tenths of the CPUs in equal parts. One that is behind goes on at once.
+ * Wrong if: steps are counted wrongly: delay_step makes one late on purpose, which late_once has to
+ *   find. Stamps and notes of a thread (200 ns a step) are outside of step_time, but not of the
+ *   next release. Steps missed by throttling are the system's doing. A variant ends 1 s after its
+ *   last deadline at the latest. With `semaphore`, threads that are behind work with another step.
  */
 #include "base/posix_source.h"
 
 #include "family/simulate/simulation.h"
-
-#include "family/simulate/tire_checks.h"
-#include "family/simulate/tire_costs.h"
 
 #include <stdio.h>
 
@@ -76,7 +53,6 @@ static const struct series_spec series[] = {
 enum { MISSED, LATENESS, STEP_TIME };
 
 static const struct verdict_spec verdicts[] = {
-    TIRE_VERDICTS,
     {"late_once", "a step that was made late on purpose is counted as missed, once and only once"},
     {0},
 };
@@ -167,7 +143,7 @@ static void plan_delay(struct run *run, int64_t period_ns)
     simulation->team.delay_ns = delay_ns > 0 ? delay_ns : period_ns / 2 * 3;
 }
 
-static void tell_delay(struct run *run)
+static void report_delay(struct run *run)
 {
     const struct team *team = &((struct simulation *)run->own)->team;
     if (team->delay_step > 0)
@@ -221,7 +197,7 @@ static int measure_variant(struct run *run)
     step_ring_close(simulation->ring, simulation->team.steps, team_over_ns(&simulation->team));
     record_value(run_record(run, MISSED), (int64_t)counts->missed, run_at_ns(run, now_ns));
     look_at_delay(run, counts);
-    simulation_tell(simulation, counts);
+    simulation_report(simulation, counts);
     simulation_keep_blocks(simulation);
     return 0;
 }
@@ -229,8 +205,8 @@ static int measure_variant(struct run *run)
 static int measure(struct run *run)
 {
     plan_delay(run, period_of(run));
-    tell_delay(run);
-    tire_costs_tell(run, run_number(run, "step_ns"), run_number(run, "stiffness_per_s2"));
+    report_delay(run);
+    simulation_report_costs(run);
     return variants_measure(run);
 }
 

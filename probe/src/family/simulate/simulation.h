@@ -2,7 +2,6 @@
 #ifndef HS_FAMILY_SIMULATE_SIMULATION_H
 #define HS_FAMILY_SIMULATE_SIMULATION_H
 
-#include "family/simulate/policy.h"
 #include "family/simulate/team.h"
 #include "run/variant.h"
 
@@ -93,8 +92,13 @@ int simulation_run(struct simulation *simulation, uint64_t steps, int64_t period
 /* Steps that all threads have finished. */
 uint64_t simulation_finished(const struct simulation *simulation);
 
-/* Tells the variant that has run, as the event `simulation`. `counts`: of real time, else NULL. */
-void simulation_tell(struct simulation *simulation, const struct step_counts *counts);
+/* Reports the variant that has run, as the event `simulation`. `counts`: of real time, else NULL.
+ */
+void simulation_report(struct simulation *simulation, const struct step_counts *counts);
+
+/* Times what the parts of a step cost on the calling thread, the measuring one: a spring, a mass, a
+ * semaphore (event `tire_costs`). Takes some milliseconds. */
+void simulation_report_costs(struct run *run);
 
 /* Keeps its blocks as tables, where they were asked for: once a variant. */
 void simulation_keep_blocks(const struct simulation *simulation);

@@ -101,7 +101,7 @@ static bool keep_all(struct frames *frames)
     return true;
 }
 
-static void tell_cut(const struct frames *frames, const char *why)
+static void report_cut(const struct frames *frames, const char *why)
 {
     arena_event(
         frames->run->arena, "frames_cut", -1,
@@ -140,11 +140,11 @@ void tire_keep_frames(const struct run *run)
               run_number(run, "stiffness_per_s2"));
     void *memory = allocate(&frames);
     if (!memory) {
-        tell_cut(&frames, "there is no memory for them");
+        report_cut(&frames, "there is no memory for them");
         return;
     }
     tire_start(&frames.tire, &frames.states[0]);
     if (!keep_all(&frames))
-        tell_cut(&frames, "simulating them took half a second");
+        report_cut(&frames, "simulating them took half a second");
     free(memory);
 }

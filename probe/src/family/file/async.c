@@ -1,19 +1,58 @@
 #include "base/posix_source.h"
 
-#include "family/file/channel.h"
+#include "family/file/async.h"
 
+#include "base/clock.h"
 #include "base/options.h"
-#include "family/file/async_calls.h"
-#include "family/file/async_claim.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* ---- a claim ---- */
+
+struct async_claim async_claim_begin(struct run *run, const char *name, const char *kind)
+{
+    return (struct async_claim){.run = run, .name = name, .kind = kind};
+}
+
+bool async_expect(struct async_claim *claim, bool is_so, const char *format, ...)
+{
+    if (is_so || claim->has_failed)
+        return is_so;
+    va_list words;
+    va_start(words, format);
+    vsnprintf(claim->failure, sizeof claim->failure, format, words);
+    va_end(words);
+    claim->has_failed = true;
+    return false;
+}
+
+void async_claim_end(const struct async_claim *claim, const char *seen)
+{
+    char name[ARENA_NAME_BYTES];
+    if (run_should_stop())
+        return;
+    snprintf(name, sizeof name, "%s/%s", claim->name, claim->kind);
+    arena_verdict(claim->run->arena, !claim->has_failed, 1, name, "%s",
+                  claim->has_failed ? claim->failure : seen);
+}
+
+void async_pause(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    nanosleep(&moment, NULL);
+}
+
+/* ---- a channel ---- */
 
 #define MOST_BYTES (INT64_C(256) << 20) /* an end that takes more is never full */
 
@@ -146,4 +185,76 @@ int64_t channel_stuff(const struct channel *channel, const atomic_bool *is_over,
             async_pause();
     }
     return sum;
+}
+
+/* ---- rescue ---- */
+
+enum { LOOK_NS = 5000000, BYTES = 1024 };
+
+/* Neither waits: what is fed is empty, and what is emptied is full. */
+static void act(struct rescue *rescue)
+{
+    char bytes[BYTES] = "x";
+    atomic_store(&rescue->was_needed, true);
+    ssize_t moved = rescue->action == RESCUE_FEEDS ? write(rescue->file, bytes, 1)
+                                                   : read(rescue->file, bytes, sizeof bytes);
+    (void)moved;
+}
+
+static void look(struct rescue *rescue)
+{
+    int waits = RESCUE_WAITS;
+    if (!atomic_compare_exchange_strong(&rescue->state, &waits, RESCUE_ACTS))
+        return;
+    if (clock_monotonic_ns() - rescue->armed_ns >= RESCUE_NS)
+        act(rescue);
+    atomic_store(&rescue->state, RESCUE_WAITS);
+}
+
+static void watch(void *argument)
+{
+    struct rescue *rescue = argument;
+    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    while (!atomic_load(&rescue->is_over)) {
+        look(rescue);
+        nanosleep(&pause, NULL);
+    }
+}
+
+int rescue_start(struct rescue *rescue)
+{
+    struct rt_thread_setup setup = {SCHED_OTHER, rt_thread_ordinary_priority(), -1};
+    atomic_store(&rescue->state, RESCUE_RESTS);
+    atomic_store(&rescue->is_over, false);
+    int error = rt_thread_start_with_stack(&rescue->thread, &setup, RT_THREAD_SMALL_STACK_BYTES,
+                                           watch, rescue);
+    if (!error)
+        rt_thread_go(&rescue->thread);
+    return error;
+}
+
+void rescue_end(struct rescue *rescue)
+{
+    atomic_store(&rescue->is_over, true);
+    rt_thread_join(&rescue->thread);
+}
+
+void rescue_arm(struct rescue *rescue, enum rescue_action action, int file)
+{
+    rescue->action = action;
+    rescue->file = file;
+    rescue->armed_ns = clock_monotonic_ns();
+    atomic_store(&rescue->was_needed, false);
+    atomic_store(&rescue->state, RESCUE_WAITS);
+}
+
+/* Sleeps while the other thread acts: it may need this CPU. */
+bool rescue_disarm(struct rescue *rescue)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    for (int waits = RESCUE_WAITS;
+         !atomic_compare_exchange_strong(&rescue->state, &waits, RESCUE_RESTS);
+         waits = RESCUE_WAITS)
+        nanosleep(&pause, NULL);
+    return atomic_load(&rescue->was_needed);
 }
