@@ -4,7 +4,7 @@
 
 #include "family/signal/queue_receiver.h"
 
-#include "port/signal_queue.h"
+#include "port/limits.h"
 #include "tap.h"
 
 #include <pthread.h>

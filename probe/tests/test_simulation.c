@@ -5,7 +5,6 @@
 #include "child_run.h"
 #include "family/simulate/policy.h"
 #include "family/simulate/step_ring.h"
-#include "port/own_thread.h"
 #include "port/port.h"
 #include "tap.h"
 

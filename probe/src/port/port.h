@@ -141,6 +141,16 @@ int port_threads(pid_t process, pid_t *threads, int most);
 /* The kernel's id of the calling thread; 0: not told. */
 pid_t port_own_id(void);
 
+/* Schedules the calling thread by deadline (Linux: SCHED_DEADLINE): it may run for `runtime_ns` of
+ * each `period_ns`, which is its deadline too. 0, or an errno value: EBUSY (admission: the CPUs
+ * have not that much left), EPERM (no right, or the thread may not use all CPUs of its domain),
+ * EINVAL (outside the limits of the system), ENOTSUP or ENOSYS (there is no such policy). */
+int port_deadline_self(int64_t runtime_ns, int64_t period_ns);
+
+/* Context switches of the calling thread since its begin: voluntary (it waited) and involuntary
+ * (it was preempted). False: the system does not count them for each thread. */
+bool port_own_switches(int64_t *voluntary, int64_t *involuntary);
+
 /* A descriptor for port_wait_for_stop, to be closed by the caller; -1 and errno: ENOTSUP where the
  * system does not tell a process that it was stopped. */
 int port_stops_open(int end);

@@ -35,7 +35,7 @@
 #include "family/file/rescue.h"
 #include "family/file/ring_claims.h"
 #include "family/shared/ipc_cleanup.h"
-#include "port/io_ring.h"
+#include "port/file.h"
 #include "run/variant.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "family/file/ring_claims.h"
 
 #include "family/file/async_claim.h"
-#include "port/io_ring.h"
+#include "port/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* What FIO-B-ASY claims of asynchronous I/O by a ring of requests (port/io_ring.h). */
+/* What FIO-B-ASY claims of asynchronous I/O by a ring of requests (port/file.h). */
 #ifndef HS_FAMILY_FILE_RING_CLAIMS_H
 #define HS_FAMILY_FILE_RING_CLAIMS_H
 

@@ -3,7 +3,7 @@
 #ifndef HS_FAMILY_INTERRUPT_LOW_SPINNER_H
 #define HS_FAMILY_INTERRUPT_LOW_SPINNER_H
 
-#include "port/uio.h"
+#include "port/device.h"
 #include "run/run.h"
 
 struct low_spinner {

@@ -11,7 +11,7 @@
 #ifndef HS_FAMILY_INTERRUPT_SOURCE_H
 #define HS_FAMILY_INTERRUPT_SOURCE_H
 
-#include "port/uio.h"
+#include "port/device.h"
 #include "run/run.h"
 
 enum interrupt_source_id { INTERRUPT_IPI, INTERRUPT_TIMER, INTERRUPT_EXTERNAL, INTERRUPT_SOURCES };

@@ -6,7 +6,7 @@
 #include "base/posix_source.h"
 
 #include "family/shared/peer.h"
-#include "port/memory_pressure.h"
+#include "port/limits.h"
 
 #include <stdatomic.h>
 

@@ -4,8 +4,7 @@
 
 #include "base/posix_optional.h"
 #include "base/rt_thread.h"
-#include "port/memory_pressure.h"
-#include "port/privilege.h"
+#include "port/limits.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -37,7 +37,7 @@
 #include "family/privilege/attempt.h"
 
 #include "family/shared/peer.h"
-#include "port/privilege.h"
+#include "port/limits.h"
 #include "run/supervise.h"
 
 #include <errno.h>

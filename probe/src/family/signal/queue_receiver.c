@@ -2,7 +2,7 @@
 
 #include "family/signal/queue_receiver.h"
 
-#include "port/signal_queue.h"
+#include "port/limits.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -38,7 +38,7 @@
 #include "family/signal/queue_receiver.h"
 
 #include "family/shared/peer.h"
-#include "port/signal_queue.h"
+#include "port/limits.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 

@@ -3,7 +3,7 @@
 #include "family/simulate/team.h"
 
 #include "family/simulate/policy.h"
-#include "port/own_thread.h"
+#include "port/port.h"
 #include "run/supervise.h"
 
 #include <errno.h>

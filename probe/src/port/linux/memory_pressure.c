@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "port/memory_pressure.h"
+#include "port/limits.h"
 
 #include "port/linux/files.h"
 

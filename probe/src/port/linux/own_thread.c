@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "port/own_thread.h"
+#include "port/port.h"
 
 #include <errno.h>
 #include <sched.h>

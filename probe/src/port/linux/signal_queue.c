@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "port/signal_queue.h"
+#include "port/limits.h"
 
 #include <errno.h>
 #include <signal.h>

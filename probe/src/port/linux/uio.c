@@ -4,7 +4,7 @@
 #endif
 #include "base/posix_source.h"
 
-#include "port/uio.h"
+#include "port/device.h"
 
 #include "base/cpus.h"
 #include "port/linux/files.h"

@@ -2,7 +2,7 @@
 #ifndef HS_PORT_LINUX_UIO_MEMORY_H
 #define HS_PORT_LINUX_UIO_MEMORY_H
 
-#include "port/uio.h"
+#include "port/device.h"
 
 /* Maps the registers of the open device `uio`: BAR 0 of a PCI device, else its driver's map 0. Sets
  * uio->raise, acknowledge and their values, memory and memory_bytes. 0, or -1 with the outcome of

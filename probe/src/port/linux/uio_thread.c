@@ -2,7 +2,7 @@
  * kernels before 5.17 cut. */
 #include "base/posix_source.h"
 
-#include "port/uio.h"
+#include "port/device.h"
 
 #include "port/linux/files.h"
 

@@ -1,7 +1,7 @@
 /* POSIX has no groups of processes with memory of their own. */
 #include "base/posix_source.h"
 
-#include "port/memory_pressure.h"
+#include "port/limits.h"
 
 #include <errno.h>
 

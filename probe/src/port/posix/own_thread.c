@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "port/own_thread.h"
+#include "port/port.h"
 
 #include <errno.h>
 

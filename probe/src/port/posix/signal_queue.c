@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "port/signal_queue.h"
+#include "port/limits.h"
 
 #include <errno.h>
 #include <signal.h>

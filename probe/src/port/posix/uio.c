@@ -1,5 +1,5 @@
 /* Systems without Linux's user-space I/O. */
-#include "port/uio.h"
+#include "port/device.h"
 
 #include <errno.h>
 

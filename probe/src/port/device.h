@@ -1,9 +1,9 @@
 /* Interrupts of a device that a driver of Linux's user-space I/O (UIO) serves. The user names the
  * device: no other one is opened, mapped or written to.
  *
- * linux/uio.c; posix/uio.c answers STATUS_UNSUPPORTED. */
-#ifndef HS_PORT_UIO_H
-#define HS_PORT_UIO_H
+ * posix/device.c answers STATUS_UNSUPPORTED. */
+#ifndef HS_PORT_DEVICE_H
+#define HS_PORT_DEVICE_H
 
 #include "base/status.h"
 
