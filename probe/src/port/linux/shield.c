@@ -2,8 +2,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "port/linux/shield.h"
 
+#include "port/linux/shield.h"
 #include "port/linux/affinity.h"
 #include "port/linux/files.h"
 
@@ -368,4 +368,18 @@ bool port_is_online(int cpu)
     if (linux_read_number(path, &is_online) && is_online == 0)
         return false;
     return port_online_cpus(&online) < 0 || cpus_has(&online, cpu);
+}
+
+/* ---- who holds a shield ---- */
+
+bool port_boot_name(char *text, size_t bytes)
+{
+    return linux_read("/proc/sys/kernel/random/boot_id", text, bytes);
+}
+
+uint64_t port_process_start(pid_t pid)
+{
+    static const struct port_shield here = {.root = ""};
+    struct linux_task task;
+    return linux_task_read(&here, pid, &task) ? task.start : 0;
 }

@@ -1,4 +1,6 @@
 /* Systems without Linux's user-space I/O. */
+#include "base/posix_source.h"
+
 #include "port/device.h"
 
 #include <errno.h>

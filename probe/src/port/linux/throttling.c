@@ -1,7 +1,5 @@
 /* The control group of this process and those above it: how they limit CPU time, and how long they
  * throttled. */
-#include "base/posix_source.h"
-
 #include "port/port.h"
 
 #include "port/linux/facts.h"

@@ -1,6 +1,7 @@
-#include "base/posix_source.h"
-
+/* The limits that sysconf knows. */
 #include "port/limits.h"
+
+#include "port/port.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -34,4 +35,13 @@ int port_power_signal(void)
 #else
     return -1;
 #endif
+}
+
+/* How many of them the user has is not known. */
+int64_t port_process_room(const char **limit)
+{
+    long most = sysconf(_SC_CHILD_MAX);
+    if (most >= 0)
+        *limit = "the user's limit (CHILD_MAX)";
+    return most >= 0 ? most : -1;
 }

@@ -1,8 +1,10 @@
-/* Semaphores beyond POSIX (eventfd, futex), and the parent death signal. */
+/* Semaphores beyond POSIX (eventfd, futex), what sem_open leaves behind, and limits on messages. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "port/port.h"
+
+#include "port/linux/files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,9 +12,7 @@
 #include <fnmatch.h>
 #include <linux/futex.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,6 +27,14 @@ enum { MOST_UNFINISHED = 64 };
 int port_semaphore_descriptor(void)
 {
     return eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+}
+
+int64_t port_message_limit(enum port_message_limit limit)
+{
+    int64_t number;
+    const char *path = limit == PORT_QUEUE_MESSAGE_BYTES ? "/proc/sys/fs/mqueue/msgsize_max"
+                                                         : "/proc/sys/kernel/msgmax";
+    return linux_read_number(path, &number) ? number : -1;
 }
 
 int port_futex_wait(atomic_int *word, int value, bool is_shared)
@@ -107,11 +115,4 @@ int port_remove_semaphore_files(time_t since, mode_t mode)
         return error;
     nanosleep(&moment, NULL);
     return for_unfinished(since, mode, remove_seen, &seen);
-}
-
-int port_kill_with_parent(pid_t parent)
-{
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        return errno;
-    return getppid() == parent ? 0 : ESRCH; /* it may have ended before prctl */
 }

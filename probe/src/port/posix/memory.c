@@ -1,9 +1,44 @@
-/* POSIX has no groups of processes with memory of their own. */
-#include "base/posix_source.h"
-
+/* Memory: POSIX has only named shared memory, and no groups of processes with memory of their
+ * own. */
 #include "port/limits.h"
 
+#include "base/shared_memory.h"
+#include "port/port.h"
+
 #include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* POSIX has only named shared memory. */
+void *port_shared_memory(size_t bytes)
+{
+    char name[40];
+    snprintf(name, sizeof name, "/hardstone-load-%ld", (long)getpid());
+    return shared_memory_create(name, bytes);
+}
+
+int64_t port_available_bytes(int64_t *of_bytes)
+{
+    if (of_bytes)
+        *of_bytes = -1;
+    return -1;
+}
+
+void port_trim_heap(void)
+{
+}
+
+void port_keep_from_forks(void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
+}
+
+void port_give_to_forks(void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
+}
 
 int port_memory_group_choose(char group[PORT_GROUP_BYTES], uint64_t seed)
 {
