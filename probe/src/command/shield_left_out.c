@@ -5,7 +5,6 @@
 #include "base/build_options.h"
 #include "base/message.h"
 #include "command/shield.h"
-#include "shield/remedy.h"
 #include "shield/shield.h"
 
 #include <errno.h>

@@ -19,6 +19,13 @@ bool linux_shield_exists(const struct port_shield *shield, const char *path);
 bool linux_shield_path(const struct port_shield *shield, const char *path,
                        char full[LINUX_PATH_BYTES]);
 
+/* Adds a line to the journal and writes it to the disk (struct port_shield_log). */
+int linux_shield_note(struct port_shield *shield, int count, const char *const fields[]);
+int linux_shield_sync(struct port_shield *shield);
+/* Notes that `name` was not changed; the format gives the reason. */
+void linux_shield_refused(struct port_shield *shield, const char *setting, const char *name,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 /* Whether two file contents are equal as text, CPU list or CPU mask. */
 bool linux_shield_same(const char *a, const char *b);
 
@@ -44,30 +51,28 @@ enum port_undo linux_shield_undo_file(struct port_shield *shield, const char *pa
 
 int linux_shield_interrupts(struct port_shield *shield, char *text, size_t bytes);
 bool linux_shield_show_interrupts(struct port_shield *shield, char *text, size_t bytes);
-enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct journal_image *image,
-                                     const struct journal_record *record, char *text, size_t bytes);
+enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct port_changes *changes,
+                                     const struct port_change *record, char *text, size_t bytes);
 
 /* ---- offline CPUs (shield_offline.c) ---- */
 
 int linux_shield_offline(struct port_shield *shield, char *text, size_t bytes);
 /* Whether the kernel may have given an interrupt the affinity `now` because CPUs of this journal
  * went offline. */
-bool linux_shield_is_broken(const struct port_shield *shield, const struct journal_image *image,
+bool linux_shield_is_broken(const struct port_shield *shield, const struct port_changes *changes,
                             const char *now);
 /* Brings a CPU back online, and returns when cpusets may have it. */
 enum port_undo linux_shield_undo_online(struct port_shield *shield,
-                                        const struct journal_record *record, char *text,
-                                        size_t bytes);
+                                        const struct port_change *record, char *text, size_t bytes);
 /* Writes a value that the kernel forgets while a CPU is offline. */
-enum port_undo linux_shield_undo_kept(struct port_shield *shield,
-                                      const struct journal_record *record, char *text,
-                                      size_t bytes);
+enum port_undo linux_shield_undo_kept(struct port_shield *shield, const struct port_change *record,
+                                      char *text, size_t bytes);
 
 /* ---- timerlat (shield_timerlat.c) ---- */
 
 int linux_shield_timerlat(struct port_shield *shield, char *text, size_t bytes);
 enum port_undo linux_shield_undo_timerlat(struct port_shield *shield,
-                                          const struct journal_record *record, char *text,
+                                          const struct port_change *record, char *text,
                                           size_t bytes);
 
 /* ---- the preemption model (shield_preemption.c) ---- */
@@ -75,7 +80,7 @@ enum port_undo linux_shield_undo_timerlat(struct port_shield *shield,
 int linux_shield_preemption(struct port_shield *shield, char *text, size_t bytes);
 bool linux_shield_show_preemption(struct port_shield *shield, char *text, size_t bytes);
 enum port_undo linux_shield_undo_preemption(struct port_shield *shield,
-                                            const struct journal_record *record, char *text,
+                                            const struct port_change *record, char *text,
                                             size_t bytes);
 
 /* ---- threads (shield_tasks.c) ---- */
@@ -106,14 +111,13 @@ int linux_shield_bind_tasks(struct port_shield *shield, bool kernel_only, int *m
  * a thread changes its cpuset. */
 int linux_shield_note_masks(struct port_shield *shield);
 
-enum port_undo linux_shield_undo_task(struct port_shield *shield,
-                                      const struct journal_record *record, char *text,
-                                      size_t bytes);
+enum port_undo linux_shield_undo_task(struct port_shield *shield, const struct port_change *record,
+                                      char *text, size_t bytes);
 /* Threads created under the shield inherited a narrowed affinity: gives them their creator's
  * previous one. */
 enum port_undo linux_shield_undo_inherited_affinity(struct port_shield *shield,
-                                                    const struct journal_image *image,
-                                                    const struct journal_record *record, char *text,
+                                                    const struct port_changes *changes,
+                                                    const struct port_change *record, char *text,
                                                     size_t bytes);
 
 /* ---- control groups (shield_groups.c) ---- */
@@ -158,11 +162,10 @@ bool linux_groups_is_ours(const struct linux_groups *groups, const char *path);
 bool linux_groups_has_cpus_file(const struct linux_groups *groups, const char *path);
 
 enum port_undo linux_shield_undo_group(struct port_shield *shield,
-                                       const struct journal_image *image,
-                                       const struct journal_record *record, char *text,
-                                       size_t bytes);
+                                       const struct port_changes *changes,
+                                       const struct port_change *record, char *text, size_t bytes);
 enum port_undo linux_shield_undo_control(struct port_shield *shield,
-                                         const struct journal_record *record, char *text,
+                                         const struct port_change *record, char *text,
                                          size_t bytes);
 
 #endif

@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { REASON_BYTES = 200 };
 
 bool linux_shield_path(const struct port_shield *shield, const char *path,
                        char full[LINUX_PATH_BYTES])
@@ -63,6 +66,27 @@ bool linux_shield_exists(const struct port_shield *shield, const char *path)
     return linux_shield_path(shield, path, full) && access(full, F_OK) == 0;
 }
 
+int linux_shield_note(struct port_shield *shield, int count, const char *const fields[])
+{
+    return shield->log->add(shield->journal, count, fields);
+}
+
+int linux_shield_sync(struct port_shield *shield)
+{
+    return shield->log->sync(shield->journal);
+}
+
+void linux_shield_refused(struct port_shield *shield, const char *setting, const char *name,
+                          const char *format, ...)
+{
+    char reason[REASON_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    shield->log->refused(shield->notes, setting, name, reason);
+}
+
 bool linux_shield_same(const char *a, const char *b)
 {
     struct cpus of_a, of_b;
@@ -79,7 +103,7 @@ static int note_file(struct port_shield *shield, const char *path, const char *b
                      const char *ours)
 {
     const char *fields[] = {"file", path, before, ours};
-    return journal_note(shield->journal, 4, fields) == 0 ? 0 : EINVAL;
+    return linux_shield_note(shield, 4, fields) == 0 ? 0 : EINVAL;
 }
 
 int linux_shield_change(const struct port_shield *shield, const char *path, const char *ours)
@@ -98,7 +122,7 @@ int linux_shield_set(struct port_shield *shield, const char *path, const char *b
 {
     int error = note_file(shield, path, before, ours);
     if (error == 0)
-        error = journal_sync(shield->journal);
+        error = linux_shield_sync(shield);
     return error ? error : linux_shield_change(shield, path, ours);
 }
 

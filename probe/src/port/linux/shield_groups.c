@@ -428,9 +428,9 @@ static int make_group(struct port_shield *shield, const char *path, const char *
 {
     char full[LINUX_PATH_BYTES];
     const char *fields[] = {"group", path, origin};
-    if (journal_note(shield->journal, 3, fields) != 0 || !linux_shield_path(shield, path, full))
+    if (linux_shield_note(shield, 3, fields) != 0 || !linux_shield_path(shield, path, full))
         return EINVAL;
-    int error = journal_sync(shield->journal);
+    int error = linux_shield_sync(shield);
     if (error)
         return error;
     if (linux_shield_exists(shield, path)) { /* left by a shield that could not be undone */
@@ -445,9 +445,8 @@ static int make_group(struct port_shield *shield, const char *path, const char *
 }
 
 enum port_undo linux_shield_undo_group(struct port_shield *shield,
-                                       const struct journal_image *image,
-                                       const struct journal_record *record, char *text,
-                                       size_t bytes)
+                                       const struct port_changes *changes,
+                                       const struct port_change *record, char *text, size_t bytes)
 {
     struct linux_groups groups;
     char origin[LINUX_PATH_BYTES];
@@ -465,7 +464,7 @@ enum port_undo linux_shield_undo_group(struct port_shield *shield,
         return PORT_UNDO_NOTHING;
     nearest(shield, groups.mount, record->field[2], origin);
     end_partition(shield, record->field[1]);
-    int error = leave(shield, record->field[1], origin, image->head.owner_start);
+    int error = leave(shield, record->field[1], origin, changes->owner_start);
     if (error) {
         bool is_wide = let_go(shield, &groups, record->field[1]);
         snprintf(text, bytes, "group %s could not be emptied and removed: %s%s", record->field[1],
@@ -515,8 +514,8 @@ static void set_cpus(struct walk *walk, const char *group, const struct cpus *ou
     if (error == EACCES || error == EPERM || error == EROFS)
         walk->error = error;
     else if (error)
-        shield_note(walk->shield->notes, setting, group + strlen(walk->groups->mount),
-                    "groups whose CPUs could not be changed: %s", strerror(error));
+        linux_shield_refused(walk->shield, setting, group + strlen(walk->groups->mount),
+                             "groups whose CPUs could not be changed: %s", strerror(error));
 }
 
 static bool get_cpus(const struct walk *walk, const char *group, struct cpus *cpus)
@@ -602,8 +601,8 @@ static void refuse(struct port_shield *shield, struct refused *refused,
 {
     if (refused->count < MOST_REFUSED)
         refused->id[refused->count++] = task->id;
-    shield_note(shield->notes, setting, task->name, "threads that could not change their group: %s",
-                strerror(error));
+    linux_shield_refused(shield, setting, task->name,
+                         "threads that could not change their group: %s", strerror(error));
 }
 
 static int move_once(struct port_shield *shield, const char *from, const char *to,
@@ -666,8 +665,9 @@ static void make_exclusive(struct port_shield *shield, const struct linux_groups
         return;
     int error = linux_shield_change(shield, path, "1");
     if (error)
-        shield_note(shield->notes, setting, NULL,
-                    "new groups of others may take the CPU (cpu_exclusive: %s)", strerror(error));
+        linux_shield_refused(shield, setting, NULL,
+                             "new groups of others may take the CPU (cpu_exclusive: %s)",
+                             strerror(error));
 }
 
 int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved,
@@ -714,8 +714,8 @@ static int enable(struct port_shield *shield, const struct linux_groups *groups)
     if (error || strstr(text, "cpuset"))
         return error;
     const char *fields[] = {"control", path};
-    journal_note(shield->journal, 2, fields);
-    error = journal_sync(shield->journal);
+    linux_shield_note(shield, 2, fields);
+    error = linux_shield_sync(shield);
     return error ? error : linux_shield_write(shield, path, "+cpuset");
 }
 
@@ -808,8 +808,7 @@ static bool is_used(const struct port_shield *shield, const struct linux_groups 
 }
 
 enum port_undo linux_shield_undo_control(struct port_shield *shield,
-                                         const struct journal_record *record, char *text,
-                                         size_t bytes)
+                                         const struct port_change *record, char *text, size_t bytes)
 {
     struct linux_groups groups;
     char path[LINUX_PATH_BYTES];

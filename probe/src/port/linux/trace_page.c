@@ -5,8 +5,6 @@
 /* Types of the kernel's ring_buffer.h; below TYPE_PADDING the length of the data, in words. */
 #include "base/posix_source.h"
 
-#include "port/linux/trace_page.h"
-
 #include <stdlib.h>
 #include <string.h>
 
