@@ -370,6 +370,15 @@ bool port_is_online(int cpu)
     return port_online_cpus(&online) < 0 || cpus_has(&online, cpu);
 }
 
+int port_offline_error(int cpu)
+{
+    char path[sizeof CPU_FOLDER + 32], place[LINUX_PLACE_BYTES];
+    snprintf(path, sizeof path, CPU_FOLDER "/cpu%d/online", cpu);
+    if (access(linux_rooted(path, place), W_OK) == 0)
+        return 0;
+    return errno == ENOENT ? ENOTSUP : errno;
+}
+
 /* ---- who holds a shield ---- */
 
 bool port_boot_name(char *text, size_t bytes)

@@ -8,8 +8,6 @@
  * by then, since it moves when it fires, is given to all CPUs; undoing `interrupts` knows that. */
 #include "port/linux/shield.h"
 
-#include "port/linux/files.h"
-
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -33,16 +31,6 @@ enum {
 static void cpu_path(char path[OFFLINE_PATH_BYTES], int cpu, const char *name)
 {
     snprintf(path, OFFLINE_PATH_BYTES, CPU_FOLDER "%d/%s", cpu, name);
-}
-
-int port_offline_error(int cpu)
-{
-    char path[OFFLINE_PATH_BYTES], full[LINUX_PLACE_BYTES];
-    cpu_path(path, cpu, "online");
-    snprintf(full, sizeof full, "%s%s", linux_root(), path);
-    if (access(full, W_OK) == 0)
-        return 0;
-    return errno == ENOENT ? ENOTSUP : errno;
 }
 
 /* ---- settings that the kernel drops while a CPU is offline ---- */
