@@ -1,6 +1,6 @@
-/* The interface to the operating system. A port is a folder (port/linux, port/posix); the build takes
- * each file that it does not have from port/posix (docs/how-to/port.md). Nothing else in the probe
- * asks which system it runs on.
+/* The interface to the operating system. A port is a folder (port/linux, port/posix); the build
+ * takes each file that it does not have from port/posix (docs/how-to/port.md). Nothing else in the
+ * probe asks which system it runs on.
  *
  * What a system lacks is reported as ENOTSUP, -1 or false, as stated at each function; no
  * function makes up a value.
