@@ -333,7 +333,7 @@ def fenced(text: str) -> Iterator[str]:
     for kind, block in FENCE.findall(text):
         lines = re.sub(r"(\\|\|)\n\s*", lambda at: at[1].strip("\\") + " ", block).splitlines()
         for line in lines:
-            if kind not in ("text", "yaml") or line.startswith("$ "):
+            if kind not in ("text", "yaml", "c") or line.startswith("$ "):
                 yield re.split(r"\s{3,}", line.removeprefix("$ "))[0].strip()
 
 

@@ -50,6 +50,7 @@ ANSWERS(int, port_pin_for_now, (int cpu, struct cpus *before), visit(cpu, fake_p
 ANSWERS(int, port_pin_back, (const struct cpus *before), visit(-1, fake_port.pin_back_error));
 ANSWERS(bool, port_thread_cpus, (pid_t thread, struct cpus *cpus), false);
 ANSWERS(bool, port_cpuset, (char *group, size_t bytes, char *command, size_t command_bytes), false);
+ANSWERS(int, port_bind_self, (const struct cpus *cpus), ENOTSUP);
 ANSWERS(int, port_current_cpu, (void), fake_port.current_cpu > 0 ? fake_port.current_cpu : -1);
 
 void port_heat(int cpu, struct port_heat each[PORT_HEATS])
@@ -87,11 +88,16 @@ ANSWERS(int, port_event_timer_disarm, (int descriptor), tap_fail(ENOTSUP));
 ANSWERS(int, port_interrupt_register, (void),
         fake_port.interrupt_error ? fake_port.interrupt_error : ENOTSUP);
 ANSWERS(int, port_interrupt_send, (void), ENOTSUP);
-ANSWERS(int, port_semaphore_descriptor, (void), tap_fail(ENOTSUP));
-ANSWERS(int64_t, port_message_limit, (enum port_message_limit limit), -1);
-ANSWERS(int, port_futex_wait, (atomic_int * word, int value, bool is_shared), ENOTSUP);
-ANSWERS(int, port_futex_wake, (atomic_int * word, bool is_shared), ENOTSUP);
-ANSWERS(int, port_remove_semaphore_files, (time_t since, mode_t mode), ENOTSUP);
+ANSWERS(bool, port_interrupt_lines,
+        (const struct cpus *cpus,
+         void (*take)(void *context, const struct port_interrupt_line *line), void *context),
+        false);
+
+void port_softirqs(int cpu, struct port_softirqs *softirqs)
+{
+    *softirqs = (struct port_softirqs){-1, -1, -1};
+}
+
 ANSWERS(int, port_kill_with_parent, (pid_t parent), ENOTSUP);
 ANSWERS(bool, port_has_processes, (void), !fake_port.has_no_processes);
 
@@ -153,6 +159,17 @@ bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *ti
     return fake_port.counts_waits;
 }
 
+ANSWERS(bool, port_thread_counters,
+        (pid_t process, pid_t thread, struct port_thread_counters *counters), false);
+ANSWERS(int64_t, port_run_delay_ns, (void), -1);
+ANSWERS(int, port_deadline_self, (int64_t runtime_ns, int64_t period_ns), ENOTSUP);
+
+bool port_own_switches(int64_t *voluntary, int64_t *involuntary)
+{
+    *voluntary = *involuntary = -1;
+    return false;
+}
+
 int port_bound_processes(int cpu, pid_t *list, int most)
 {
     for (int i = 0; i < fake_port.bound_count && i < most; i++)
@@ -171,6 +188,8 @@ bool port_realtime_budget(struct port_realtime_budget *budget)
     return fake_port.has_budget;
 }
 
+ANSWERS(bool, port_throttling_group, (char *group, size_t bytes), false);
+ANSWERS(bool, port_throttled, (const char *group, int64_t *count, int64_t *ns), false);
 ANSWERS(int64_t, port_tick_ns, (void), fake_port.tick_ns > 0 ? fake_port.tick_ns : -1);
 
 void port_environment(int cpu, struct port_environment *environment)
@@ -179,6 +198,12 @@ void port_environment(int cpu, struct port_environment *environment)
     environment->steal_ns = fake_port.steal_ns > 0 ? fake_port.steal_ns : -1;
     if (fake_port.steal_cpu > 0 && cpu != fake_port.steal_cpu)
         environment->steal_ns = 1;
+}
+
+void port_steal(const struct cpus *cpus, int64_t *each)
+{
+    for (int i = cpus_count(cpus); i-- > 0;)
+        each[i] = -1;
 }
 
 int64_t port_uptime_ns(void)
@@ -197,10 +222,6 @@ void port_usage(struct port_usage *usage)
 }
 
 ANSWERS(int64_t, port_stack_bytes, (void), fake_port.stack_bytes > 0 ? fake_port.stack_bytes : -1);
-DOES_NOTHING(port_trim_heap, (void));
-DOES_NOTHING(port_keep_from_forks, (void *memory, size_t bytes));
-DOES_NOTHING(port_give_to_forks, (void *memory, size_t bytes));
-DOES_NOTHING(port_facts, (const struct port_fact_sink *sink));
 
 void port_refusal(int error, enum port_asked asked, struct port_refusal *refusal)
 {

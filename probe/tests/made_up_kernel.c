@@ -765,8 +765,11 @@ void made_up_open(void)
     made_up.parent = 1;
     made_up.has_exclusive = true;
     cpus_parse_list(HERE, &state.own_mask);
-    made_up.shield = (struct port_shield){
-        .root = made_up.root, .journal = &made_up.journal, .notes = &made_up.notes, .latency = -1};
+    made_up.shield = (struct port_shield){.root = made_up.root,
+                                          .log = &shield_log,
+                                          .journal = &made_up.journal,
+                                          .notes = &made_up.notes,
+                                          .latency = -1};
     cpus_parse_list("3", &made_up.shield.reserved);
     cpus_parse_list("0-2", &made_up.shield.others);
     head.reserved = made_up.shield.reserved;
@@ -797,9 +800,9 @@ const char *made_up_undo(int counts[MADE_UP_UNDO_KINDS])
     memset(counts, 0, MADE_UP_UNDO_KINDS * sizeof *counts);
     if (journal_reread(&made_up.journal, &image, text, sizeof text) != 0)
         return NULL;
-    for (size_t i = image.count; i > 0; i--) {
+    for (size_t i = image.changes.count; i > 0; i--) {
         text[0] = '\0';
-        counts[port_shield_undo(&made_up.shield, &image, i - 1, text, sizeof text)]++;
+        counts[port_shield_undo(&made_up.shield, &image.changes, i - 1, text, sizeof text)]++;
         if (!first[0])
             snprintf(first, sizeof first, "%s", text);
     }
@@ -814,8 +817,8 @@ int made_up_lines(const char *kind)
     int count = 0;
     if (journal_reread(&made_up.journal, &image, reason, sizeof reason) != 0)
         return -1;
-    for (size_t i = 0; i < image.count; i++)
-        count += !kind || strcmp(image.records[i].field[0], kind) == 0 ? 1 : 0;
+    for (size_t i = 0; i < image.changes.count; i++)
+        count += !kind || strcmp(image.changes.each[i].field[0], kind) == 0 ? 1 : 0;
     journal_free_image(&image);
     return count;
 }

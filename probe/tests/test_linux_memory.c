@@ -1,8 +1,8 @@
 /* Available memory, and control groups of memory: where one can be made, what is written to it,
  * and what is swept. Machine and groups are made up as files. */
 #include "linux_machine.h"
+#include "port/limits.h"
 #include "port/linux/files.h"
-#include "port/memory_pressure.h"
 #include "port/port.h"
 
 #include <sys/wait.h>

@@ -230,10 +230,10 @@ SHIELD_TEST(hostile_lines)
         tap_row(lines[i]);
         snprintf(text, sizeof text, HEAD "%s\n", lines[i]);
         CHECK_SAME(journal_parse(text, &image, reason, sizeof reason), 0);
-        CHECK_SAME(port_shield_undo(&made_up.shield, &image, 0, reason, sizeof reason),
+        CHECK_SAME(port_shield_undo(&made_up.shield, &image.changes, 0, reason, sizeof reason),
                    PORT_UNDO_REFUSED);
         CHECK(reason[0] != '\0');
-        free(image.records);
+        free(image.changes.each);
         CHECK_TEXT(made_up_text("/victim/cpuset.cpus"), "0");
         CHECK_TEXT(made_up_text(DEFAULT), "f");
         CHECK_TEXT(made_up_text(MOUNT "/cpuset.cpus"), "0-3");
@@ -296,9 +296,9 @@ static void expect_lines(int wanted, const char *first)
     char reason[200];
     enum journal_state state = journal_find(&found, made_up.root, &image, reason, sizeof reason);
     bool is_there = state == JOURNAL_STALE || state == JOURNAL_HELD;
-    CHECK_SAME(is_there ? (int)image.count : -1, wanted);
+    CHECK_SAME(is_there ? (int)image.changes.count : -1, wanted);
     if (is_there) {
-        CHECK_TEXT(image.count ? image.records[0].field[1] : "", first);
+        CHECK_TEXT(image.changes.count ? image.changes.each[0].field[1] : "", first);
         CHECK_TEXT(image.head.boot, "abc");
         CHECK_SAME(image.head.owner, 5);
         journal_free_image(&image);
@@ -482,7 +482,7 @@ SHIELD_TEST(threads_that_the_kernel_has_bound_since)
     made_up_thread(71, "kworker/u8:1", MADE_UP_BOUND, "0-3");
     for (int i = 0; i < 3; i++) {
         char text[600] = "", line[120];
-        struct journal_record record = {5, {"task", "71", rows[i].start, "2", "0-3"}, false};
+        struct port_change record = {5, {"task", "71", rows[i].start, "2", "0-3"}, false};
         snprintf(line, sizeof line,
                  "71 (kworker/u8:1) S 2 0 0 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 30 0", rows[i].flags);
         made_up_put("/proc/71/stat", line);

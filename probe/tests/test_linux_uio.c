@@ -3,7 +3,7 @@
 #include "base/posix_source.h"
 
 #include "linux_machine.h"
-#include "port/uio.h"
+#include "port/device.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

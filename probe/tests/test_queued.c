@@ -4,7 +4,7 @@
 
 #include "family/signal/queued.h"
 
-#include "port/signal_queue.h"
+#include "port/limits.h"
 #include "tap.h"
 
 #include <pthread.h>

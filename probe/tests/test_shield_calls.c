@@ -5,6 +5,7 @@
 #endif
 #include "made_up_files.h"
 #include "port/linux/shield.h"
+#include "shield/journal.h"
 #include "tap.h"
 
 #include <ftw.h>
@@ -97,8 +98,11 @@ static bool open_scene(void)
     memset(&notes, 0, sizeof notes);
     char root[] = "/tmp/hardstone-test-XXXXXX";
     CHECK(mkdtemp(root) != NULL);
-    shield = (struct port_shield){
-        .root = scene.root, .journal = &journal, .notes = &notes, .latency = -1};
+    shield = (struct port_shield){.root = scene.root,
+                                  .log = &shield_log,
+                                  .journal = &journal,
+                                  .notes = &notes,
+                                  .latency = -1};
     cpus_parse_list("3", &shield.reserved);
     cpus_parse_list("0-2", &shield.others);
     CHECK_SAME(journal_create(&journal, root), 0);
@@ -139,7 +143,7 @@ SCENE_TEST(an_interrupt_goes_to_the_cpu_that_served_it_first)
     CHECK_TEXT(scene.log, "journal;sync;" IRQ "=0-2;");
     scene.log[0] = '\0';
     CHECK_SAME(journal_reread(&journal, &image, text, sizeof text), 0);
-    CHECK_SAME(port_shield_undo(&shield, &image, 0, text, sizeof text), PORT_UNDONE);
+    CHECK_SAME(port_shield_undo(&shield, &image.changes, 0, text, sizeof text), PORT_UNDONE);
     CHECK_TEXT(scene.log, IRQ "=3;" IRQ "=0-3;");
     journal_free_image(&image);
 }
@@ -167,17 +171,17 @@ SCENE_TEST(an_interrupt_that_moves_is_looked_at_again)
     CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
     CHECK_HOLDS(text, "1 of 1 interrupts moved");
     CHECK_SAME(journal_reread(&journal, &image, text, sizeof text), 0);
-    if (CHECK_SAME(image.count, 1))
-        CHECK_TEXT(image.records[0].field[2], "0-3");
+    if (CHECK_SAME(image.changes.count, 1))
+        CHECK_TEXT(image.changes.each[0].field[2], "0-3");
 
     put(IRQ, "2\n");
     scene.waits = 0;
     scene.shown[0] = "0-2\n";
-    CHECK_SAME(port_shield_undo(&shield, &image, 0, text, sizeof text), PORT_UNDONE);
+    CHECK_SAME(port_shield_undo(&shield, &image.changes, 0, text, sizeof text), PORT_UNDONE);
 
     put(IRQ, "0-3\n");
     scene.log[0] = '\0';
-    CHECK_SAME(port_shield_undo(&shield, &image, 0, text, sizeof text), PORT_UNDO_NOTHING);
+    CHECK_SAME(port_shield_undo(&shield, &image.changes, 0, text, sizeof text), PORT_UNDO_NOTHING);
     CHECK_TEXT(scene.log, IRQ "=0-3;");
     journal_free_image(&image);
 }

@@ -51,10 +51,10 @@ JOURNAL_TEST(there_and_back)
     CHECK_SAME(image.head.owner_start, 77);
     CHECK_TEXT(image.head.boot, "abc");
     CHECK(cpus_same(&image.head.reserved, &head.reserved));
-    CHECK_SAME(image.count, 1);
-    CHECK_SAME(image.records[0].count, 4);
-    CHECK_TEXT(image.records[0].field[1], "/a b");
-    CHECK_TEXT(image.records[0].field[2], "");
+    CHECK_SAME(image.changes.count, 1);
+    CHECK_SAME(image.changes.each[0].count, 4);
+    CHECK_TEXT(image.changes.each[0].field[1], "/a b");
+    CHECK_TEXT(image.changes.each[0].field[2], "");
     journal_free_image(&image);
     journal_close(&found);
     journal_close(&journal);
@@ -77,8 +77,8 @@ JOURNAL_TEST(more_changes_than_the_buffer_holds)
     }
     CHECK_SAME(journal_sync(&journal), 0);
     CHECK_SAME(journal_reread(&journal, &image, reason, sizeof reason), 0);
-    CHECK_SAME(image.count, 20000);
-    CHECK_TEXT(image.records[19999].field[1], "19999");
+    CHECK_SAME(image.changes.count, 20000);
+    CHECK_TEXT(image.changes.each[19999].field[1], "19999");
     journal_free_image(&image);
     journal_remove(&journal);
 }
@@ -88,10 +88,10 @@ TEST(a_line_cut_short)
 {
     char text[] = HEAD "file\ta\tb\tc\nfile\td\te", empty[] = "";
     CHECK_SAME(parse(text), 0);
-    CHECK_SAME(image.count, 1);
-    free(image.records);
+    CHECK_SAME(image.changes.count, 1);
+    free(image.changes.each);
     CHECK_SAME(parse(empty), 0);
-    CHECK_SAME(image.count, 0);
+    CHECK_SAME(image.changes.count, 0);
     CHECK_SAME(image.head.owner, 0);
 }
 
@@ -129,8 +129,8 @@ TEST(a_line_of_many_fields)
         strcat(text, "x\t");
     strcat(text, "\n");
     CHECK_SAME(parse(text), 0);
-    CHECK(image.records[0].count > JOURNAL_FIELDS);
-    free(image.records);
+    CHECK(image.changes.each[0].count > PORT_CHANGE_FIELDS);
+    free(image.changes.each);
 }
 
 /* In the place of the former file. */
@@ -222,8 +222,11 @@ TEST(notes_are_grouped)
     CHECK_TEXT(text, "interrupts: 10 (0, 1, 2, 3, ...): the reason");
     shield_note_text(&notes.note[1], text, sizeof text);
     CHECK_TEXT(text, "interrupts: 11: another");
-    for (int i = 0; i < 100; i++)
-        shield_note(&notes, "timers", NULL, "reason %d", i);
+    for (int i = 0; i < 100; i++) {
+        char why[20];
+        snprintf(why, sizeof why, "reason %d", i);
+        shield_note(&notes, "timers", NULL, why);
+    }
     CHECK_SAME(notes.count, NOTES);
     CHECK_SAME(notes.dropped, 102 - NOTES);
     CHECK(shield_notes_fold(&notes, text, sizeof text));

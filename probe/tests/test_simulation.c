@@ -5,7 +5,6 @@
 #include "child_run.h"
 #include "family/simulate/step_ring.h"
 #include "family/simulate/team.h"
-#include "port/own_thread.h"
 #include "port/port.h"
 #include "tap.h"
 

@@ -2,7 +2,6 @@
  * events, made-up ones, and damaged ones, which end at memory that cannot be read. */
 #include "base/posix_source.h"
 
-#include "port/linux/trace_format.h"
 #include "port/linux/trace_page.h"
 #include "tap.h"
 

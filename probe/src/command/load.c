@@ -9,7 +9,7 @@
 #include "load/report.h"
 #include "load/spec.h"
 #include "run/stream.h"
-#include "shield/remedy.h"
+#include "shield/shield.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "port/tracing.h"
 #include "shield/child.h"
-#include "shield/remedy.h"
 #include "shield/shield.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* The interface to the operating system. The build picks one implementation, a folder each
- * (port/linux, port/posix; start a new one from posix). Nothing else in the probe asks which
- * system it runs on.
+/* The interface to the operating system. A port is a folder (port/linux, port/posix); the build
+ * takes each file that it does not have from port/posix (docs/how-to/port.md). Nothing else in the
+ * probe asks which system it runs on.
  *
  * What a system lacks is reported as ENOTSUP, -1 or false, as stated at each function; no
  * function makes up a value.
@@ -140,6 +140,16 @@ int port_threads(pid_t process, pid_t *threads, int most);
 
 /* The kernel's id of the calling thread; 0: not told. */
 pid_t port_own_id(void);
+
+/* Schedules the calling thread by deadline (Linux: SCHED_DEADLINE): it may run for `runtime_ns` of
+ * each `period_ns`, which is its deadline too. 0, or an errno value: EBUSY (admission: the CPUs
+ * have not that much left), EPERM (no right, or the thread may not use all CPUs of its domain),
+ * EINVAL (outside the limits of the system), ENOTSUP or ENOSYS (there is no such policy). */
+int port_deadline_self(int64_t runtime_ns, int64_t period_ns);
+
+/* Context switches of the calling thread since its begin: voluntary (it waited) and involuntary
+ * (it was preempted). False: the system does not count them for each thread. */
+bool port_own_switches(int64_t *voluntary, int64_t *involuntary);
 
 /* A descriptor for port_wait_for_stop, to be closed by the caller; -1 and errno: ENOTSUP where the
  * system does not tell a process that it was stopped. */

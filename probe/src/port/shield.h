@@ -1,14 +1,17 @@
 /* The part of the port that reserves CPUs. Each setting changes one kind of thing, journals each
  * change before making it, and can undo each line that it has written.
  *
- * linux/shield*.c; posix/shield.c answers ENOTSUP. */
+ * posix/shield.c answers ENOTSUP. */
 #ifndef HS_PORT_SHIELD_H
 #define HS_PORT_SHIELD_H
 
-#include "base/cpus.h"
-#include "shield/journal.h"
-#include "shield/notes.h"
+#include "base/posix_source.h"
 
+#include "base/cpus.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* In the order in which they are applied. A shield moves other threads off the CPUs last;
@@ -31,9 +34,38 @@ enum shield_setting {
 
 enum { SHIELD_TEXT_BYTES = 240, SHIELD_PIDS = 2, PORT_SHIELD_HELD = -1 };
 
+/* A change as its line of the journal has it. The first of its fields is its kind. */
+enum { PORT_CHANGE_FIELDS = 6 };
+struct port_change {
+    int count; /* of the fields; above PORT_CHANGE_FIELDS: the line is damaged */
+    const char *field[PORT_CHANGE_FIELDS];
+    bool is_left; /* could not be restored */
+};
+struct port_changes {
+    size_t count;
+    struct port_change *each; /* in the order in which they were made */
+    struct cpus reserved;     /* of the shield that made them */
+    uint64_t owner_start;     /* port_process_start of its process */
+};
+
+/* How the port writes to the shield's journal and notes.
+ *   add      buffers the line of one change: 0; -1 if a field has a tab or newline: nothing is
+ * added sync     writes these lines to the disk: 0, or an errno value. A change is made only after
+ * this has returned 0 for its line refused  notes that `name` (an interrupt, a thread; NULL: the
+ * whole setting) was not changed */
+struct journal;
+struct shield_notes;
+struct port_shield_log {
+    int (*add)(struct journal *journal, int count, const char *const fields[]);
+    int (*sync)(struct journal *journal);
+    void (*refused)(struct shield_notes *notes, const char *setting, const char *name,
+                    const char *reason);
+};
+
 struct port_shield {
     const char *root; /* prefix of every path: "", or a test's folder */
     struct cpus reserved, others;
+    const struct port_shield_log *log; /* NULL: of one that only undoes */
     struct journal *journal;
     struct shield_notes *notes;
     unsigned unchanged;     /* bits of the settings that were as wanted: nothing was changed */
@@ -70,8 +102,8 @@ enum port_undo {
     PORT_UNDO_REFUSED, /* this port does not write such a line */
 };
 
-/* Undoes change `index` of a journal; for the last four results `text` says which and why. */
-enum port_undo port_shield_undo(struct port_shield *shield, const struct journal_image *image,
+/* Undoes change `index`; for the last four results `text` says which and why. */
+enum port_undo port_shield_undo(struct port_shield *shield, const struct port_changes *changes,
                                 size_t index, char *text, size_t bytes);
 
 /* Unique name of this boot; false: the system has none. */

@@ -4,7 +4,6 @@
 
 #include "base/options.h"
 #include "realtime/one_cpu.h"
-#include "shield/remedy.h"
 #include "shield/shield.h"
 
 #include <stdlib.h>

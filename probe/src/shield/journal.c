@@ -2,6 +2,8 @@
 
 #include "shield/journal.h"
 
+#include "base/status.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -149,14 +151,14 @@ int journal_begin(struct journal *journal, const struct journal_head *head)
 
 /* ---- reading ---- */
 
-static void split(char *line, struct journal_record *record)
+static void split(char *line, struct port_change *record)
 {
     record->count = 0;
-    for (char *at = line; at && record->count <= JOURNAL_FIELDS; record->count++) {
+    for (char *at = line; at && record->count <= PORT_CHANGE_FIELDS; record->count++) {
         char *tab = strchr(at, '\t');
         if (tab)
             *tab = '\0';
-        if (record->count < JOURNAL_FIELDS)
+        if (record->count < PORT_CHANGE_FIELDS)
             record->field[record->count] = at;
         at = tab ? tab + 1 : NULL;
     }
@@ -171,12 +173,12 @@ static bool number_field(const char *text, uint64_t most, uint64_t *number)
     return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && value <= most;
 }
 
-static bool is_line(const struct journal_record *record, const char *kind, int count)
+static bool is_line(const struct port_change *record, const char *kind, int count)
 {
     return record->count == count && strcmp(record->field[0], kind) == 0;
 }
 
-static bool read_head(const struct journal_record *lines, struct journal_head *head)
+static bool read_head(const struct port_change *lines, struct journal_head *head)
 {
     uint64_t version, owner, since;
     if (!is_line(&lines[0], MAGIC, 2) || !number_field(lines[0].field[1], VERSION, &version) ||
@@ -211,8 +213,8 @@ int journal_parse(char *text, struct journal_image *image, char *reason, size_t 
     memset(image, 0, sizeof *image);
     if (*text == '\0') /* the owner was killed before it wrote the head: nothing was changed */
         return 0;
-    image->records = calloc(lines + 1, sizeof *image->records);
-    if (!image->records) {
+    image->changes.each = calloc(lines + 1, sizeof *image->changes.each);
+    if (!image->changes.each) {
         snprintf(reason, reason_bytes, "no memory to read it");
         return -1;
     }
@@ -220,17 +222,20 @@ int journal_parse(char *text, struct journal_image *image, char *reason, size_t 
     for (size_t i = 0; i < lines; i++) {
         char *end = strchr(at, '\n');
         *end = '\0';
-        split(at, &image->records[i]);
+        split(at, &image->changes.each[i]);
         at = end + 1;
     }
-    if (lines < HEAD_LINES || !read_head(image->records, &image->head)) {
+    if (lines < HEAD_LINES || !read_head(image->changes.each, &image->head)) {
         snprintf(reason, reason_bytes, "it is not a journal of hardstone, or it is damaged");
-        free(image->records);
+        free(image->changes.each);
         memset(image, 0, sizeof *image);
         return -1;
     }
-    image->count = lines - HEAD_LINES;
-    memmove(image->records, image->records + HEAD_LINES, image->count * sizeof *image->records);
+    image->changes.count = lines - HEAD_LINES;
+    memmove(image->changes.each, image->changes.each + HEAD_LINES,
+            image->changes.count * sizeof *image->changes.each);
+    image->changes.reserved = image->head.reserved;
+    image->changes.owner_start = image->head.owner_start;
     image->text = text;
     return 0;
 }
@@ -310,7 +315,7 @@ enum journal_state journal_find(struct journal *journal, const char *folder,
 
 void journal_free_image(struct journal_image *image)
 {
-    free(image->records);
+    free(image->changes.each);
     free(image->text);
     memset(image, 0, sizeof *image);
 }
@@ -329,12 +334,12 @@ void journal_remove(struct journal *journal)
 static int write_left(struct journal *fresh, const struct journal_image *image)
 {
     note_head(fresh, &image->head);
-    for (size_t i = 0; i < image->count; i++) {
-        const struct journal_record *record = &image->records[i];
+    for (size_t i = 0; i < image->changes.count; i++) {
+        const struct port_change *record = &image->changes.each[i];
         if (!record->is_left)
             continue;
-        if (record->count > JOURNAL_FIELDS)
-            return EMSGSIZE; /* the fields beyond JOURNAL_FIELDS are lost */
+        if (record->count > PORT_CHANGE_FIELDS)
+            return EMSGSIZE; /* the fields beyond PORT_CHANGE_FIELDS are lost */
         journal_note(fresh, record->count, record->field);
     }
     return journal_sync(fresh);
@@ -380,3 +385,87 @@ void journal_close(struct journal *journal)
         close(journal->descriptor);
     journal->descriptor = -1;
 }
+
+/* ---- notes ---- */
+
+enum { NAMED = 4 };
+
+static struct shield_note *find(struct shield_notes *notes, const char *setting, const char *reason)
+{
+    for (int i = 0; i < notes->count; i++)
+        if (strcmp(notes->note[i].setting, setting) == 0 &&
+            strcmp(notes->note[i].reason, reason) == 0)
+            return &notes->note[i];
+    if (notes->count == NOTES) {
+        notes->dropped++;
+        return NULL;
+    }
+    struct shield_note *note = &notes->note[notes->count++];
+    memset(note, 0, sizeof *note);
+    note->setting = setting;
+    snprintf(note->reason, sizeof note->reason, "%s", reason);
+    return note;
+}
+
+void shield_note(struct shield_notes *notes, const char *setting, const char *name,
+                 const char *reason)
+{
+    if (notes->is_verbose)
+        message_print("not moved: %s%s%s: %s", setting, name ? " " : "", name ? name : "", reason);
+    struct shield_note *note = find(notes, setting, reason);
+    if (!note)
+        return;
+    note->count++;
+    size_t used = strlen(note->names);
+    if (name && note->named < NAMED && used + strlen(name) + 3 < sizeof note->names) {
+        snprintf(note->names + used, sizeof note->names - used, "%s%s", used ? ", " : "", name);
+        note->named++;
+    }
+}
+
+void shield_note_text(const struct shield_note *note, char *text, size_t bytes)
+{
+    if (note->named == 0)
+        snprintf(text, bytes, "%s: %s", note->setting, note->reason);
+    else if (note->count == 1)
+        snprintf(text, bytes, "%s: %s: %s", note->setting, note->names, note->reason);
+    else
+        snprintf(text, bytes, "%s: %d (%s%s): %s", note->setting, note->count, note->names,
+                 note->count > note->named ? ", ..." : "", note->reason);
+}
+
+/* Number of named things of this note's setting; 0: the whole setting; -1: an earlier note has the
+ * same setting and was counted. */
+static int count_of(const struct shield_notes *notes, int first)
+{
+    int count = 0;
+    for (int i = 0; i < notes->count; i++) {
+        bool is_same = strcmp(notes->note[i].setting, notes->note[first].setting) == 0;
+        if (is_same && i < first)
+            return -1;
+        if (is_same && notes->note[i].named > 0)
+            count += notes->note[i].count;
+    }
+    return count;
+}
+
+bool shield_notes_fold(const struct shield_notes *notes, char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < notes->count && used < bytes; i++) {
+        int count = count_of(notes, i);
+        if (count < 0)
+            continue;
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "",
+                                 notes->note[i].setting);
+        if (count > 0 && used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, " (%d)", count);
+    }
+    if (notes->dropped && used < bytes)
+        snprintf(text + used, bytes - used, ", and %d more", notes->dropped);
+    return notes->count > 0;
+}
+
+const struct port_shield_log shield_log = {
+    .add = journal_note, .sync = journal_sync, .refused = shield_note};

@@ -18,6 +18,7 @@
 
 #include "base/cpus.h"
 #include "base/status.h"
+#include "port/shield.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +26,6 @@
 #include <sys/types.h>
 
 enum {
-    JOURNAL_FIELDS = 6,
     JOURNAL_PATH_BYTES = 512,
     JOURNAL_BUFFER_BYTES = 16384,
     JOURNAL_MOST_BYTES = 16 << 20,
@@ -48,18 +48,10 @@ struct journal_head {
     struct cpus reserved;
 };
 
-/* One change: `count` fields; the first one is its kind. */
-struct journal_record {
-    int count; /* above JOURNAL_FIELDS: the line is damaged */
-    const char *field[JOURNAL_FIELDS];
-    bool is_left; /* could not be restored */
-};
-
-/* A journal as it was read; the records point into `text`. */
+/* A journal as it was read; the changes point into `text`. */
 struct journal_image {
     struct journal_head head;
-    size_t count;
-    struct journal_record *records;
+    struct port_changes changes;
     char *text;
 };
 
@@ -104,7 +96,7 @@ int journal_reread(struct journal *journal, struct journal_image *image, char *r
 /* Deletes the file, after everything is restored, and closes the journal. */
 void journal_remove(struct journal *journal);
 
-/* Replaces the journal by one with only the records of `image` that are is_left. It is renamed into
+/* Replaces the journal by one with only the changes of `image` that are is_left. It is renamed into
  * place: a kill leaves either the old or the new journal. 0, or an errno value: the journal is
  * unchanged. */
 int journal_keep(struct journal *journal, const struct journal_image *image);
@@ -115,5 +107,44 @@ int journal_forget(struct journal *journal, const char *folder);
 
 /* Closes the file, and so releases its lock. */
 void journal_close(struct journal *journal);
+
+/* ---- notes: what a shield could not change, and why. Equal reasons are grouped: a few lines for
+ * people, not one for each interrupt ---- */
+
+enum {
+    NOTES = 32,
+    NOTE_REASON_BYTES = 200,
+    NOTE_NAMES_BYTES = 120,
+    NOTE_TEXT_BYTES = 360,
+};
+
+struct shield_note {
+    const char *setting;
+    char reason[NOTE_REASON_BYTES];
+    int count;
+    char names[NOTE_NAMES_BYTES]; /* of the first `named` things, separated by ", " */
+    int named;
+};
+
+struct shield_notes {
+    bool is_verbose; /* also print each note to standard error at once */
+    int count;
+    int dropped; /* notes lost because `note` was full */
+    struct shield_note note[NOTES];
+};
+
+/* Notes that `name` (an interrupt, a thread; NULL: the whole setting) could not be changed. */
+void shield_note(struct shield_notes *notes, const char *setting, const char *name,
+                 const char *reason);
+
+/* Formats one note: "interrupts: 3 (24, 25, 26): the reason". */
+void shield_note_text(const struct shield_note *note, char *text, size_t bytes);
+
+/* Formats all notes in one line without reasons: "interrupts (3), timers", with the number of
+ * things if they are named. False if there are no notes. */
+bool shield_notes_fold(const struct shield_notes *notes, char *text, size_t bytes);
+
+/* Of a shield, for its port: writes to the journal and the notes above. */
+extern const struct port_shield_log shield_log;
 
 #endif

@@ -280,10 +280,10 @@ void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *re
 /* Only changes of the preemption model. */
 static bool is_of_preemption(const struct journal_image *image)
 {
-    for (size_t i = 0; i < image->count; i++)
-        if (strcmp(image->records[i].field[0], "preempt") != 0)
+    for (size_t i = 0; i < image->changes.count; i++)
+        if (strcmp(image->changes.each[i].field[0], "preempt") != 0)
             return false;
-    return image->count > 0;
+    return image->changes.count > 0;
 }
 
 static void tell_left(struct shield_earlier *left, const struct journal_image *image)
@@ -393,7 +393,7 @@ static enum shield_answer apply(struct shield *shield, const struct shield_wish 
         else if (wish->required & bit)
             return refuse(shield, error, (enum shield_setting)i);
         else if (error != ENOTSUP)
-            shield_note(&shield->notes, names[i], NULL, "%s", shield->did[i]);
+            shield_note(&shield->notes, names[i], NULL, shield->did[i]);
     }
     return SHIELD_DONE;
 }
@@ -405,6 +405,7 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
     shield->journal.descriptor = -1;
     shield->port = (struct port_shield){.root = "",
                                         .reserved = wish->reserved,
+                                        .log = &shield_log,
                                         .journal = &shield->journal,
                                         .notes = &shield->notes,
                                         .timerlat_us = wish->timerlat_us,
@@ -514,4 +515,25 @@ void shield_describe(const struct shield *shield, char *text, size_t bytes)
                 (size_t)snprintf(text + used, bytes - used, " %s (%s);", names[i], shield->did[i]);
     if (used < bytes && used > 0)
         text[used - 1] = '\0';
+}
+
+struct remedy shield_remedy(int cpu)
+{
+    struct journal journal;
+    struct journal_image image;
+    char reason[SHIELD_REASON_BYTES];
+    struct remedy remedy = {"choose one of cpu.allowed in hardstone-probe facts", NULL};
+    enum journal_state state = journal_find(&journal, NULL, &image, reason, sizeof reason);
+    bool is_known = state == JOURNAL_STALE || state == JOURNAL_HELD;
+    if (is_known && cpus_has(&image.head.reserved, cpu))
+        remedy =
+            state == JOURNAL_HELD
+                ? (struct remedy){"a shield has reserved it: wait for its end; see whose it is",
+                                  "hardstone shield --show"}
+                : (struct remedy){"a shield that was not restored has reserved it: restore it",
+                                  SHIELD_RESTORE_COMMAND};
+    if (is_known)
+        journal_free_image(&image);
+    journal_close(&journal);
+    return remedy;
 }

@@ -10,10 +10,10 @@
 #include "base/posix_source.h"
 
 #include "base/cpus.h"
+#include "base/status.h"
 #include "port/shield.h"
 #include "shield/guard.h"
 #include "shield/journal.h"
-#include "shield/notes.h"
 #include "shield/undo.h"
 
 #include <stdbool.h>
@@ -126,5 +126,9 @@ int shield_staying_cpu(void);
 /* Stores all online CPUs but `cpu` in `others` and returns their number; -1, with an empty set: not
  * known. */
 int shield_other_cpus(int cpu, struct cpus *others);
+
+/* Returns what to do about `cpu`, which this process may not use. Names the shield if one, running
+ * or stale, has reserved it. */
+struct remedy shield_remedy(int cpu);
 
 #endif

@@ -10,9 +10,9 @@ enum { UNDO_TEXT_BYTES = 600 };
 /* True if a later change of the same thing is not undone: this one must stay until it is. */
 static bool hangs_on_a_later_one(const struct journal_image *image, size_t index)
 {
-    const struct journal_record *record = &image->records[index];
-    for (size_t i = index + 1; i < image->count; i++) {
-        const struct journal_record *later = &image->records[i];
+    const struct port_change *record = &image->changes.each[index];
+    for (size_t i = index + 1; i < image->changes.count; i++) {
+        const struct port_change *later = &image->changes.each[i];
         if (later->is_left && record->count > 1 && later->count > 1 &&
             strcmp(later->field[0], record->field[0]) == 0 &&
             strcmp(later->field[1], record->field[1]) == 0)
@@ -36,7 +36,7 @@ static const char *setting_of(const char *kind)
     return NULL;
 }
 
-static void tell_left(const struct journal_record *record, bool is_failed, const char *text,
+static void tell_left(const struct port_change *record, bool is_failed, const char *text,
                       shield_tell tell, void *context)
 {
     const char *kind = record->field[0], *setting = setting_of(kind);
@@ -53,15 +53,15 @@ static struct shield_undone undo_each(struct port_shield *port, struct journal_i
                                       shield_tell tell, void *context)
 {
     struct shield_undone sum = {0};
-    for (size_t i = image->count; i > 0; i--) {
+    for (size_t i = image->changes.count; i > 0; i--) {
         char text[UNDO_TEXT_BYTES] = "";
         bool is_told = true;
         int failed = sum.failed;
         if (sum.failed > 0 && hangs_on_a_later_one(image, i - 1)) {
-            image->records[i - 1].is_left = true;
+            image->changes.each[i - 1].is_left = true;
             continue;
         }
-        switch (port_shield_undo(port, image, i - 1, text, sizeof text)) {
+        switch (port_shield_undo(port, &image->changes, i - 1, text, sizeof text)) {
         case PORT_UNDONE:
             sum.undone++;
             break;
@@ -76,13 +76,13 @@ static struct shield_undone undo_each(struct port_shield *port, struct journal_i
         case PORT_UNDO_REFUSED:
             if (sum.failed++ == 0)
                 snprintf(sum.failure, sizeof sum.failure, "%.200s", text);
-            image->records[i - 1].is_left = true;
+            image->changes.each[i - 1].is_left = true;
             break;
         case PORT_UNDO_NOTHING:
             break;
         }
         if (text[0] && tell && is_told)
-            tell_left(&image->records[i - 1], sum.failed > failed, text, tell, context);
+            tell_left(&image->changes.each[i - 1], sum.failed > failed, text, tell, context);
     }
     return sum;
 }

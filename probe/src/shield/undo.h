@@ -4,6 +4,7 @@
 
 #include "base/data.h"
 #include "port/shield.h"
+#include "shield/journal.h"
 
 /* Restores the changes that are kept in the journal. */
 #define SHIELD_RESTORE_COMMAND "hardstone shield --restore"

@@ -174,11 +174,12 @@ def _links_statically(compiler: str) -> bool:
 
 
 def _probe_command(root: Path, compiler: Sequence[str], port: str) -> list[str]:
-    """Builds the probe with a folder of src/port, without Meson; without -o."""
+    """Builds the probe without Meson, each file of the port its own or POSIX's; without -o."""
     source = root / "probe" / "src"
     ports = source / "port"
     own = [file for file in sorted(source.rglob("*.c")) if ports not in file.parents]
-    files = [*own, *sorted((ports / port).glob("*.c"))]
+    parts = {file.name: file for name in ("posix", port) for file in (ports / name).glob("*.c")}
+    files = [*own, *(parts[name] for name in sorted(parts))]
     return [*compiler, *_OPTIONS, f"-I{source}", *map(str, files), "-lpthread", "-lrt", "-lm"]
 
 

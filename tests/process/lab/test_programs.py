@@ -151,7 +151,7 @@ open(words[words.index("-o") + 1], "wb").write({output!r})
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A small source tree."""
-    for name in ("src/main.c", "src/port/linux/calls.c", "src/port/posix/calls.c", "guest/main.c"):
+    for name in ("src/main.c", "src/port/linux/cpus.c", "src/port/posix/cpus.c", "guest/main.c"):
         (tmp_path / "tree" / "probe" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "tree" / "probe" / name).write_text("int x;\n")
     return tmp_path / "tree"
@@ -210,7 +210,7 @@ def test_both_programs_are_built_once_with_the_port_to_linux(tree: Path, compile
     assert made.probe.read_bytes() == made.guest.read_bytes() == program(OTHER)
     assert "-static" in probe and "-static" in guest
     sources = [word.removeprefix(f"{tree}/probe/") for word in probe if word.endswith(".c")]
-    assert sources == ["src/main.c", "src/port/linux/calls.c"]
+    assert sources == ["src/main.c", "src/port/linux/cpus.c"]
     assert str(tree / "probe/guest/main.c") in guest and f"-I{tree}/probe" in guest
     assert programs_for(OTHER, root=tree) == made
     assert len(calls(compiler)) == 2

@@ -238,7 +238,7 @@ void channel_claims_try(struct run *run, const struct channel *channel, const ch
                         struct rescue *rescue);
 
 /* What is claimed of asynchronous I/O of POSIX (aio_read) and of a ring of requests
- * (port/io_ring.h). Tries all claims with `pipe`, an empty channel, and `file`, a scratch file.
+ * (port/file.h). Tries all claims with `pipe`, an empty channel, and `file`, a scratch file.
  * Leaves the pipe empty and nothing under way. 0, or the errno value with which the system refuses
  * asynchronous I/O; then there is no verdict. */
 int request_claims_try(struct run *run, const struct channel *pipe, int file,

@@ -19,7 +19,7 @@
 #include "family/file/async.h"
 #include "family/file/place.h"
 #include "family/shared/ipc_cleanup.h"
-#include "port/io_ring.h"
+#include "port/file.h"
 #include "run/variant.h"
 
 #include <errno.h>

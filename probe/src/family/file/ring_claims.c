@@ -2,7 +2,7 @@
 
 #include "family/file/async.h"
 
-#include "port/io_ring.h"
+#include "port/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

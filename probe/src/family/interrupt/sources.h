@@ -12,7 +12,7 @@
 #define HS_FAMILY_INTERRUPT_SOURCES_H
 
 #include "family/interrupt/handler_trace.h"
-#include "port/uio.h"
+#include "port/device.h"
 #include "run/run.h"
 
 enum interrupt_source_id { INTERRUPT_IPI, INTERRUPT_TIMER, INTERRUPT_EXTERNAL, INTERRUPT_SOURCES };

@@ -17,7 +17,7 @@
 #include "base/posix_source.h"
 
 #include "family/memory/working_set.h"
-#include "port/memory_pressure.h"
+#include "port/limits.h"
 #include "realtime/rt_budget.h"
 #include "run/supervise.h"
 #include "run/variant.h"

@@ -10,7 +10,7 @@
 #include "base/posix_source.h"
 
 #include "family/shared/peer.h"
-#include "port/memory_pressure.h"
+#include "port/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>

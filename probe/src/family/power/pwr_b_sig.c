@@ -20,7 +20,7 @@
 
 #include "family/shared/peer.h"
 #include "family/shared/signal_state.h"
-#include "port/signal_queue.h"
+#include "port/limits.h"
 #include "realtime/one_cpu.h"
 #include "run/supervise.h"
 #include "run/variant.h"

@@ -20,8 +20,7 @@
 #include "base/options.h"
 #include "base/rt_thread.h"
 #include "family/shared/peer.h"
-#include "port/memory_pressure.h"
-#include "port/privilege.h"
+#include "port/limits.h"
 #include "run/supervise.h"
 
 #include <errno.h>

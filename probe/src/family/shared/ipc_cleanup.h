@@ -13,7 +13,7 @@
 
 #include "family/shared/ipc_calls.h"
 #include "family/shared/queue_calls.h"
-#include "port/memory_pressure.h"
+#include "port/limits.h"
 #include "run/run.h"
 #include "work/scratch.h"
 

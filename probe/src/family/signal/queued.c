@@ -3,7 +3,7 @@
 #include "family/signal/queued.h"
 
 #include "base/options.h"
-#include "port/signal_queue.h"
+#include "port/limits.h"
 
 #include <errno.h>
 #include <pthread.h>

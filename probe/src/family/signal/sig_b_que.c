@@ -19,7 +19,7 @@
 
 #include "family/shared/peer.h"
 #include "family/signal/queued.h"
-#include "port/signal_queue.h"
+#include "port/limits.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 

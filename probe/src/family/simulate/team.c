@@ -2,7 +2,7 @@
 
 #include "family/simulate/team.h"
 
-#include "port/own_thread.h"
+#include "port/port.h"
 #include "realtime/scheduling.h"
 #include "run/supervise.h"
 

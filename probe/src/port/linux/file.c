@@ -1,24 +1,28 @@
-/* Where a file lies, by /proc/self/mountinfo and /sys/dev/block; extents; I/O priority. */
+/* Files: where they lie, files without a name, and I/O priority. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "port/file.h"
 
 #include "port/linux/files.h"
+#include "port/port.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 4096, FLUSHES_FIELD = 15, EXTENTS_AT_ONCE = 32 };
@@ -243,6 +247,44 @@ static void look_below_overlay(struct port_file_place *place, const struct mount
     close(upper);
 }
 
+enum port_storage port_storage(int descriptor)
+{
+    static const struct {
+        unsigned long magic;
+        enum port_storage storage;
+    } known[] = {
+        {0x01021994, PORT_STORAGE_MEMORY},  /* tmpfs */
+        {0x858458f6, PORT_STORAGE_MEMORY},  /* ramfs */
+        {0x958458f6, PORT_STORAGE_MEMORY},  /* hugetlbfs */
+        {0x6969, PORT_STORAGE_NETWORK},     /* nfs */
+        {0xff534d42, PORT_STORAGE_NETWORK}, /* cifs */
+        {0xfe534d42, PORT_STORAGE_NETWORK}, /* smb2 */
+        {0x517b, PORT_STORAGE_NETWORK},     /* smb */
+        {0x01021997, PORT_STORAGE_NETWORK}, /* 9p */
+        {0x00c36400, PORT_STORAGE_NETWORK}, /* ceph */
+        {0x5346414f, PORT_STORAGE_NETWORK}, /* afs */
+        {0x65735546, PORT_STORAGE_NETWORK}, /* fuse: may be remote */
+        {0x0187, PORT_STORAGE_NETWORK},     /* autofs: a look-up may mount */
+        {0x9fa0, PORT_STORAGE_KERNEL},      /* proc */
+        {0x62656572, PORT_STORAGE_KERNEL},  /* sysfs */
+        {0x27e0eb, PORT_STORAGE_KERNEL},    /* cgroup */
+        {0x63677270, PORT_STORAGE_KERNEL},  /* cgroup2 */
+        {0x64626720, PORT_STORAGE_KERNEL},  /* debugfs */
+        {0x74726163, PORT_STORAGE_KERNEL},  /* tracefs */
+        {0x1cd1, PORT_STORAGE_KERNEL},      /* devpts */
+        {0xcafe4a11, PORT_STORAGE_KERNEL},  /* bpf */
+        {0x73636673, PORT_STORAGE_KERNEL},  /* securityfs */
+        {0xde5e81e4, PORT_STORAGE_KERNEL},  /* efivarfs */
+    };
+    struct statfs facts;
+    if (fstatfs(descriptor, &facts) != 0)
+        return PORT_STORAGE_UNKNOWN;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (((unsigned long)facts.f_type & 0xffffffffUL) == known[i].magic)
+            return known[i].storage;
+    return PORT_STORAGE_DISK;
+}
+
 void port_file_place(int descriptor, struct port_file_place *place)
 {
     struct mount mount;
@@ -258,6 +300,51 @@ void port_file_place(int descriptor, struct port_file_place *place)
     find_device(place, &mount);
 }
 
+enum { SECTOR_BYTES = 512 }; /* unit of the counters, whatever the device's sector size */
+enum { READ_SECTORS = 2, WRITTEN_SECTORS = 6, COUNTERS };
+
+/* Whether the queue attribute `name` exists and is `wanted`; a partition uses its disk's queue. */
+static bool queue_has(dev_t device, const char *name, int64_t wanted)
+{
+    static const char *const places[] = {"", "/.."};
+    for (int i = 0; i < 2; i++) {
+        char path[96];
+        int64_t value;
+        snprintf(path, sizeof path, "/sys/dev/block/%u:%u%s/queue/%s", major(device), minor(device),
+                 places[i], name);
+        if (linux_read_number(path, &value))
+            return value == wanted;
+    }
+    return false;
+}
+
+/* Reads the first COUNTERS counters of a device; false if there are fewer. */
+static bool read_counters(dev_t device, int64_t counters[COUNTERS])
+{
+    char path[64], text[256], *at = text, *end;
+    snprintf(path, sizeof path, "/sys/dev/block/%u:%u/stat", major(device), minor(device));
+    if (!linux_read(path, text, sizeof text))
+        return false;
+    for (int i = 0; i < COUNTERS; i++, at = end) {
+        counters[i] = strtoll(at, &end, 10);
+        if (end == at)
+            return false;
+    }
+    return true;
+}
+
+/* iostats 0: the kernel does not count. dax: writes may bypass the counters. A device with a file
+ * system was read at least once: no sector read means that the kernel does not count it. */
+int64_t port_device_written_bytes(dev_t device)
+{
+    int64_t counters[COUNTERS];
+    if (!read_counters(device, counters) || counters[READ_SECTORS] <= 0 ||
+        counters[WRITTEN_SECTORS] < 0 || queue_has(device, "iostats", 0) ||
+        queue_has(device, "dax", 1))
+        return -1;
+    return counters[WRITTEN_SECTORS] * SECTOR_BYTES;
+}
+
 int64_t port_device_flushes(dev_t device)
 {
     char path[64], text[512], *at = text, *end;
@@ -271,6 +358,25 @@ int64_t port_device_flushes(dev_t device)
             return -1; /* before Linux 5.5 */
     }
     return count;
+}
+
+int port_anonymous_file_with(const char *folder, int flags)
+{
+    int file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC | flags, 0600);
+    if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+        errno = ENOTSUP;
+    return file;
+}
+
+int port_anonymous_file(const char *folder)
+{
+    return port_anonymous_file_with(folder, 0);
+}
+
+int port_direct_io(int descriptor)
+{
+    int flags = fcntl(descriptor, F_GETFL);
+    return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_DIRECT) == 0 ? 0 : errno;
 }
 
 /* ---- files ---- */
@@ -317,6 +423,13 @@ int port_file_extents(int descriptor, struct port_extents *extents)
         }
     }
     return 0;
+}
+
+/* Class none: the I/O priority follows the nice value. libc has no wrapper. */
+int port_ordinary_io(void)
+{
+    enum { WHO_PROCESS = 1, CLASS_NONE = 0 };
+    return syscall(SYS_ioprio_set, WHO_PROCESS, 0, CLASS_NONE) == 0 || errno == ENOSYS ? 0 : errno;
 }
 
 /* ---- I/O priority: libc has no wrappers ---- */

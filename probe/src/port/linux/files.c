@@ -1,4 +1,7 @@
-#include "base/posix_source.h"
+/* Reads the kernel's small text files. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 
 #include "port/linux/files.h"
 
@@ -209,4 +212,21 @@ bool linux_mount_read(char *line, struct linux_mount *mount)
     mount->kind = mount->place ? strtok_r(NULL, " \t", &rest) : NULL;
     mount->options = mount->kind ? strtok_r(NULL, " \t\n", &rest) : NULL;
     return mount->options != NULL;
+}
+
+int linux_dma_latency_hold(const char *path, int32_t us, int *descriptor, int32_t *in_force_us)
+{
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    int error = file < 0 ? errno : 0;
+    if (!error && write(file, &us, sizeof us) != sizeof us)
+        error = errno;
+    if (!error &&
+        (lseek(file, 0, SEEK_SET) < 0 ||
+         read(file, in_force_us, sizeof *in_force_us) != sizeof *in_force_us || *in_force_us > us))
+        error = EAGAIN;
+    if (error && file >= 0)
+        close(file);
+    if (!error)
+        *descriptor = file;
+    return error;
 }

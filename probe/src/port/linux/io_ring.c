@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "port/io_ring.h"
+#include "port/file.h"
 
 #include "port/linux/files.h"
 

@@ -1,11 +1,10 @@
-/* The port's functions for load: process control, unnamed files, counters. */
+/* What load needs of processes, and what it counts. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "port/file.h"
 #include "port/port.h"
 
-#include "port/linux/affinity.h"
+#include "port/file.h"
 #include "port/linux/files.h"
 
 #include <ctype.h>
@@ -17,38 +16,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { LAST_DESCRIPTOR = 65536 };
-
-void *port_shared_memory(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-int port_bind_self(const struct cpus *cpus)
-{
-    return linux_affinity_set(0, cpus);
-}
 
 int port_end_with(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
         return errno;
     return getppid() == parent ? 0 : ESRCH; /* it may have ended before prctl */
-}
-
-/* Class none: the I/O priority follows the nice value. libc has no wrapper. */
-int port_ordinary_io(void)
-{
-    enum { WHO_PROCESS = 1, CLASS_NONE = 0 };
-    return syscall(SYS_ioprio_set, WHO_PROCESS, 0, CLASS_NONE) == 0 || errno == ENOSYS ? 0 : errno;
 }
 
 int port_adopt_orphans(void)
@@ -88,17 +67,6 @@ int port_never_real_time(void)
     if (!error)
         error = drop_for_good(CAP_SYS_NICE);
     return error ? error : drop_for_good(CAP_SYS_RESOURCE);
-}
-
-int64_t port_run_delay_ns(void)
-{
-    char text[96], *end;
-    if (!linux_read("/proc/self/schedstat", text, sizeof text))
-        return -1;
-    strtoll(text, &end, 10); /* run time */
-    char *delay = end;
-    long long delay_ns = strtoll(delay, &end, 10);
-    return end == delay ? -1 : delay_ns;
 }
 
 int port_run_when_idle(void)
@@ -195,63 +163,6 @@ void port_close_from(int first)
     long last = sysconf(_SC_OPEN_MAX);
     for (int at = first; at < (last > 0 && last < LAST_DESCRIPTOR ? last : LAST_DESCRIPTOR); at++)
         close(at);
-}
-
-int port_anonymous_file_with(const char *folder, int flags)
-{
-    int file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC | flags, 0600);
-    if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-        errno = ENOTSUP;
-    return file;
-}
-
-int port_anonymous_file(const char *folder)
-{
-    return port_anonymous_file_with(folder, 0);
-}
-
-int port_direct_io(int descriptor)
-{
-    int flags = fcntl(descriptor, F_GETFL);
-    return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_DIRECT) == 0 ? 0 : errno;
-}
-
-enum port_storage port_storage(int descriptor)
-{
-    static const struct {
-        unsigned long magic;
-        enum port_storage storage;
-    } known[] = {
-        {0x01021994, PORT_STORAGE_MEMORY},  /* tmpfs */
-        {0x858458f6, PORT_STORAGE_MEMORY},  /* ramfs */
-        {0x958458f6, PORT_STORAGE_MEMORY},  /* hugetlbfs */
-        {0x6969, PORT_STORAGE_NETWORK},     /* nfs */
-        {0xff534d42, PORT_STORAGE_NETWORK}, /* cifs */
-        {0xfe534d42, PORT_STORAGE_NETWORK}, /* smb2 */
-        {0x517b, PORT_STORAGE_NETWORK},     /* smb */
-        {0x01021997, PORT_STORAGE_NETWORK}, /* 9p */
-        {0x00c36400, PORT_STORAGE_NETWORK}, /* ceph */
-        {0x5346414f, PORT_STORAGE_NETWORK}, /* afs */
-        {0x65735546, PORT_STORAGE_NETWORK}, /* fuse: may be remote */
-        {0x0187, PORT_STORAGE_NETWORK},     /* autofs: a look-up may mount */
-        {0x9fa0, PORT_STORAGE_KERNEL},      /* proc */
-        {0x62656572, PORT_STORAGE_KERNEL},  /* sysfs */
-        {0x27e0eb, PORT_STORAGE_KERNEL},    /* cgroup */
-        {0x63677270, PORT_STORAGE_KERNEL},  /* cgroup2 */
-        {0x64626720, PORT_STORAGE_KERNEL},  /* debugfs */
-        {0x74726163, PORT_STORAGE_KERNEL},  /* tracefs */
-        {0x1cd1, PORT_STORAGE_KERNEL},      /* devpts */
-        {0xcafe4a11, PORT_STORAGE_KERNEL},  /* bpf */
-        {0x73636673, PORT_STORAGE_KERNEL},  /* securityfs */
-        {0xde5e81e4, PORT_STORAGE_KERNEL},  /* efivarfs */
-    };
-    struct statfs facts;
-    if (fstatfs(descriptor, &facts) != 0)
-        return PORT_STORAGE_UNKNOWN;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (((unsigned long)facts.f_type & 0xffffffffUL) == known[i].magic)
-            return known[i].storage;
-    return PORT_STORAGE_DISK;
 }
 
 int port_own_executable(char *path, size_t bytes)

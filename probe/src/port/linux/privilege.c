@@ -1,7 +1,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "port/privilege.h"
+#include "port/limits.h"
 
 #include "port/linux/affinity.h"
 

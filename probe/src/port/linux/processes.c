@@ -5,9 +5,11 @@
 #include "port/port.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,9 +47,11 @@ void port_leave_session(void)
     setsid();
 }
 
-pid_t port_own_id(void)
+int port_kill_with_parent(pid_t parent)
 {
-    return (pid_t)syscall(SYS_gettid);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return errno;
+    return getppid() == parent ? 0 : ESRCH; /* it may have ended before prctl */
 }
 
 int port_stops_open(int end)
@@ -70,4 +74,12 @@ bool port_wait_for_stop(int stops)
     struct epoll_event event;
     prctl(PR_SET_NAME, "stop-watch");
     return epoll_wait(stops, &event, 1, -1) < 0 && errno == EINTR;
+}
+
+void port_usage(struct port_usage *usage)
+{
+    struct rusage used;
+    *usage = (struct port_usage){-1, -1, -1, -1};
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        *usage = (struct port_usage){used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw};
 }

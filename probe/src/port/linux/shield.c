@@ -2,8 +2,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "port/linux/shield.h"
 
+#include "port/linux/shield.h"
 #include "port/linux/affinity.h"
 #include "port/linux/files.h"
 
@@ -153,7 +153,7 @@ static int governor(struct port_shield *shield, char *text, size_t bytes)
         else
             last_error = error;
         if (error != 0 && error != ENOENT)
-            shield_note(shield->notes, "governor", name, "%s", why_not_governed(error));
+            linux_shield_refused(shield, "governor", name, "%s", why_not_governed(error));
     }
     if (!is_changed)
         shield->unchanged |= 1u << SHIELD_GOVERNOR;
@@ -183,12 +183,12 @@ static int bind_all(struct port_shield *shield, const char *why, char *text, siz
     struct cpus mask;
     int moved = 0, error = linux_affinity_get(0, &mask);
     cpus_format_list(&mask, own, sizeof own);
-    journal_note(shield->journal, 2, inherited_affinity);
+    linux_shield_note(shield, 2, inherited_affinity);
     if (error == 0)
         error = linux_shield_bind_tasks(shield, false, &moved);
     snprintf(text, bytes, "%d threads moved by their affinity (%s)", moved, why);
-    shield_note(shield->notes, "cpuset", NULL,
-                "%.100s: a thread that asks for the CPU still gets it", why);
+    linux_shield_refused(shield, "cpuset", NULL,
+                         "%.100s: a thread that asks for the CPU still gets it", why);
     return error;
 }
 
@@ -290,22 +290,22 @@ bool port_shield_show(struct port_shield *shield, enum shield_setting setting, c
     return error == 0;
 }
 
-enum port_undo port_shield_undo(struct port_shield *shield, const struct journal_image *image,
+enum port_undo port_shield_undo(struct port_shield *shield, const struct port_changes *changes,
                                 size_t index, char *text, size_t bytes)
 {
-    const struct journal_record *record = &image->records[index];
+    const struct port_change *record = &changes->each[index];
     const char *kind = record->field[0];
     if (strcmp(kind, "file") == 0 && record->count == 4)
         return linux_shield_undo_file(shield, record->field[1], record->field[2], record->field[3],
                                       text, bytes);
     if (strcmp(kind, "irq") == 0)
-        return linux_shield_undo_irq(shield, image, record, text, bytes);
+        return linux_shield_undo_irq(shield, changes, record, text, bytes);
     if (strcmp(kind, "task") == 0 || strcmp(kind, "mask") == 0)
         return linux_shield_undo_task(shield, record, text, bytes);
     if (strcmp(kind, "heirs") == 0)
-        return linux_shield_undo_inherited_affinity(shield, image, record, text, bytes);
+        return linux_shield_undo_inherited_affinity(shield, changes, record, text, bytes);
     if (strcmp(kind, "group") == 0)
-        return linux_shield_undo_group(shield, image, record, text, bytes);
+        return linux_shield_undo_group(shield, changes, record, text, bytes);
     if (strcmp(kind, "control") == 0)
         return linux_shield_undo_control(shield, record, text, bytes);
     if (strcmp(kind, "online") == 0)
@@ -368,4 +368,27 @@ bool port_is_online(int cpu)
     if (linux_read_number(path, &is_online) && is_online == 0)
         return false;
     return port_online_cpus(&online) < 0 || cpus_has(&online, cpu);
+}
+
+int port_offline_error(int cpu)
+{
+    char path[sizeof CPU_FOLDER + 32], place[LINUX_PLACE_BYTES];
+    snprintf(path, sizeof path, CPU_FOLDER "/cpu%d/online", cpu);
+    if (access(linux_rooted(path, place), W_OK) == 0)
+        return 0;
+    return errno == ENOENT ? ENOTSUP : errno;
+}
+
+/* ---- who holds a shield ---- */
+
+bool port_boot_name(char *text, size_t bytes)
+{
+    return linux_read("/proc/sys/kernel/random/boot_id", text, bytes);
+}
+
+uint64_t port_process_start(pid_t pid)
+{
+    static const struct port_shield here = {.root = ""};
+    struct linux_task task;
+    return linux_task_read(&here, pid, &task) ? task.start : 0;
 }

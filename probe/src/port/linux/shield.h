@@ -19,13 +19,17 @@ bool linux_shield_exists(const struct port_shield *shield, const char *path);
 bool linux_shield_path(const struct port_shield *shield, const char *path,
                        char full[LINUX_PATH_BYTES]);
 
+/* Adds a line to the journal and writes it to the disk (struct port_shield_log). */
+int linux_shield_note(struct port_shield *shield, int count, const char *const fields[]);
+int linux_shield_sync(struct port_shield *shield);
+/* Notes that `name` was not changed; the format gives the reason. */
+void linux_shield_refused(struct port_shield *shield, const char *setting, const char *name,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 /* Whether two file contents are equal as text, CPU list or CPU mask. */
 bool linux_shield_same(const char *a, const char *b);
 
-/* Journals one change of a file, unsynced. linux_shield_change makes the change and reads it back;
- * EAGAIN: the kernel accepted the value but did not keep it. */
-int linux_shield_note_file(struct port_shield *shield, const char *path, const char *before,
-                           const char *ours);
+/* Makes one change and reads it back. EAGAIN: the kernel accepted the value but did not keep it. */
 int linux_shield_change(const struct port_shield *shield, const char *path, const char *ours);
 
 /* All steps: journal, sync, change, read back. */
@@ -34,8 +38,6 @@ int linux_shield_set(struct port_shield *shield, const char *path, const char *b
 
 /* Stores "GROUP/NAME" in `path`; false: too long. */
 bool linux_groups_join(char path[LINUX_PATH_BYTES], const char *group, const char *name);
-
-/* ---- restoring a file (shield_undo.c) ---- */
 
 /* Whether a journal may hold `value`: it has characters of CPU lists, CPU masks, numbers and names
  * of governors only. */
@@ -49,30 +51,28 @@ enum port_undo linux_shield_undo_file(struct port_shield *shield, const char *pa
 
 int linux_shield_interrupts(struct port_shield *shield, char *text, size_t bytes);
 bool linux_shield_show_interrupts(struct port_shield *shield, char *text, size_t bytes);
-enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct journal_image *image,
-                                     const struct journal_record *record, char *text, size_t bytes);
+enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct port_changes *changes,
+                                     const struct port_change *record, char *text, size_t bytes);
 
 /* ---- offline CPUs (shield_offline.c) ---- */
 
 int linux_shield_offline(struct port_shield *shield, char *text, size_t bytes);
 /* Whether the kernel may have given an interrupt the affinity `now` because CPUs of this journal
  * went offline. */
-bool linux_shield_is_broken(const struct port_shield *shield, const struct journal_image *image,
+bool linux_shield_is_broken(const struct port_shield *shield, const struct port_changes *changes,
                             const char *now);
 /* Brings a CPU back online, and returns when cpusets may have it. */
 enum port_undo linux_shield_undo_online(struct port_shield *shield,
-                                        const struct journal_record *record, char *text,
-                                        size_t bytes);
+                                        const struct port_change *record, char *text, size_t bytes);
 /* Writes a value that the kernel forgets while a CPU is offline. */
-enum port_undo linux_shield_undo_kept(struct port_shield *shield,
-                                      const struct journal_record *record, char *text,
-                                      size_t bytes);
+enum port_undo linux_shield_undo_kept(struct port_shield *shield, const struct port_change *record,
+                                      char *text, size_t bytes);
 
 /* ---- timerlat (shield_timerlat.c) ---- */
 
 int linux_shield_timerlat(struct port_shield *shield, char *text, size_t bytes);
 enum port_undo linux_shield_undo_timerlat(struct port_shield *shield,
-                                          const struct journal_record *record, char *text,
+                                          const struct port_change *record, char *text,
                                           size_t bytes);
 
 /* ---- the preemption model (shield_preemption.c) ---- */
@@ -80,7 +80,7 @@ enum port_undo linux_shield_undo_timerlat(struct port_shield *shield,
 int linux_shield_preemption(struct port_shield *shield, char *text, size_t bytes);
 bool linux_shield_show_preemption(struct port_shield *shield, char *text, size_t bytes);
 enum port_undo linux_shield_undo_preemption(struct port_shield *shield,
-                                            const struct journal_record *record, char *text,
+                                            const struct port_change *record, char *text,
                                             size_t bytes);
 
 /* ---- threads (shield_tasks.c) ---- */
@@ -111,17 +111,16 @@ int linux_shield_bind_tasks(struct port_shield *shield, bool kernel_only, int *m
  * a thread changes its cpuset. */
 int linux_shield_note_masks(struct port_shield *shield);
 
-enum port_undo linux_shield_undo_task(struct port_shield *shield,
-                                      const struct journal_record *record, char *text,
-                                      size_t bytes);
+enum port_undo linux_shield_undo_task(struct port_shield *shield, const struct port_change *record,
+                                      char *text, size_t bytes);
 /* Threads created under the shield inherited a narrowed affinity: gives them their creator's
  * previous one. */
 enum port_undo linux_shield_undo_inherited_affinity(struct port_shield *shield,
-                                                    const struct journal_image *image,
-                                                    const struct journal_record *record, char *text,
+                                                    const struct port_changes *changes,
+                                                    const struct port_change *record, char *text,
                                                     size_t bytes);
 
-/* ---- control groups (shield_groups.c, ..._leave.c, ..._v1.c, ..._v2.c) ---- */
+/* ---- control groups (shield_groups.c) ---- */
 
 enum linux_group_kind { LINUX_GROUPS_NONE, LINUX_GROUPS_V1, LINUX_GROUPS_V2 };
 
@@ -140,43 +139,15 @@ struct linux_groups {
  * process is not visible in it. */
 void linux_groups_find(const struct port_shield *shield, struct linux_groups *groups);
 
-/* Journals and creates a group, after removing one of that name that an earlier shield has left.
- * Undo moves its members to `origin`. */
-int linux_groups_make(struct port_shield *shield, const char *path, const char *origin);
-
-/* Whether `path` is a folder, not a symbolic link. */
-bool linux_groups_is_group(const struct port_shield *shield, const char *path);
-
 /* Calls `visit` for each child of `group`. */
 void linux_groups_each_inside(const struct port_shield *shield, const char *group,
                               void (*visit)(const char *inside, void *context), void *context);
-
-/* Moves all members of `group` and its descendants to `origin`, and removes these groups. Retries
- * for up to 10 s; an errno value says what prevented it. Version 1: threads of `origin` that
- * started at `since` (clock ticks after boot) or later, and have kept the CPUs of `group` because
- * the move interrupted the fork that made them, get those of `origin`. */
-int linux_groups_leave(const struct port_shield *shield, const char *group, const char *origin,
-                       uint64_t since);
-/* Ends the exclusive use of CPUs by `group`. */
-void linux_groups_end_partition(const struct port_shield *shield, const char *group);
-/* For a group that cannot be removed: gives it and its descendants all CPUs back. False: the
- * kernel refuses that for one of them. */
-bool linux_groups_let_go(const struct port_shield *shield, const struct linux_groups *groups,
-                         const char *group);
-
-/* The CPUs that other people's groups use exclusively (cpu_exclusive, partitions). `name`: the
- * first such group that has a CPU of `wanted`, else empty. */
-struct cpus linux_groups_held(const struct port_shield *shield, const struct linux_groups *groups,
-                              const struct cpus *wanted, char name[LINUX_PATH_BYTES]);
 
 /* Takes the reserved CPUs out of all groups that have them; a group with no other CPU gets
  * `instead`. EACCES, EPERM, EROFS: refused; the notes name groups with other errors. */
 int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups,
                         const struct cpus *instead);
 
-/* Makes the reserved group cpu_exclusive, so that the kernel refuses its CPUs to new groups; notes
- * a failure. Needs no journal line: the setting ends with the group. */
-void linux_shield_v1_exclusive(struct port_shield *shield, const struct linux_groups *groups);
 /* Reserves the CPUs by cpusets of version 1; adds the number of moved threads to *moved.
  * PORT_SHIELD_HELD, with the reason: somebody else's group has needed CPUs exclusively. */
 int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved,
@@ -191,11 +162,10 @@ bool linux_groups_is_ours(const struct linux_groups *groups, const char *path);
 bool linux_groups_has_cpus_file(const struct linux_groups *groups, const char *path);
 
 enum port_undo linux_shield_undo_group(struct port_shield *shield,
-                                       const struct journal_image *image,
-                                       const struct journal_record *record, char *text,
-                                       size_t bytes);
+                                       const struct port_changes *changes,
+                                       const struct port_change *record, char *text, size_t bytes);
 enum port_undo linux_shield_undo_control(struct port_shield *shield,
-                                         const struct journal_record *record, char *text,
+                                         const struct port_change *record, char *text,
                                          size_t bytes);
 
 #endif

@@ -1,11 +1,17 @@
-/* Reads, journals, changes and reads back one value in a file of the kernel. */
+/* Reads, journals, changes, reads back and restores one value in a file of the kernel. */
+#include "base/posix_source.h"
+
 #include "port/linux/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { REASON_BYTES = 200 };
 
 bool linux_shield_path(const struct port_shield *shield, const char *path,
                        char full[LINUX_PATH_BYTES])
@@ -60,6 +66,27 @@ bool linux_shield_exists(const struct port_shield *shield, const char *path)
     return linux_shield_path(shield, path, full) && access(full, F_OK) == 0;
 }
 
+int linux_shield_note(struct port_shield *shield, int count, const char *const fields[])
+{
+    return shield->log->add(shield->journal, count, fields);
+}
+
+int linux_shield_sync(struct port_shield *shield)
+{
+    return shield->log->sync(shield->journal);
+}
+
+void linux_shield_refused(struct port_shield *shield, const char *setting, const char *name,
+                          const char *format, ...)
+{
+    char reason[REASON_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    shield->log->refused(shield->notes, setting, name, reason);
+}
+
 bool linux_shield_same(const char *a, const char *b)
 {
     struct cpus of_a, of_b;
@@ -71,11 +98,12 @@ bool linux_shield_same(const char *a, const char *b)
            cpus_same(&of_a, &of_b);
 }
 
-int linux_shield_note_file(struct port_shield *shield, const char *path, const char *before,
-                           const char *ours)
+/* Journals one change of a file, unsynced. */
+static int note_file(struct port_shield *shield, const char *path, const char *before,
+                     const char *ours)
 {
     const char *fields[] = {"file", path, before, ours};
-    return journal_note(shield->journal, 4, fields) == 0 ? 0 : EINVAL;
+    return linux_shield_note(shield, 4, fields) == 0 ? 0 : EINVAL;
 }
 
 int linux_shield_change(const struct port_shield *shield, const char *path, const char *ours)
@@ -92,8 +120,58 @@ int linux_shield_change(const struct port_shield *shield, const char *path, cons
 int linux_shield_set(struct port_shield *shield, const char *path, const char *before,
                      const char *ours)
 {
-    int error = linux_shield_note_file(shield, path, before, ours);
+    int error = note_file(shield, path, before, ours);
     if (error == 0)
-        error = journal_sync(shield->journal);
+        error = linux_shield_sync(shield);
     return error ? error : linux_shield_change(shield, path, ours);
+}
+
+/* ---- restoring a file ---- */
+
+static bool is_known_file(const struct port_shield *shield, const char *path)
+{
+    static const char *const patterns[] = {
+        "/proc/irq/default_smp_affinity",
+        "/proc/sys/kernel/watchdog_cpumask",
+        "/proc/sys/kernel/timer_migration",
+        "/sys/devices/virtual/workqueue/cpumask",
+        "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
+    };
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
+        if (fnmatch(patterns[i], path, FNM_PATHNAME | FNM_PERIOD) == 0)
+            return true;
+    struct linux_groups groups;
+    linux_groups_find(shield, &groups);
+    return linux_groups_has_cpus_file(&groups, path);
+}
+
+bool linux_shield_is_value(const char *value)
+{
+    return value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_,-")] == '\0';
+}
+
+enum port_undo linux_shield_undo_file(struct port_shield *shield, const char *path,
+                                      const char *before, const char *ours, char *text,
+                                      size_t bytes)
+{
+    char now[CPUS_TEXT_BYTES];
+    if (!is_known_file(shield, path) || !linux_shield_is_value(before) ||
+        !linux_shield_is_value(ours)) {
+        snprintf(text, bytes, "%.100s is not a file that a shield changes", path);
+        return PORT_UNDO_REFUSED;
+    }
+    int error = linux_shield_read(shield, path, now, sizeof now);
+    if (error == ENOENT || (error == 0 && linux_shield_same(now, before)))
+        return PORT_UNDO_NOTHING;
+    if (error == 0 && !linux_shield_same(now, ours)) {
+        snprintf(text, bytes, "%s is %.60s now, not the %.60s that the shield set: left alone",
+                 path, now, ours);
+        return PORT_UNDO_FOREIGN;
+    }
+    if (error == 0)
+        error = linux_shield_change(shield, path, before);
+    if (error == 0)
+        return PORT_UNDONE;
+    snprintf(text, bytes, "%s could not be restored to %.60s: %s", path, before, strerror(error));
+    return PORT_UNDO_FAILED;
 }

@@ -104,7 +104,7 @@ static int note_irq(struct port_shield *shield, struct irq *irq, bool *is_ours)
     irq->cpus = cpus_kept_off(&irq->cpus, &shield->reserved, &shield->others);
     cpus_format_list(&irq->cpus, ours, sizeof ours);
     const char *fields[] = {"irq", irq->name, before, ours, served};
-    return journal_note(shield->journal, 5, fields) == 0 ? 0 : ENOMEM;
+    return linux_shield_note(shield, 5, fields) == 0 ? 0 : ENOMEM;
 }
 
 static int look_at_all(struct port_shield *shield, struct irqs *irqs)
@@ -179,7 +179,7 @@ static int move_all(struct port_shield *shield, const struct irqs *irqs, int *re
         if (error == EACCES || error == EROFS)
             *refused = error;
         if (error)
-            shield_note(shield->notes, setting, irqs->irq[i].name, "%s", why(error));
+            linux_shield_refused(shield, setting, irqs->irq[i].name, "%s", why(error));
     }
     return moved;
 }
@@ -195,8 +195,9 @@ static void note_waiting(struct port_shield *shield, const struct irqs *irqs)
             !cpus_overlap(&mask, &shield->reserved) &&
             read_list(shield, name, "effective_affinity_list", text, &served) &&
             cpus_overlap(&served, &shield->reserved))
-            shield_note(shield->notes, setting, name,
-                        "they move when they next fire, so each may interrupt the CPU once more");
+            linux_shield_refused(
+                shield, setting, name,
+                "they move when they next fire, so each may interrupt the CPU once more");
     }
 }
 
@@ -212,7 +213,7 @@ static void move_default(struct port_shield *shield)
     cpus_format_mask(&wanted, ours, sizeof ours);
     int error = linux_shield_set(shield, DEFAULT_MASK, before, ours);
     if (error)
-        shield_note(shield->notes, setting, "default", "%s", strerror(error));
+        linux_shield_refused(shield, setting, "default", "%s", strerror(error));
 }
 
 static bool note_balancer(const struct linux_task *task, void *context)
@@ -220,8 +221,9 @@ static bool note_balancer(const struct linux_task *task, void *context)
     struct port_shield *shield = context;
     if (strcmp(task->name, "irqbalance") != 0 || linux_task_is_kernel(task))
         return true;
-    shield_note(shield->notes, setting, NULL,
-                "irqbalance runs and may move interrupts back; stop it for the time of the run");
+    linux_shield_refused(
+        shield, setting, NULL,
+        "irqbalance runs and may move interrupts back; stop it for the time of the run");
     return false;
 }
 
@@ -230,7 +232,7 @@ int linux_shield_interrupts(struct port_shield *shield, char *text, size_t bytes
     struct irqs irqs = {0};
     int refused = 0, error = note_all(shield, &irqs);
     if (error == 0)
-        error = journal_sync(shield->journal);
+        error = linux_shield_sync(shield);
     if (error) {
         free(irqs.irq);
         snprintf(text, bytes, "/proc/irq: %s", strerror(error));
@@ -287,8 +289,8 @@ static int put_back(struct port_shield *shield, const char *path, const char *be
     return change(shield, path, before);
 }
 
-enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct journal_image *image,
-                                     const struct journal_record *record, char *text, size_t bytes)
+enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct port_changes *changes,
+                                     const struct port_change *record, char *text, size_t bytes)
 {
     char path[IRQ_PATH_BYTES], now[CPUS_TEXT_BYTES];
     struct cpus mask;
@@ -312,7 +314,7 @@ enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct jo
     if (is_back || error == ENOENT)
         return PORT_UNDO_NOTHING;
     if (error == 0 && !linux_shield_same(now, field[3]) &&
-        !linux_shield_is_broken(shield, image, now)) {
+        !linux_shield_is_broken(shield, changes, now)) {
         snprintf(text, bytes,
                  "interrupt %s has the affinity %.60s now, not the %.60s that the shield set: left "
                  "alone",

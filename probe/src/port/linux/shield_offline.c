@@ -8,8 +8,6 @@
  * by then, since it moves when it fires, is given to all CPUs; undoing `interrupts` knows that. */
 #include "port/linux/shield.h"
 
-#include "port/linux/files.h"
-
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -35,16 +33,6 @@ static void cpu_path(char path[OFFLINE_PATH_BYTES], int cpu, const char *name)
     snprintf(path, OFFLINE_PATH_BYTES, CPU_FOLDER "%d/%s", cpu, name);
 }
 
-int port_offline_error(int cpu)
-{
-    char path[OFFLINE_PATH_BYTES], full[LINUX_PLACE_BYTES];
-    cpu_path(path, cpu, "online");
-    snprintf(full, sizeof full, "%s%s", linux_root(), path);
-    if (access(full, W_OK) == 0)
-        return 0;
-    return errno == ENOENT ? ENOTSUP : errno;
-}
-
 /* ---- settings that the kernel drops while a CPU is offline ---- */
 
 static void note_kept(struct port_shield *shield, int cpu, const char *name)
@@ -54,7 +42,7 @@ static void note_kept(struct port_shield *shield, int cpu, const char *name)
     cpu_path(path, cpu, name);
     if (linux_shield_read(shield, path, value, sizeof value) == 0 && linux_shield_is_value(value) &&
         value[0])
-        journal_note(shield->journal, 3, fields);
+        linux_shield_note(shield, 3, fields);
 }
 
 /* Undone last to first: the governor decides which of the others may be written, and a lower limit
@@ -141,8 +129,8 @@ static int take_offline(struct port_shield *shield, int cpu)
     if (error || strcmp(now, "0") == 0) /* somebody else has taken it offline */
         return error;
     note_all_kept(shield, cpu);
-    journal_note(shield->journal, 2, fields);
-    error = journal_sync(shield->journal);
+    linux_shield_note(shield, 2, fields);
+    error = linux_shield_sync(shield);
     return error ? error : linux_shield_change(shield, path, "0");
 }
 
@@ -183,19 +171,19 @@ static void wait_for_groups(const struct port_shield *shield, int cpu)
 
 /* All CPUs that stay: the kernel does so to an interrupt that only the offline CPU could serve, and
  * to one that waits there to be moved. */
-bool linux_shield_is_broken(const struct port_shield *shield, const struct journal_image *image,
+bool linux_shield_is_broken(const struct port_shield *shield, const struct port_changes *changes,
                             const char *now)
 {
     char list[CPUS_TEXT_BYTES];
     struct cpus mask, online;
     bool was_offline = false;
-    for (size_t i = 0; i < image->count; i++)
-        was_offline = was_offline || strcmp(image->records[i].field[0], "online") == 0;
+    for (size_t i = 0; i < changes->count; i++)
+        was_offline = was_offline || strcmp(changes->each[i].field[0], "online") == 0;
     if (!was_offline || cpus_parse_list(now, &mask) != 0 ||
         linux_shield_read(shield, CPUS_ONLINE, list, sizeof list) != 0 ||
         cpus_parse_list(list, &online) != 0)
         return false;
-    struct cpus staying = cpus_without(&online, &image->head.reserved);
+    struct cpus staying = cpus_without(&online, &changes->reserved);
     struct cpus missing = cpus_without(&staying, &mask);
     return cpus_first(&missing) < 0;
 }
@@ -209,8 +197,7 @@ static bool read_cpu(const char *text, int *cpu)
 }
 
 enum port_undo linux_shield_undo_online(struct port_shield *shield,
-                                        const struct journal_record *record, char *text,
-                                        size_t bytes)
+                                        const struct port_change *record, char *text, size_t bytes)
 {
     char path[OFFLINE_PATH_BYTES], now[VALUE_BYTES];
     int cpu;
@@ -233,8 +220,8 @@ enum port_undo linux_shield_undo_online(struct port_shield *shield,
 }
 
 /* Restore it whatever its value is now: the kernel has set that since the CPU went offline. */
-enum port_undo linux_shield_undo_kept(struct port_shield *shield,
-                                      const struct journal_record *record, char *text, size_t bytes)
+enum port_undo linux_shield_undo_kept(struct port_shield *shield, const struct port_change *record,
+                                      char *text, size_t bytes)
 {
     char now[VALUE_BYTES], online[OFFLINE_PATH_BYTES];
     if (record->count != 3 || !is_kept_path(record->field[1]) ||

@@ -125,9 +125,9 @@ static bool is_offered(const char *list, const char *model)
 static int note(struct port_shield *shield, const char *before)
 {
     const char *fields[] = {"preempt", before, shield->preemption};
-    if (journal_note(shield->journal, PREEMPTION_FIELDS, fields) != 0)
+    if (linux_shield_note(shield, PREEMPTION_FIELDS, fields) != 0)
         return EINVAL;
-    return journal_sync(shield->journal);
+    return linux_shield_sync(shield);
 }
 
 int linux_shield_preemption(struct port_shield *shield, char *text, size_t bytes)
@@ -182,7 +182,7 @@ static bool is_model(const char *text)
 }
 
 enum port_undo linux_shield_undo_preemption(struct port_shield *shield,
-                                            const struct journal_record *record, char *text,
+                                            const struct port_change *record, char *text,
                                             size_t bytes)
 {
     const char *const *field = record->field;

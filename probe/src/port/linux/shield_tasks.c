@@ -122,7 +122,7 @@ static int note_task(struct port_shield *shield, const char *kind, const struct 
     cpus_format_list(before, from, sizeof from);
     cpus_format_list(ours, to, sizeof to);
     const char *fields[] = {kind, id, start, from, to};
-    return journal_note(shield->journal, 5, fields);
+    return linux_shield_note(shield, 5, fields);
 }
 
 /* ---- keeping threads off ---- */
@@ -159,11 +159,11 @@ static void note_bound(const struct pass *pass, const struct linux_task *task,
         return;
     name_task(name, task);
     if (cpus_first(&elsewhere) < 0)
-        shield_note(pass->shield->notes, setting, name,
-                    "kernel threads of one CPU, bound to it by the kernel");
+        linux_shield_refused(pass->shield, setting, name,
+                             "kernel threads of one CPU, bound to it by the kernel");
     else
-        shield_note(pass->shield->notes, setting, name,
-                    "kernel threads whose affinity the kernel keeps for itself");
+        linux_shield_refused(pass->shield, setting, name,
+                             "kernel threads whose affinity the kernel keeps for itself");
 }
 
 static bool wish_for(const struct linux_task *task, void *context)
@@ -215,8 +215,8 @@ static int bind_wished(const struct pass *pass)
         if (error == 0)
             moved++;
         else if (error != ESRCH && !is_bound_since(pass, &wish->task, error) && pass->is_first)
-            shield_note(pass->shield->notes, setting, name, "affinity of a thread: %s",
-                        strerror(error));
+            linux_shield_refused(pass->shield, setting, name, "affinity of a thread: %s",
+                                 strerror(error));
     }
     return moved;
 }
@@ -231,7 +231,7 @@ int linux_shield_bind_tasks(struct port_shield *shield, bool kernel_only, int *m
         pass.count = 0;
         linux_task_each(shield, wish_for, &pass);
         if (pass.error == 0)
-            pass.error = journal_sync(shield->journal);
+            pass.error = linux_shield_sync(shield);
         moved_now = pass.error == 0 ? bind_wished(&pass) : 0;
         *moved += moved_now;
     }
@@ -253,7 +253,7 @@ static bool note_mask(const struct linux_task *task, void *context)
 int linux_shield_note_masks(struct port_shield *shield)
 {
     linux_task_each(shield, note_mask, shield);
-    return journal_sync(shield->journal);
+    return linux_shield_sync(shield);
 }
 
 /* ---- undo ---- */
@@ -264,7 +264,7 @@ struct written {
     struct cpus before, ours;
 };
 
-static bool read_record(const struct journal_record *record, struct written *written)
+static bool read_record(const struct port_change *record, struct written *written)
 {
     char *end;
     if (record->count != 5)
@@ -282,8 +282,8 @@ static bool read_record(const struct journal_record *record, struct written *wri
 
 /* A "task" line is undone only if the affinity is still the one that the shield set. A "mask" line
  * is undone whatever the value: the kernel has reset the affinity. */
-enum port_undo linux_shield_undo_task(struct port_shield *shield,
-                                      const struct journal_record *record, char *text, size_t bytes)
+enum port_undo linux_shield_undo_task(struct port_shield *shield, const struct port_change *record,
+                                      char *text, size_t bytes)
 {
     struct written written;
     struct linux_task task;
@@ -373,24 +373,24 @@ static bool give_back(const struct linux_task *task, void *context)
 }
 
 enum port_undo linux_shield_undo_inherited_affinity(struct port_shield *shield,
-                                                    const struct journal_image *image,
-                                                    const struct journal_record *record, char *text,
+                                                    const struct port_changes *changes,
+                                                    const struct port_change *record, char *text,
                                                     size_t bytes)
 {
-    struct inherited_affinity inherited_affinity = {.reserved = image->head.reserved,
-                                                    .since = image->head.owner_start};
+    struct inherited_affinity inherited_affinity = {.reserved = changes->reserved,
+                                                    .since = changes->owner_start};
     if (record->count != 2 || cpus_parse_list(record->field[1], &inherited_affinity.owners) != 0) {
         snprintf(text, bytes, "a line about new threads is damaged");
         return PORT_UNDO_REFUSED;
     }
-    inherited_affinity.written = calloc(image->count + 1, sizeof *inherited_affinity.written);
+    inherited_affinity.written = calloc(changes->count + 1, sizeof *inherited_affinity.written);
     if (!inherited_affinity.written) {
         snprintf(text, bytes, "new threads: no memory to check them");
         return PORT_UNDO_FAILED;
     }
-    for (size_t i = 0; i < image->count; i++)
-        if (strcmp(image->records[i].field[0], "task") == 0 &&
-            read_record(&image->records[i], &inherited_affinity.written[inherited_affinity.count]))
+    for (size_t i = 0; i < changes->count; i++)
+        if (strcmp(changes->each[i].field[0], "task") == 0 &&
+            read_record(&changes->each[i], &inherited_affinity.written[inherited_affinity.count]))
             inherited_affinity.count++;
     linux_task_each(shield, give_back, &inherited_affinity);
     free(inherited_affinity.written);

@@ -69,9 +69,9 @@ static int note(struct port_shield *shield, const char *place, const char *befor
     char instance[64];
     port_tracing_name(instance, sizeof instance);
     const char *fields[] = {"timerlat", place, instance, before, ours, option};
-    if (journal_note(shield->journal, TIMERLAT_FIELDS, fields) != 0)
+    if (linux_shield_note(shield, TIMERLAT_FIELDS, fields) != 0)
         return EINVAL;
-    return journal_sync(shield->journal);
+    return linux_shield_sync(shield);
 }
 
 int linux_shield_timerlat(struct port_shield *shield, char *text, size_t bytes)
@@ -115,7 +115,7 @@ static bool is_instance(const char *name)
            name[prefix + strspn(name + prefix, "0123456789-")] == '\0';
 }
 
-static bool is_sound(const struct journal_record *record)
+static bool is_sound(const struct port_change *record)
 {
     const char *const *field = record->field;
     return record->count == TIMERLAT_FIELDS &&
@@ -127,7 +127,7 @@ static bool is_sound(const struct journal_record *record)
             strcmp(field[OPTION_FIELD], NO_WORKLOAD) == 0);
 }
 
-static int remove_instance(const struct port_shield *shield, const struct journal_record *record)
+static int remove_instance(const struct port_shield *shield, const struct port_change *record)
 {
     char path[LINUX_PATH_BYTES], full[LINUX_PATH_BYTES];
     snprintf(path, sizeof path, "%s/instances/%s", record->field[PLACE_FIELD],
@@ -138,7 +138,7 @@ static int remove_instance(const struct port_shield *shield, const struct journa
 }
 
 static enum port_undo restore_option(const struct port_shield *shield,
-                                     const struct journal_record *record, int *error)
+                                     const struct port_change *record, int *error)
 {
     const char *now, *before = record->field[OPTION_FIELD];
     *error = read_option(shield, record->field[PLACE_FIELD], &now);
@@ -150,7 +150,7 @@ static enum port_undo restore_option(const struct port_shield *shield,
 }
 
 static enum port_undo restore_period(const struct port_shield *shield,
-                                     const struct journal_record *record, int *error)
+                                     const struct port_change *record, int *error)
 {
     char path[LINUX_PATH_BYTES], now[32];
     join(path, record->field[PLACE_FIELD], "osnoise/timerlat_period_us");
@@ -165,7 +165,7 @@ static enum port_undo restore_period(const struct port_shield *shield,
 }
 
 enum port_undo linux_shield_undo_timerlat(struct port_shield *shield,
-                                          const struct journal_record *record, char *text,
+                                          const struct port_change *record, char *text,
                                           size_t bytes)
 {
     if (!is_sound(record)) {

@@ -1,19 +1,29 @@
-/* Threads of a process and their scheduling statistics. */
+/* Threads of a process: their ids, statistics of the scheduler, and counters (schedstat, stat, and
+ * sched or status). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "port/port.h"
 
+#include "base/cpus.h"
+#include "port/file.h"
 #include "port/linux/affinity.h"
 #include "port/linux/files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+pid_t port_own_id(void)
+{
+    return (pid_t)syscall(SYS_gettid);
+}
 
 static pid_t process_id(pid_t process)
 {
@@ -71,6 +81,92 @@ bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *ti
     return strtoll(end, NULL, 10) > 0;
 }
 
+/* ---- counters of a thread ---- */
+
+enum { PATH_BYTES = 80, NAME_OF_FILE = 16 };
+
+static void path_of(char path[PATH_BYTES], pid_t process, pid_t thread, const char *file)
+{
+    snprintf(path, PATH_BYTES, "/proc/%ld/task/%ld/%.*s", (long)(process > 0 ? process : getpid()),
+             (long)thread, NAME_OF_FILE, file);
+}
+
+/* Of /proc/PID/task/TID/stat; the name, in parentheses, may contain some. */
+static bool read_stat(const char *path, struct port_thread_counters *counters)
+{
+    enum { MINOR = 10, MAJOR = 12, CPU = 39 };
+    char text[1024];
+    const char *at = linux_read(path, text, sizeof text) ? strrchr(text, ')') : NULL;
+    if (!at)
+        return false;
+    at++;
+    for (int field = 3; field <= CPU && *at; field++) {
+        at += strspn(at, " ");
+        int64_t number = strtoll(at, NULL, 10);
+        if (field == MINOR)
+            counters->minor_faults = number;
+        if (field == MAJOR)
+            counters->major_faults = number;
+        if (field == CPU)
+            counters->cpu = (int)number;
+        at += strcspn(at, " ");
+    }
+    return true;
+}
+
+/* The number behind the colon, where the line has this name. */
+static void take_number(const char *line, const char *name, int64_t *number)
+{
+    size_t length = strlen(name);
+    const char *colon = strncmp(line, name, length) == 0 ? strchr(line, ':') : NULL;
+    if (colon && strspn(line + length, " \t") == (size_t)(colon - line) - length)
+        *number = strtoll(colon + 1, NULL, 10);
+}
+
+static void read_lines(const char *path, struct port_thread_counters *counters)
+{
+    struct linux_lines lines;
+    char line[256];
+    if (!linux_lines_open(&lines, path))
+        return;
+    while (linux_lines_next(&lines, line, sizeof line) &&
+           (counters->involuntary_switches < 0 || counters->migrations < 0)) {
+        take_number(line, "se.nr_migrations", &counters->migrations);
+        take_number(line, "nr_involuntary_switches", &counters->involuntary_switches);
+        take_number(line, "nonvoluntary_ctxt_switches", &counters->involuntary_switches);
+    }
+    linux_lines_close(&lines);
+}
+
+bool port_thread_counters(pid_t process, pid_t thread, struct port_thread_counters *counters)
+{
+    char path[PATH_BYTES];
+    struct port_thread_times times;
+    *counters = (struct port_thread_counters){-1, -1, -1, -1, -1, -1};
+    path_of(path, process, thread, "stat");
+    if (!read_stat(path, counters))
+        return false;
+    if (port_thread_times(process, thread, &times))
+        counters->run_delay_ns = times.waited_ns;
+    path_of(path, process, thread, "sched");
+    read_lines(path, counters);
+    path_of(path, process, thread, "status");
+    if (counters->involuntary_switches < 0)
+        read_lines(path, counters);
+    return true;
+}
+
+int64_t port_run_delay_ns(void)
+{
+    char text[96], *end;
+    if (!linux_read("/proc/self/schedstat", text, sizeof text))
+        return -1;
+    strtoll(text, &end, 10); /* run time */
+    char *delay = end;
+    long long delay_ns = strtoll(delay, &end, 10);
+    return end == delay ? -1 : delay_ns;
+}
+
 static bool is_time_shared(pid_t process)
 {
     int policy = sched_getscheduler(process);
@@ -104,4 +200,55 @@ int port_bound_processes(int cpu, pid_t *list, int most)
             list[count++] = all[i].id;
     free(all);
     return found < 0 ? -1 : count;
+}
+
+int64_t port_stack_bytes(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0)
+        return -1;
+    return limit.rlim_cur < (rlim_t)INT64_MAX ? (int64_t)limit.rlim_cur : INT64_MAX;
+}
+
+/* ---- the calling thread ----
+ *
+ * sched_setattr has no wrapper in most C libraries, and its structure none in their headers. */
+
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6
+#endif
+
+/* Version 0 of struct sched_attr, 48 bytes. */
+struct attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+int port_deadline_self(int64_t runtime_ns, int64_t period_ns)
+{
+#ifdef SYS_sched_setattr
+    struct attributes attributes = {
+        .size = sizeof attributes,
+        .policy = SCHED_DEADLINE,
+        .runtime_ns = (uint64_t)runtime_ns,
+        .deadline_ns = (uint64_t)period_ns,
+        .period_ns = (uint64_t)period_ns,
+    };
+    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : errno;
+#else
+    (void)runtime_ns, (void)period_ns;
+    return ENOTSUP;
+#endif
+}
+
+bool port_own_switches(int64_t *voluntary, int64_t *involuntary)
+{
+    struct rusage usage;
+    bool is_known = getrusage(RUSAGE_THREAD, &usage) == 0;
+    *voluntary = is_known ? usage.ru_nvcsw : -1;
+    *involuntary = is_known ? usage.ru_nivcsw : -1;
+    return is_known;
 }

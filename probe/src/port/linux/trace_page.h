@@ -41,4 +41,21 @@ bool trace_page_open(struct trace_page *page, const struct trace_layout *layout,
 /* The next event; false after the last, or where the page is damaged (is_damaged). */
 bool trace_page_next(struct trace_page *page, struct trace_entry *entry);
 
+/* ---- the text of events/SYSTEM/NAME/format: where an event has its fields ---- */
+
+struct trace_field {
+    size_t offset, bytes; /* no bytes: no such field */
+    bool is_signed;
+};
+
+/* Number by which events of this kind are known in the ring. */
+bool trace_format_id(const char *text, unsigned *id);
+
+/* Place of the field `name`; the last line that has it. False: none. */
+bool trace_format_field(const char *text, const char *name, struct trace_field *field);
+
+/* Number in a field of 1, 2, 4 or 8 bytes. False: it is not inside the event. */
+bool trace_field_number(const struct trace_field *field, const uint8_t *event, size_t bytes,
+                        int64_t *number);
+
 #endif

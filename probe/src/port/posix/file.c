@@ -2,9 +2,11 @@
 #include "port/file.h"
 
 #include "base/options.h"
+#include "port/port.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 void port_file_place(int descriptor, struct port_file_place *place)
@@ -13,9 +15,28 @@ void port_file_place(int descriptor, struct port_file_place *place)
     place->storage = port_storage(descriptor);
 }
 
+enum port_storage port_storage(int descriptor)
+{
+    (void)descriptor;
+    return PORT_STORAGE_UNKNOWN;
+}
+
+int64_t port_device_written_bytes(dev_t device)
+{
+    (void)device;
+    return -1;
+}
+
 int64_t port_device_flushes(dev_t device)
 {
     (void)device;
+    return -1;
+}
+
+int port_anonymous_file(const char *folder)
+{
+    (void)folder;
+    errno = ENOTSUP;
     return -1;
 }
 
@@ -24,6 +45,12 @@ int port_anonymous_file_with(const char *folder, int flags)
     (void)folder, (void)flags;
     errno = ENOTSUP;
     return -1;
+}
+
+int port_direct_io(int descriptor)
+{
+    (void)descriptor;
+    return ENOTSUP;
 }
 
 /* Some libraries write zeros where the file system cannot: that takes space too. */
@@ -42,6 +69,11 @@ int port_file_extents(int descriptor, struct port_extents *extents)
 {
     (void)descriptor, (void)extents;
     return ENOTSUP;
+}
+
+int port_ordinary_io(void)
+{
+    return 0;
 }
 
 int port_set_io_class(enum port_io_class io_class)

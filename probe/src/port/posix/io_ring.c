@@ -1,7 +1,7 @@
 /* POSIX has aio_read and no rings. */
 #include "base/posix_source.h"
 
-#include "port/io_ring.h"
+#include "port/file.h"
 
 #include <errno.h>
 

@@ -1,37 +1,15 @@
-/* The port's functions for load, on any POSIX system. */
+/* What load needs of processes, and what it counts. */
 #include "port/port.h"
 
-#include "base/shared_memory.h"
-
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 enum { LAST_DESCRIPTOR = 65536 };
-
-/* POSIX has only named shared memory. */
-void *port_shared_memory(size_t bytes)
-{
-    char name[40];
-    snprintf(name, sizeof name, "/hardstone-load-%ld", (long)getpid());
-    return shared_memory_create(name, bytes);
-}
-
-int port_bind_self(const struct cpus *cpus)
-{
-    (void)cpus;
-    return ENOTSUP;
-}
 
 int port_end_with(pid_t parent)
 {
     (void)parent;
     return ENOTSUP;
-}
-
-int port_ordinary_io(void)
-{
-    return 0;
 }
 
 int port_adopt_orphans(void)
@@ -42,11 +20,6 @@ int port_adopt_orphans(void)
 int port_never_real_time(void)
 {
     return ENOTSUP;
-}
-
-int64_t port_run_delay_ns(void)
-{
-    return -1;
 }
 
 int port_processes(struct port_process *list, int most)
@@ -67,44 +40,9 @@ void port_close_from(int first)
         close(at);
 }
 
-int port_anonymous_file(const char *folder)
-{
-    (void)folder;
-    errno = ENOTSUP;
-    return -1;
-}
-
-enum port_storage port_storage(int descriptor)
-{
-    (void)descriptor;
-    return PORT_STORAGE_UNKNOWN;
-}
-
 int port_own_executable(char *path, size_t bytes)
 {
     (void)path, (void)bytes;
-    return ENOTSUP;
-}
-
-int64_t port_available_bytes(int64_t *of_bytes)
-{
-    if (of_bytes)
-        *of_bytes = -1;
-    return -1;
-}
-
-/* How many of them the user has is not known. */
-int64_t port_process_room(const char **limit)
-{
-    long most = sysconf(_SC_CHILD_MAX);
-    if (most >= 0)
-        *limit = "the user's limit (CHILD_MAX)";
-    return most >= 0 ? most : -1;
-}
-
-int port_direct_io(int descriptor)
-{
-    (void)descriptor;
     return ENOTSUP;
 }
 
@@ -121,12 +59,6 @@ bool port_is_ready(pid_t process)
 
 int64_t port_tcp_segments_sent(void)
 {
-    return -1;
-}
-
-int64_t port_device_written_bytes(dev_t device)
-{
-    (void)device;
     return -1;
 }
 

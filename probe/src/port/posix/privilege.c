@@ -2,7 +2,7 @@
  * has none to lose. */
 #include "base/posix_source.h"
 
-#include "port/privilege.h"
+#include "port/limits.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -31,10 +31,10 @@ int port_shield_enter(const struct port_shield *shield)
     return ENOTSUP;
 }
 
-enum port_undo port_shield_undo(struct port_shield *shield, const struct journal_image *image,
+enum port_undo port_shield_undo(struct port_shield *shield, const struct port_changes *changes,
                                 size_t index, char *text, size_t bytes)
 {
-    (void)shield, (void)image, (void)index;
+    (void)shield, (void)changes, (void)index;
     snprintf(text, bytes, "%s", reason);
     return PORT_UNDO_REFUSED;
 }

@@ -1,0 +1,105 @@
+/* Child processes, where there are any (base/posix_optional.h). */
+#include "port/port.h"
+
+#include "base/options.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#if HS_HAS_FORK
+
+bool port_has_processes(void)
+{
+    return true;
+}
+
+pid_t port_fork(void)
+{
+    return fork();
+}
+
+bool port_has_ended(pid_t process, bool *is_well)
+{
+    siginfo_t end = {0};
+    if (waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        end.si_pid != process)
+        return false;
+    *is_well = end.si_code == CLD_EXITED && end.si_status == 0;
+    return true;
+}
+
+int port_wait_for(pid_t process)
+{
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(process, &status, 0)) < 0 && errno == EINTR)
+        ;
+    return ended == process && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECHILD;
+}
+
+void port_leave_session(void)
+{
+    setsid();
+}
+
+#else
+
+bool port_has_processes(void)
+{
+    return false;
+}
+
+pid_t port_fork(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+bool port_has_ended(pid_t process, bool *is_well)
+{
+    (void)process, (void)is_well;
+    return false;
+}
+
+int port_wait_for(pid_t process)
+{
+    (void)process;
+    return ECHILD;
+}
+
+void port_leave_session(void)
+{
+}
+
+#endif
+
+int port_kill_with_parent(pid_t parent)
+{
+    (void)parent;
+    return ENOTSUP;
+}
+
+int port_stops_open(int end)
+{
+    (void)end;
+    errno = ENOTSUP;
+    return -1;
+}
+
+bool port_wait_for_stop(int stops)
+{
+    (void)stops;
+    return false;
+}
+
+/* POSIX defines only the times of struct rusage; the build checks for the counts. */
+void port_usage(struct port_usage *usage)
+{
+    *usage = (struct port_usage){-1, -1, -1, -1};
+#ifdef RUSAGE_HAS_COUNTS
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        *usage = (struct port_usage){used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw};
+#endif
+}

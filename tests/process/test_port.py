@@ -1,0 +1,77 @@
+"""Ports: files of a name answer the same, and three functions of docs/how-to/port.md make one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import Facts, Register
+from tests.conftest import ROOT
+from tests.running import run
+
+BLOCK = re.compile(r"^```c\n(/\* (\w+\.c): .*?)^```$", re.MULTILINE | re.DOTALL)
+ASIDE = ("-Dload=false", "-Dshield=false", "-Dwerror=true", "-Doptimization=0", "-Ddebug=false")
+
+
+def how_to() -> str:
+    return (ROOT / "docs/how-to/port.md").read_text()
+
+
+def answered(file: Path) -> set[str]:
+    """The functions of the contract in a file."""
+    return set(
+        re.findall(r"^[a-z][\w *]*?\b(port_\w+)\([^;]*?\)\n\{", file.read_text(), re.MULTILINE)
+    )
+
+
+def of_the_contract(folder: Path) -> dict[str, Path]:
+    """Files of a port that posix has too."""
+    names = {file.name for file in (ROOT / "probe/src/port/posix").glob("*.c")}
+    return {file.name: file for file in folder.glob("*.c") if file.name in names}
+
+
+def test_files_of_the_same_name_answer_the_same_functions() -> None:
+    ports = ROOT / "probe/src/port"
+    posix = of_the_contract(ports / "posix")
+    cells = re.findall(r"^\| (`\w+\.c`.*?) \|", how_to(), re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+\.c)`", " ".join(cells))) == sorted(posix)
+    for name, file in of_the_contract(ports / "linux").items():
+        assert answered(file) == answered(posix[name]), name
+    every = [name for file in posix.values() for name in sorted(answered(file))]
+    assert len(every) == len(set(every)) > 100
+
+
+@pytest.mark.full
+def test_a_port_of_three_functions_builds_and_measures(tmp_path: Path) -> None:
+    compiler = os.environ.get("CC", "cc").split()[0]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no {compiler} here")
+    source, build = tmp_path / "probe", tmp_path / "build"
+    shutil.copytree(ROOT / "probe", source)
+    files = {name: text for text, name in BLOCK.findall(how_to())}
+    assert sorted(files) == ["counter.c", "facts.c", "name.c"]
+    (source / "src/port/board").mkdir()
+    for name, text in files.items():
+        (source / "src/port/board" / name).write_text(text)
+    for command in (
+        ["meson", "setup", str(build), str(source), "-Dport=board", *ASIDE],
+        ["ninja", "-C", str(build), "hardstone-probe"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    probe = build / "hardstone-probe"
+    listed = subprocess.check_output([probe, "list", "--json"])
+    assert msgspec.json.decode(listed, type=Register).tests
+    told = msgspec.json.decode(subprocess.check_output([probe, "facts", "--json"]), type=Facts)
+    assert told.facts["probe.port"] == "board"
+    assert told.facts["machine.board"] == "Example 1" and told.facts["kernel.hz"] == 100
+    stream = run(probe, "CLK-B-RES", "--samples", "10", "--policy", "other")
+    assert stream.result.status == "measured"
+    reason = stream.events["counter_not_used"].data["reason"]
+    assert reason == "the counter of this board stops while its CPU sleeps"
