@@ -4,8 +4,8 @@
  * What: the difference between two readings in a row of each clock, if it is not zero: the smallest
  *     is the resolution seen, next to the one that clock_getres claims. No reading may be before
  *     its predecessor, also across CPUs (the ring). A clock that stands still while the thread runs
- *     fails; one that may be set promises nothing, and has events. The step of expiries is measured
- *     in expiry_step.c.
+ *     fails; one that may be set promises nothing, and has events. For the step of expiries
+ *     see expiry_step_measure.
  * Begin, end: two readings, back to back, on each CPU in turn. There is no warm-up.
  * Threads: the measuring thread, at the run's priority; in the ring one thread on each CPU, which
  *     reads the clock when it has the token that a shared counter passes round.
@@ -14,13 +14,14 @@
  */
 #include "base/posix_source.h"
 
-#include "family/clock/expiry_step.h"
+#include "family/shared/timer_mechanism.h"
 #include "run/run.h"
 #include "run/shield_run.h"
 #include "run/variant.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CLOCKS = 16, CHUNK = 20000, READS = 1000000 };
@@ -34,6 +35,9 @@ enum { CLOCKS = 16, CHUNK = 20000, READS = 1000000 };
 
 /* The same limit as a count, for a CLOCK_MONOTONIC that stands still. */
 enum { MOST_READS = 50000000 };
+
+/* Of setup_ns: what the expiries of all mechanisms take together at most. */
+#define EXPIRY_STEP_NS INT64_C(6000000000)
 
 static const struct series_spec series[] = {
     {"claimed", "ns", "clock", "the resolution that clock_getres claims; one value a clock", NULL,
@@ -307,8 +311,8 @@ static void report_ring(struct run *run, const struct clock_ring *ring)
 }
 
 /* Lets `count` CPUs read the clock in turn, the measuring thread's first, and adds the verdict
- * monotonic_across_cpus, or an event that says why there is none. Not inlined: that
- * would change the registers of the timed loop above. */
+ * monotonic_across_cpus, or an event that says why there is none. Not inlined: that would
+ * change the registers of the timed loop above. */
 static __attribute__((noinline)) void clock_ring_run(struct run *run, struct clock_ring *ring,
                                                      const struct clock_subject *subject,
                                                      const int *cpus, int count)
@@ -334,6 +338,227 @@ static __attribute__((noinline)) void clock_ring_run(struct run *run, struct clo
         rt_thread_join(&ring->members[i].rt_thread);
     if (!run_should_stop())
         report_ring(run, ring);
+}
+
+/* ---- the step of expiries ---- */
+
+/* The smallest step of expiries, which HP calls alarm resolution: timers of a system that counts
+ * ticks of 10 ms expire on ticks, so two expiries are equal or at least 10 ms apart.
+ *
+ * The measuring thread asks for a one-shot and waits for it; when it has expired, it asks for a
+ * second one at once. begin = the moment for which the first was asked, end = the first clock
+ * reading after the second one's wait. Begin and end lie outside of the two expiries: whatever the
+ * latency, a step is never taken for smaller than it is. It comes close to the true one where the
+ * first request lies just before an expiry. Where that is, is known from the pair before; the
+ * distance varies, irregularly, over powers of two. A value is the longest of GROUP pairs in a row,
+ * so that one accident makes no step.
+ *
+ * A request for a moment that has passed expires at once, which is no step: the clock is read after
+ * arming, a pair that came too late is left out, and the next request is further ahead. nanosleep
+ * must be called earlier by the longest of some calls that return at once. A timer that expires
+ * early breaks the bound: it is reported and left out. A step shows where the second expiry was
+ * waited for during three quarters of the smallest value, since latency alone would delay both
+ * alike. Else the event expiry_step_bounded says that the timer's own step may be smaller. */
+
+enum { GROUP = 2 /* pairs in a value */, VALUES = 100, DISTANCES = 11, CALLS = 16 };
+
+#define GIVE_UP_NS INT64_C(2000000000)
+#define LEAD_LEAST_NS INT64_C(1000)
+#define LEAD_MOST_NS INT64_C(10000000)
+
+/* Of one mechanism: the values of all distances, unless that takes too long. */
+#define ENOUGH_NS INT64_C(300000000)
+#define LIMIT_NS INT64_C(1000000000)
+
+/* A one-shot that has expired. */
+struct expiry {
+    int64_t asked_ns, seen_ns;
+};
+
+/* From the first request to the second expiry, and the lateness of the latter. */
+struct pair {
+    int64_t ns, late_ns;
+};
+
+struct expiry_look {
+    enum timer_kind kind;
+    int64_t lead_ns; /* a request is so far ahead, at least */
+    int64_t call_ns; /* nanosleep: bound of the time from the call to its look at the clock */
+    int64_t step_ns, last_ns; /* previous pair: time between its expiries; its end */
+    int early_count, error;
+    unsigned short random[3];
+};
+
+/* Requests an expiry at `at_ns` and waits for it. False if it does not count. */
+static bool expire(struct expiry_look *look, int64_t at_ns, struct expiry *expiry)
+{
+    struct timer_armed timer;
+    look->error = mechanism_arm(&timer, look->kind, at_ns, 0);
+    if (look->error)
+        return false;
+    int64_t armed_ns = clock_monotonic_ns();
+    int64_t count = mechanism_wait(&timer, GIVE_UP_NS, &expiry->seen_ns);
+    look->error = count > 0 ? 0 : count == 0 ? ETIMEDOUT : errno;
+    expiry->asked_ns = timer.base_ns;
+    mechanism_release(&timer);
+    bool is_early = count > 0 && expiry->seen_ns < expiry->asked_ns;
+    bool is_too_late = armed_ns + look->call_ns >= expiry->asked_ns;
+    look->early_count += is_early ? 1 : 0;
+    look->lead_ns *= is_too_late ? 2 : 1;
+    return count > 0 && !is_early && !is_too_late;
+}
+
+static int64_t longer(int64_t one, int64_t other)
+{
+    return one > other ? one : other;
+}
+
+/* The time of the next expiry minus a fraction of a step: by `place` 1/16 to 1/2048, then 1/2 to
+ * 1/8. */
+static int64_t just_before_the_next(struct expiry_look *look, int place)
+{
+    int64_t part_ns = look->step_ns >> (1 + (place + DISTANCES - 8) % DISTANCES);
+    int64_t before_ns = part_ns / 2 + (int64_t)(erand48(look->random) * (double)part_ns / 2);
+    return longer(look->last_ns + look->step_ns - before_ns, clock_monotonic_ns() + look->lead_ns);
+}
+
+static bool take_pair(struct expiry_look *look, int place, struct pair *pair)
+{
+    struct expiry first, second;
+    if (!expire(look, just_before_the_next(look, place), &first) ||
+        !expire(look, clock_monotonic_ns() + look->lead_ns, &second))
+        return false;
+    look->step_ns = second.seen_ns - first.seen_ns;
+    look->last_ns = second.seen_ns;
+    pair->ns = second.seen_ns - first.asked_ns;
+    pair->late_ns = second.seen_ns - second.asked_ns;
+    return true;
+}
+
+static bool is_over(const struct expiry_look *look, int64_t until_ns)
+{
+    return look->error || look->lead_ns > LEAD_MOST_NS || run_should_stop() ||
+           clock_monotonic_ns() >= until_ns;
+}
+
+/* The longest of GROUP pairs; false if there are fewer until `until_ns`. */
+static bool take_group(struct expiry_look *look, int place, int64_t until_ns, struct pair *longest)
+{
+    *longest = (struct pair){0};
+    for (int i = 0; i < GROUP;) {
+        struct pair pair;
+        if (is_over(look, until_ns))
+            return false;
+        if (!take_pair(look, place, &pair))
+            continue;
+        if (pair.ns > longest->ns)
+            *longest = pair;
+        i++;
+    }
+    return true;
+}
+
+/* The longest of some calls that return at once, after one with cold caches. */
+static int64_t call_ns(void)
+{
+    int64_t longest_ns = 0;
+    for (int i = 0; i <= CALLS; i++) {
+        int64_t begin_ns = clock_monotonic_ns();
+        struct timespec passed = clock_ns_timespec(begin_ns);
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &passed, NULL);
+        longest_ns = i == 0 ? 0 : longer(longest_ns, clock_monotonic_ns() - begin_ns);
+    }
+    return longest_ns;
+}
+
+/* Records the values; returns the smallest. */
+static struct pair look_at_mechanism(const struct run *run, struct expiry_look *look,
+                                     struct record *record)
+{
+    int64_t begin_ns = clock_monotonic_ns();
+    struct pair pair, smallest = {.ns = INT64_MAX};
+    for (int i = 0; i < VALUES; i++) {
+        bool is_enough = i >= DISTANCES && clock_monotonic_ns() >= begin_ns + ENOUGH_NS;
+        if (is_enough || !take_group(look, i, begin_ns + LIMIT_NS, &pair))
+            break;
+        record_value(record, pair.ns, run_at_ns(run, look->last_ns));
+        if (pair.ns < smallest.ns)
+            smallest = pair;
+    }
+    return smallest;
+}
+
+static void report_mechanism(const struct run *run, const struct expiry_look *look,
+                             const struct record *record)
+{
+    const char *name = mechanism_names[look->kind];
+    if (look->early_count > 0)
+        arena_event(
+            run->arena, "early_expirations", -1,
+            DATA(data_text("mechanism", name), data_integer("early_count", look->early_count)),
+            "%s: %d one-shots expired before they were due: not counted", name, look->early_count);
+    if (look->error == ENOTSUP || look->error == ENOSYS)
+        arena_event(run->arena, "mechanism_unsupported", -1,
+                    DATA(data_text("mechanism", name), data_text("error", strerror(look->error))),
+                    "%s: %s", name, strerror(look->error));
+    else if (look->error)
+        arena_event(run->arena, "expiry_step_cut", -1,
+                    DATA(data_text("mechanism", name), data_text("error", strerror(look->error))),
+                    "%s: %s", name, strerror(look->error));
+    else if (record->count == 0 && !run_should_stop())
+        arena_event(run->arena, "expiry_step_unseen", -1,
+                    DATA(data_text("mechanism", name), data_integer("looking_ns", LIMIT_NS),
+                         data_integer("lead_ns", look->lead_ns)),
+                    "%s: no expiry step found in %lld ms; requests up to %lld ns ahead", name,
+                    (long long)(LIMIT_NS / 1000000), (long long)look->lead_ns);
+}
+
+/* Returns whether no step shows in what was seen. */
+static bool measure_one(const struct run *run, enum timer_kind kind, struct record *record)
+{
+    int64_t longest_call_ns = kind == TIMER_NANOSLEEP ? call_ns() : 0;
+    struct expiry_look look = {
+        .kind = kind,
+        .lead_ns = LEAD_LEAST_NS + longest_call_ns,
+        .call_ns = longest_call_ns,
+        .random = {0x330e, (unsigned short)run->request->seed, (unsigned short)kind}};
+    struct pair smallest = look_at_mechanism(run, &look, record);
+    report_mechanism(run, &look, record);
+    return record->count > 0 && smallest.late_ns < smallest.ns / 4 * 3;
+}
+
+/* Series of each mechanism, in their order. They share the slot of the earlier series `share`. */
+static int expiry_step_declare(struct arena_plan *plan, int share)
+{
+    for (int kind = 0; kind < TIMER_KINDS; kind++) {
+        int added = arena_plan_series(plan, "expiry_step", "ns", NULL);
+        if (added < 0)
+            return -1;
+        arena_plan_label_text(plan, added, "mechanism", mechanism_names[kind]);
+        arena_plan_share(plan, share);
+    }
+    return 0;
+}
+
+/* `first_series`: index of the first. Not inlined, as clock_ring_run. */
+static __attribute__((noinline)) void expiry_step_measure(struct run *run, int first_series)
+{
+    char bounded[ARENA_TEXT_BYTES] = "";
+    const char *mechanisms[TIMER_KINDS];
+    size_t used = 0;
+    int count = 0;
+    for (int kind = 0; kind < TIMER_KINDS && !run_should_stop(); kind++)
+        if (measure_one(run, (enum timer_kind)kind, arena_record(run->arena, first_series + kind)))
+            mechanisms[count++] = mechanism_names[kind];
+    for (int i = 0; i < count && used < sizeof bounded; i++)
+        used += (size_t)snprintf(bounded + used, sizeof bounded - used, "%s%s", i > 0 ? ", " : "",
+                                 mechanisms[i]);
+    if (count > 0)
+        arena_event(run->arena, "expiry_step_bounded", -1,
+                    DATA(data_texts("mechanisms", mechanisms, count)),
+                    "wake-up latency and arming time hide the expiry step of %s: it is at most the "
+                    "smallest value",
+                    bounded);
 }
 
 /* ---- the steps of the test ---- */

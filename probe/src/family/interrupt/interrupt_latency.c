@@ -171,7 +171,7 @@ static int sender_start(struct sender *sender, struct run *run, const struct int
     return error;
 }
 
-/* Lets it send `count` interrupts, the first one after sender_watched. */
+/* Lets it send `count` interrupts, the first one when is_watched is set. */
 static void sender_begin(struct sender *sender, uint32_t count)
 {
     uint32_t most = sender->line->source->most_in_a_burst;
@@ -182,11 +182,6 @@ static void sender_begin(struct sender *sender, uint32_t count)
     atomic_store(&sender->is_left, false);
     atomic_store(&sender->is_done, false);
     sem_post(&sender->start);
-}
-
-static void sender_watched(struct sender *sender)
-{
-    atomic_store_explicit(&sender->is_watched, true, memory_order_release);
 }
 
 /* Waits until the burst has ended; one under way ends with the next send. */
@@ -335,7 +330,7 @@ static struct interrupted_counts *counts_of(struct own *own)
     return own->run->is_warm_up ? &own->warm_up_counts : &own->counts;
 }
 
-/* ---- time ---- */
+/* ---- both clocks ---- */
 
 /* The tightest of some brackets. */
 static void take_anchor(struct own *own)
@@ -420,7 +415,7 @@ static uint32_t burst_elsewhere(struct own *own, uint32_t count)
     struct sender *sender = &own->sender;
     sender_begin(sender, count);
     uint64_t from = clock_ticks(clock);
-    sender_watched(sender);
+    atomic_store_explicit(&sender->is_watched, true, memory_order_release);
     uint64_t until = gap_log_watch(&own->gap_log, clock, from + clock_ticks_of_ns(clock, BURST_NS),
                                    &sender->is_done);
     until = watch_for_late(own, until);

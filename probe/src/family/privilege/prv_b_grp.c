@@ -6,7 +6,7 @@
  *       granted/RIGHT  with one limit raised (RLIMIT_RTPRIO, _MEMLOCK, _NICE) that right
  *                      is had up to the limit, not one more, and no other
  *       granted/cap_*  with one capability that right is had without limit, and the other is not
- * Begin, end: none: verdicts only.
+ * Begin, end: none; verdicts only.
  * Threads: each trial is a process of its own, of the normal class, that changes nothing but
  *     itself. As root it becomes `user`, without groups and capabilities; else it drops what
  *     capabilities it has.

@@ -6,7 +6,7 @@
  *     queued. It then takes them, by a handler, which blocks all other signals while it runs
  *     (handlers that interrupt each other would reverse the order), or by sigwaitinfo, and checks
  *     each.
- * Begin, end: none: verdicts only. A signal's value is its number and its place among those of its
+ * Begin, end: none; verdicts only. A signal's value is its number and its place among those of its
  *     number.
  * Threads: the measuring thread sends; the receiver is a thread of its process or a second process.
  * Wrong if: the limit (RLIMIT_SIGPENDING) is of the receiving process, and what counts are signals
