@@ -389,7 +389,7 @@ static int64_t most_bytes(enum message_kind kind)
 }
 
 /* A length above the limit has no figures; the others have theirs. */
-static void tell_limited(struct run *run, const struct message_plan *plan)
+static void report_limited(struct run *run, const struct message_plan *plan)
 {
     const char *kind = message_kind_names[plan->kind];
     int64_t most = most_bytes(plan->kind);
@@ -409,7 +409,7 @@ static const char *or_nothing(const char *words)
     return words ? words : "";
 }
 
-static void tell_missing(struct run *run, const struct message_plan *plan, int error)
+static void report_missing(struct run *run, const struct message_plan *plan, int error)
 {
     const char *kind = message_kind_names[plan->kind];
     const char *remedy = or_nothing(message_remedy(plan->kind, error));
@@ -438,9 +438,9 @@ bool message_is_here(struct run *run, const struct message_plan *plan)
     if (error == 0)
         message_close(&channel);
     else if (error == EMSGSIZE)
-        tell_limited(run, plan);
+        report_limited(run, plan);
     else if (status_is_missing(error))
-        tell_missing(run, plan, error);
+        report_missing(run, plan, error);
     else
         message_deny(run, plan, error);
     return error == 0;

@@ -699,15 +699,15 @@ static int open_queue(struct run *run, struct message_channel *channel, size_t b
 
 /* ---- claims that no waiters are needed for: once per kind ---- */
 
-static void tell(struct run *run, bool holds, const char *claim, const char *evidence)
+static void report(struct run *run, bool holds, const char *claim, const char *evidence)
 {
     char name[ARENA_NAME_BYTES];
     snprintf(name, sizeof name, "%s/%s", claim, variant_text(run, "kinds"));
     arena_verdict(run->arena, holds, 1, name, "%s", evidence);
 }
 
-static void tell_order(struct run *run, const struct order_check *first,
-                       const struct order_check *second)
+static void report_order(struct run *run, const struct order_check *first,
+                         const struct order_check *second)
 {
     char fine[ORDER_TEXT_BYTES];
     uint64_t count = first->received_count + (second ? second->received_count : 0);
@@ -717,7 +717,7 @@ static void tell_order(struct run *run, const struct order_check *first,
         const char *fault = first->fault[i];
         if (fault[0] == '\0' && second)
             fault = second->fault[i];
-        tell(run, fault[0] == '\0', verdicts[i].name, fault[0] == '\0' ? fine : fault);
+        report(run, fault[0] == '\0', verdicts[i].name, fault[0] == '\0' ? fine : fault);
     }
 }
 
@@ -734,7 +734,7 @@ static int judge_order(struct run *run, struct message_channel *channel)
         own->order.takes_any = true;
         queue_order_try(&own->order, channel, own->room, seed);
     }
-    tell_order(run, &by_priority, channel->kind == MESSAGE_SYSV ? &own->order.check : NULL);
+    report_order(run, &by_priority, channel->kind == MESSAGE_SYSV ? &own->order.check : NULL);
     return 0;
 }
 
@@ -743,11 +743,11 @@ static void judge_bounds(struct run *run, struct message_channel *channel)
     struct own *own = run->own;
     char evidence[QUEUE_BOUNDS_TEXT_BYTES];
     bool holds = queue_bounds_refuse(channel, DEPTH, own->room, evidence);
-    tell(run, holds, "nonblocking", evidence);
+    report(run, holds, "nonblocking", evidence);
     if (channel->kind != MESSAGE_MQ)
         return;
     holds = queue_bounds_timeouts(channel, DEPTH, own->room, evidence);
-    tell(run, holds, "timeout", evidence);
+    report(run, holds, "timeout", evidence);
 }
 
 static int judge_alone(struct run *run)
