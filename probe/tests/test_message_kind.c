@@ -1,7 +1,6 @@
 /* Each kind of channel passes messages in order and leaves nothing behind. */
 #include "base/posix_source.h"
 
-#include "family/message/content.h"
 #include "family/message/kind.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* The model of a queue judges by priority, age and content, and tells a loss from a wrong order. */
 #include "base/posix_source.h"
 
-#include "family/message/content.h"
+#include "family/message/kind.h"
 #include "family/message/order_check.h"
 #include "tap.h"
 

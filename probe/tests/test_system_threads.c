@@ -228,7 +228,7 @@ static void play_calls(bool is_inside, uint64_t steps, int64_t cpu_ns, int64_t d
 
 static void judge_calls(bool pass, const char *evidence)
 {
-    tell_kind(&calls);
+    report_kind(&calls);
     check_verdict("system_calls/map", pass, evidence);
 }
 
@@ -257,7 +257,7 @@ RUN_TEST(cpu_time_is_a_delay, PROCESSES)
 RUN_TEST(outside_a_call_nothing_is_proved, PROCESSES)
 {
     play_calls(false, 0, 0, 0);
-    tell_kind(&calls);
+    report_kind(&calls);
     check_not_seen("was never inside: mmap");
     end();
     begin(PROCESSES);
@@ -304,6 +304,6 @@ RUN_TEST(a_call_that_fails_is_told, PROCESSES)
 {
     atomic_store(&party.error, ENOMEM);
     play_calls(true, 0, 0, 0);
-    tell_kind(&calls);
+    report_kind(&calls);
     check_not_seen("mmap, page faults, munmap failed: ");
 }

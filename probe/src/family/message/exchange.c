@@ -2,10 +2,12 @@
 
 #include "family/message/exchange.h"
 
-#include "family/message/loss_watch.h"
+#include "base/clock.h"
+#include "base/rt_thread.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -106,6 +108,86 @@ void exchange_finish(struct run *run)
     peer_memory_free(exchange->table, exchange->table_bytes);
     scratch_remove(&exchange->ipc_cleanup.scratch);
     ipc_cleanup_close(&exchange->ipc_cleanup);
+}
+
+/* ---- the watch for a lost message ----
+ *
+ * Ends the wait for a message that was lost: then both parties of an exchange would wait for ever.
+ *
+ * A thread of the first party's process, one priority below the parties on their CPU, looks once a
+ * second whether messages still pass. It runs only while neither party is ready, so a busy machine
+ * does not mislead it. */
+
+struct loss_watch {
+    struct exchange_table *table;
+    struct message *room; /* for a message that ends the wait */
+    struct rt_thread rt_thread;
+    sem_t end;
+    bool is_running;
+};
+
+enum { LOOKS = 3 /* without progress, one second each */ };
+
+static uint64_t progress_of(struct exchange_table *table)
+{
+    return atomic_load(&table->answer_count) + atomic_load(&table->sent_count);
+}
+
+/* True when the watch is to end. */
+static bool sleep_a_second(struct loss_watch *watch)
+{
+    struct timespec until;
+    int failed;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    while ((failed = sem_timedwait(&watch->end, &until)) != 0 && errno == EINTR)
+        ;
+    return failed == 0;
+}
+
+static void look(void *argument)
+{
+    struct loss_watch *watch = argument;
+    struct exchange_table *table = watch->table;
+    uint64_t before = progress_of(table);
+    int looks = 0;
+    while (!sleep_a_second(watch)) {
+        uint64_t now = progress_of(table);
+        looks = now == before ? looks + 1 : 0;
+        before = now;
+        if (looks < LOOKS)
+            continue;
+        atomic_store(&table->is_lost, true);
+        (void)message_try_send(&table->back, watch->room, table->bytes);
+    }
+}
+
+/* Starts it for the open channels of `table`. Without a lower priority or a thread there is no
+ * watch: a loss then ends at the test's deadline. */
+static void loss_watch_start(struct loss_watch *watch, struct exchange_table *table,
+                             struct message *room, const struct rt_thread_setup *parties)
+{
+    struct rt_thread_setup setup = *parties;
+    watch->table = table;
+    watch->room = room;
+    watch->is_running = false;
+    if (--setup.priority < sched_get_priority_min(setup.policy) || sem_init(&watch->end, 0, 0) != 0)
+        return;
+    watch->is_running = rt_thread_start_with_stack(&watch->rt_thread, &setup,
+                                                   RT_THREAD_SMALL_STACK_BYTES, look, watch) == 0;
+    if (watch->is_running)
+        rt_thread_go(&watch->rt_thread);
+    else
+        sem_destroy(&watch->end);
+}
+
+static void loss_watch_end(struct loss_watch *watch)
+{
+    if (!watch->is_running)
+        return;
+    sem_post(&watch->end);
+    rt_thread_join(&watch->rt_thread);
+    sem_destroy(&watch->end);
 }
 
 /* ---- one variant ---- */

@@ -1,26 +1,19 @@
 /* MSG-P-LAT: latency of a message (Obenland 2000; HP 1987).
  *
- * Two parties, threads or processes, run at the run's priority on one CPU, with a channel in each
- * direction. The first, the measuring thread, sends a message and waits for the answer; the second
- * waits for a message and sends it back. begin = the first party before it sends, end = the first
- * party when it has the answer. latency = half of that, in whole ns: one send, one receive that
- * blocks, one context switch, and the message copied in and out.
- *
- * Kinds: mq, a POSIX queue of two messages; pipe; fifo; unix, a pair of Unix sockets of type
- * SOCK_SEQPACKET, which keeps the bounds of messages; sysv, a System V queue; ring, slots in memory
- * that both share, with two POSIX semaphores (unnamed; process-shared between processes) on which
- * the parties block. Pipe and FIFO have no bounds: a party reads until it has `size_bytes`.
- *
- * Each message has its own content, which follows from its number. A round counts if the second
- * party answered just once, and the answer has the length and the content of what was sent:
- * otherwise the test ends and fails (event not_handed_over). Content is written and compared
- * outside the stamps. A message that is lost would leave both parties waiting: a thread of the
- * priority below, which looks once a second, ends that.
- *
- * How it could be wrong: on two CPUs there would be no context switch in the figure, so the test is
- * unsupported where threads cannot be kept on one CPU. Half a round trip is the mean of two
- * directions: an asymmetry of them is not seen. The message was just written, so its sender has it
- * in the cache. A pipe whose buffer is smaller than the message takes more than one switch.
+ * What: the first party sends a message and waits for the answer, the second sends it back. latency
+ *   = half of that, in whole ns: one send, one receive that blocks, one context switch, and the
+ *   message copied in and out. Pipe and FIFO have no bounds: a party reads until it has size_bytes;
+ *   mq is a queue of two messages; unix keeps bounds (SOCK_SEQPACKET); ring is slots in memory with
+ *   two POSIX semaphores on which the parties block.
+ * Begin, end: the first party before it sends and when it has the answer, by fenced reads of the
+ *   counter. Content, which follows from the message's number, is written and compared outside.
+ * Threads: two, or two processes, at the run's priority on one CPU, with a channel in each
+ *   direction; the first party is the measuring thread.
+ * Wrong if: the second party did not answer just once, or another length or content came: the test
+ *   ends and fails (event not_handed_over); a watch ends the wait for a lost message. On two CPUs
+ *   there would be no context switch: unsupported where threads cannot be kept on one. An asymmetry
+ *   of the two directions is not seen. The sender has the message in its cache. A pipe whose buffer
+ *   is smaller than the message takes more than one switch.
  */
 #include "base/posix_source.h"
 

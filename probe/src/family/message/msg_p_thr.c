@@ -1,29 +1,19 @@
 /* MSG-P-THR: throughput of messages over windows of 100 ms (Obenland 2000).
  *
- * Two parties, threads or processes, run at the run's priority on one CPU. The second sends
- * messages without end; the first, the measuring thread, receives them. The sender runs until the
- * channel is full and it blocks, the receiver until the channel is empty and it blocks.
- *
- * begin = the receiver with all messages received that the sender has sent; end = the first such
- * moment at least window_ns after begin. The value is the bytes received in between by that time.
- * So each window begins and ends in the same state, and what was sent before it, or is still in the
- * channel after it, is not in the value. Windows are a little longer than window_ns, by up to the
- * time in which the channel fills and empties once; the value counts their true length.
- *
- * The clock is read only at such moments, not for each message: with mq and ring once in `depth`
- * messages.
- *
- * Each message has a number, and the receiver compares it, and the length, with what must come.
- * It compares whole contents outside windows: of the first 500 messages of a variant, of all that
- * are in the channel before each window, and of the last of each window. A message that is lost,
- * doubled, swapped, damaged or of another length ends and fails the test (event not_handed_over).
- *
- * How it could be wrong: on two CPUs it would be another figure, so the test is unsupported where
- * threads cannot be kept on one CPU. A message of one byte has a number of one byte: a loss of just
- * 256 in a row is not seen there. Damage behind the number is not seen inside a window. The
- * sender's message is always the same memory, in the cache, and so is the receiver's. The depth of
- * a queue decides how many messages share a context switch: compare like depths. Those of pipe,
- * FIFO, socket and System V queue are the system's.
+ * What: one party sends without end until the channel is full and it blocks, the other receives
+ *   until it is empty and it blocks. The value is the bytes received in a window by its length.
+ * Begin, end: the receiver with all messages received that were sent; the first such moment at
+ *   least window_ns later, so that each window begins and ends in the same state. The clock is read
+ *   only at such moments: with mq and ring once in `depth` messages.
+ * Threads: two, or two processes, at the run's priority on one CPU; the receiver is the measuring
+ *   thread.
+ * Wrong if: a message is lost, doubled, swapped, damaged or of another length: the test ends and
+ *   fails (event not_handed_over). Number and length of each are compared; whole contents outside
+ *   windows: of the first 500 messages, of all in the channel before a window, of its last. Not
+ *   seen: damage behind the number inside a window, and of messages of one byte a loss of just 256
+ *   in a row. On two CPUs it would be another figure: unsupported where threads cannot be kept on
+ *   one. Both parties' memory stays in the cache. The depth of a queue decides how many messages
+ *   share a switch: compare like depths; of pipe, FIFO, socket and System V it is the system's.
  */
 #include "base/posix_source.h"
 

@@ -351,7 +351,7 @@ static bool play_round(struct inversion *scenario, int scale)
 }
 
 /* Reports rounds that are left out of the figures. */
-static void tell_repeats(struct inversion *scenario, int count, const char *why)
+static void report_repeats(struct inversion *scenario, int count, const char *why)
 {
     if (count > 0 && scenario->told_count++ < TOLD)
         arena_event(scenario->run->arena, "round_repeated",
@@ -368,7 +368,7 @@ bool inversion_round(struct inversion *scenario)
     struct inversion_repeats repeats = {0};
     for (int count = 0;; count++) {
         if (play_round(scenario, inversion_scale(&repeats))) {
-            tell_repeats(scenario, count, ended_by_watchdog);
+            report_repeats(scenario, count, ended_by_watchdog);
             return true;
         }
         if (inversion_answer(&repeats, INVERSION_ENDED_BY_WATCHDOG) != INVERSION_AGAIN)
@@ -560,7 +560,7 @@ static bool play_until_it_counts(struct inversion *scenario, struct burst *burst
         leave_undecided(scenario, burst->run);
         return false;
     }
-    tell_repeats(scenario, *end == INVERSION_ENDED_BY_WATCHDOG ? 0 : count, cause);
+    report_repeats(scenario, *end == INVERSION_ENDED_BY_WATCHDOG ? 0 : count, cause);
     return true;
 }
 
@@ -701,7 +701,7 @@ static void b_record_round(struct run *run, bool is_in_time)
         run_take(run, DELAY, atomic_load(&scenario->locked), atomic_load(&scenario->got));
 }
 
-static void b_tell(struct run *run, bool is_avoided)
+static void b_report(struct run *run, bool is_avoided)
 {
     struct own *own = run->own;
     struct inversion *scenario = &own->scenario;
@@ -735,7 +735,7 @@ static int b_measure_variant(struct run *run)
     bool is_avoided = inversion_rounds(&own->scenario, &own->burst, ROUNDS, b_record_round);
     inversion_close(&own->scenario);
     if (!run_should_stop())
-        b_tell(run, is_avoided);
+        b_report(run, is_avoided);
     return 0;
 }
 

@@ -48,7 +48,7 @@ static int prepare(struct run *run)
     return inversion_prepare(run, sizeof(struct own));
 }
 
-static void tell(struct run *run, const char *claim, const struct inversion_setup *setup)
+static void report(struct run *run, const char *claim, const struct inversion_setup *setup)
 {
     struct own *own = run->own;
     struct inversion *scenario = &own->scenario;
@@ -79,7 +79,7 @@ static int try_claim(struct run *run, const char *claim, const struct inversion_
     inversion_rounds(&own->scenario, &own->burst, ROUNDS, NULL);
     inversion_close(&own->scenario);
     if (!run_should_stop())
-        tell(run, claim, setup);
+        report(run, claim, setup);
     return 0;
 }
 

@@ -72,7 +72,7 @@ static int take_round(struct run *run)
     return 0;
 }
 
-static void tell_uncontended(struct run *run, enum lock_kind kind)
+static void report_uncontended(struct run *run, enum lock_kind kind)
 {
     struct own *own = run->own;
     if (own->uncontended > 0)
@@ -98,7 +98,7 @@ static int measure_variant(struct run *run)
     own->tried_count++;
     int result = variant_sample(run, &own->burst, RELEASE, BURST, take_round);
     inversion_close(&own->scenario);
-    tell_uncontended(run, kind);
+    report_uncontended(run, kind);
     return result;
 }
 

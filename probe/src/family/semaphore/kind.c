@@ -296,7 +296,7 @@ void semaphore_deny(struct run *run, enum semaphore_kind kind, bool is_shared, i
                           : NULL);
 }
 
-int semaphore_tell_missing(struct run *run, enum semaphore_kind kind, bool is_shared, int error)
+int semaphore_report_missing(struct run *run, enum semaphore_kind kind, bool is_shared, int error)
 {
     char name[NAME_BYTES];
     write_name(name, kind, is_shared);
@@ -315,7 +315,7 @@ bool semaphore_is_here(struct run *run, enum semaphore_kind kind, bool is_shared
     if (!error)
         semaphore_close(&semaphore);
     else if (status_is_missing(error))
-        semaphore_tell_missing(run, kind, is_shared, error);
+        semaphore_report_missing(run, kind, is_shared, error);
     else
         semaphore_deny(run, kind, is_shared, error);
     return error == 0;

@@ -109,7 +109,7 @@ bool semaphore_is_here(struct run *run, enum semaphore_kind kind, bool is_shared
                        const struct ipc_cleanup_place *place);
 
 /* Reports, as an event, a kind that this system lacks. 0. */
-int semaphore_tell_missing(struct run *run, enum semaphore_kind kind, bool is_shared, int error);
+int semaphore_report_missing(struct run *run, enum semaphore_kind kind, bool is_shared, int error);
 
 /* Reports a kind that a limit or a missing right denies, and sets the outcome. */
 void semaphore_deny(struct run *run, enum semaphore_kind kind, bool is_shared, int error);

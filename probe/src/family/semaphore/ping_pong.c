@@ -103,7 +103,7 @@ int ping_pong_measure(struct run *run, const struct ping_pong_body *body)
         return -1;
     int error = open_semaphores(ping_pong, kind, is_shared);
     if (status_is_missing(error))
-        return semaphore_tell_missing(run, kind, is_shared, error);
+        return semaphore_report_missing(run, kind, is_shared, error);
     if (error)
         return outcome_set_errno(&run->outcome, error, semaphore_kind_name(kind), NULL);
     int result = measure_open(run, body);

@@ -174,7 +174,7 @@ static bool is_promised(enum semaphore_kind kind)
     return kind == SEMAPHORE_UNNAMED || kind == SEMAPHORE_NAMED;
 }
 
-static void tell(struct run *run, enum order order, bool is_right, const char *evidence)
+static void report(struct run *run, enum order order, bool is_right, const char *evidence)
 {
     struct own *own = run->own;
     char name[ARENA_NAME_BYTES];
@@ -189,7 +189,7 @@ static void tell(struct run *run, enum order order, bool is_right, const char *e
 }
 
 /* Reports the order of a kind for which no standard promises one. */
-static void tell_kind(struct run *run)
+static void report_kind(struct run *run)
 {
     struct own *own = run->own;
     if (own->other_order[0])
@@ -241,7 +241,7 @@ static int measure_order(struct run *run, enum order order)
     write_order(own, order, woken, got);
     snprintf(evidence, sizeof evidence, "%s %d: blocked by priority %s, released %s",
              is_right ? "rounds:" : "round", round, asked, got);
-    tell(run, order, is_right, evidence);
+    report(run, order, is_right, evidence);
     return 0;
 }
 
@@ -263,7 +263,7 @@ static int measure_variant(struct run *run)
         result = measure_order(run, (enum order)i);
     semaphore_close(semaphore);
     if (result == 0 && !run_should_stop())
-        tell_kind(run);
+        report_kind(run);
     return result;
 }
 

@@ -80,7 +80,7 @@ static int most_waiters(const struct run *run)
     return most < levels ? (int)most : levels;
 }
 
-static void tell_levels(struct run *run)
+static void report_levels(struct run *run)
 {
     const struct param_value *wanted = run_param(run, "waiters");
     int most = one_cpu_levels(run) - 1, highest = sched_get_priority_max(run->setup.policy);
@@ -111,7 +111,7 @@ static int prepare(struct run *run)
         return -1;
     for (int i = 0; i < most; i++)
         own->priorities[i] = run->setup.priority - i;
-    tell_levels(run);
+    report_levels(run);
     if (most > WAITERS_LOCKED && run->is_locked)
         arena_event(run->arena, "stacks_not_locked", -1,
                     DATA(data_integer("locked_count", WAITERS_LOCKED)),
@@ -233,7 +233,7 @@ static int measure_waiters(struct run *run)
     return waiters_end(&own->row, run) == 0 && is_back ? result : -1;
 }
 
-static void tell_misordered(struct run *run)
+static void report_misordered(struct run *run)
 {
     struct own *own = run->own;
     char variant[ARENA_NAME_BYTES];
@@ -265,7 +265,7 @@ static int measure_variant(struct run *run)
     if (result == 0)
         result = semaphore_check(run, semaphore);
     semaphore_close(semaphore);
-    tell_misordered(run);
+    report_misordered(run);
     return result;
 }
 

@@ -82,7 +82,7 @@ static int prepare(struct run *run)
         uncontended->shared =
             peer_memory(sizeof *uncontended->shared, &uncontended->ipc_cleanup.places[0]);
     uncontended->shared_error = uncontended->shared ? 0 : errno;
-    peer_tell_scopes(run, &uncontended->ipc_cleanup, uncontended->shared);
+    peer_report_scopes(run, &uncontended->ipc_cleanup, uncontended->shared);
     return 0;
 }
 

@@ -107,7 +107,7 @@ static int start_guard(struct ipc_cleanup *ipc_cleanup)
     return error;
 }
 
-static void tell_no_guard(struct ipc_cleanup *ipc_cleanup, struct run *run)
+static void report_no_guard(struct ipc_cleanup *ipc_cleanup, struct run *run)
 {
     ipc_cleanup->has_processes = false;
     arena_event(run->arena, "no_cleanup_process", -1,
@@ -127,7 +127,7 @@ static int open_places(struct ipc_cleanup *ipc_cleanup, struct run *run, bool is
         return 0;
     int error = ipc_cleanup->has_processes ? start_guard(ipc_cleanup) : ENOSYS;
     if (error == ENOSYS || error == ENOTSUP)
-        tell_no_guard(ipc_cleanup, run);
+        report_no_guard(ipc_cleanup, run);
     else if (error)
         return refuse(run, error);
     if (run->is_locked && !error) /* take the copy-on-write faults now */

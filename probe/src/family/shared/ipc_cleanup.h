@@ -12,7 +12,6 @@
 #include "base/posix_source.h"
 
 #include "family/shared/ipc_calls.h"
-#include "family/shared/queue_calls.h"
 #include "port/limits.h"
 #include "run/run.h"
 #include "work/scratch.h"

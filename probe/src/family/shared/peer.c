@@ -91,7 +91,7 @@ bool peer_wants_process(const struct run *run)
     return false;
 }
 
-void peer_tell_scopes(struct run *run, const struct ipc_cleanup *ipc_cleanup, const void *memory)
+void peer_report_scopes(struct run *run, const struct ipc_cleanup *ipc_cleanup, const void *memory)
 {
     bool is_private = memory && !peer_memory_is_shared(memory);
     if (peer_wants_process(run) && (!ipc_cleanup->has_processes || is_private))
@@ -109,7 +109,7 @@ void *peer_table(struct run *run, size_t bytes, const struct ipc_cleanup *ipc_cl
 {
     void *memory = peer_memory(bytes, &ipc_cleanup->places[0]);
     if (memory)
-        peer_tell_scopes(run, ipc_cleanup, memory);
+        peer_report_scopes(run, ipc_cleanup, memory);
     else
         outcome_set_errno(&run->outcome, errno, what,
                           "see that shared memory can be written (/dev/shm on Linux)");

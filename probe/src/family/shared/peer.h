@@ -46,9 +46,9 @@ bool peer_wants_process(const struct run *run);
 
 /* For a test's `prepare`: an event if the scope `process` is requested but not available, because
  * there is no fork or because `memory` (of peer_memory; NULL: none needed) is not shared. */
-void peer_tell_scopes(struct run *run, const struct ipc_cleanup *ipc_cleanup, const void *memory);
+void peer_report_scopes(struct run *run, const struct ipc_cleanup *ipc_cleanup, const void *memory);
 
-/* peer_memory and peer_tell_scopes. NULL with the outcome, which names the memory `what`. */
+/* peer_memory and peer_report_scopes. NULL with the outcome, which names the memory `what`. */
 void *peer_table(struct run *run, size_t bytes, const struct ipc_cleanup *ipc_cleanup,
                  const char *what);
 

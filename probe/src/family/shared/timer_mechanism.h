@@ -5,8 +5,7 @@
 
 #include "base/posix_source.h"
 
-#include "family/shared/timer_handler.h"
-
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -18,6 +17,20 @@ enum timer_kind {
     TIMER_TIMERFD,
     TIMER_SETITIMER,
     TIMER_KINDS
+};
+
+/* The wait for a POSIX timer whose signal runs a handler on the waiting thread: what the handler
+ * tells. Only the thread that waits reads and writes it, since the signal is
+ * blocked outside of its wait. */
+struct timer_handler {
+    timer_t timer;           /* set by the caller before the timer is armed */
+    volatile int64_t count;  /* expirations not yet returned by handler_wait */
+    volatile int64_t now_ns; /* CLOCK_MONOTONIC, the handler's first act */
+    volatile int error;      /* errno value of timer_getoverrun */
+    int number;              /* of the signal */
+    sigset_t while_waiting;  /* the thread's mask without the signal */
+    bool is_installed;
+    struct sigaction before;
 };
 
 /* An armed timer. It must stay where it is until it is released. */

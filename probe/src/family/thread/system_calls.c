@@ -205,7 +205,7 @@ static void play_round(struct system_calls *calls)
 
 /* ---- a kind ---- */
 
-static void tell_kind(const struct system_calls *calls)
+static void report_kind(const struct system_calls *calls)
 {
     const struct call_kind *kind = &call_kinds[calls->party->kind];
     int error = atomic_load(&calls->party->error);
@@ -274,7 +274,7 @@ static int try_kind(struct system_calls *calls, int kind)
     }
     call_party_close(calls->party);
     if (result == 0 && !run_should_stop())
-        tell_kind(calls);
+        report_kind(calls);
     return result;
 }
 

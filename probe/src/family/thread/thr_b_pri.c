@@ -159,7 +159,7 @@ static int first_out_of_order(const struct levels *levels)
     return -1;
 }
 
-static void tell_ready_order(const struct levels *levels, int wrong)
+static void report_ready_order(const struct levels *levels, int wrong)
 {
     const struct level *level = levels->level;
     if (wrong < 0)
@@ -196,7 +196,7 @@ static int try_ready_order(struct levels *levels)
     for (int i = 0; i < 2 && wrong < 0 && error == 0; i++)
         error = call_in_order(levels, i > 0, &wrong);
     if (error == 0)
-        tell_ready_order(levels, wrong);
+        report_ready_order(levels, wrong);
     return error;
 }
 
@@ -210,7 +210,7 @@ static bool was_preempted(const struct levels *levels, int place, uint64_t measu
     return (int64_t)(above - level->first_ticks) > 0 && (int64_t)(level->last_ticks - above) > 0;
 }
 
-static int tell_preempts(const struct levels *levels, uint64_t measuring_thread_ticks)
+static int report_preempts(const struct levels *levels, uint64_t measuring_thread_ticks)
 {
     int good = 0, wrong = -1, lowest = levels->level[0].priority;
     for (int i = 0; i < levels->level_count; i++) {
@@ -234,7 +234,7 @@ static int tell_preempts(const struct levels *levels, uint64_t measuring_thread_
 
 /* If the run's priority leaves fewer than 32 to try, all that were tried must have been told
  * apart. */
-static void tell_levels(const struct levels *levels, int kept_pairs)
+static void report_levels(const struct levels *levels, int kept_pairs)
 {
     int policy = levels->run->setup.policy;
     int named = sched_get_priority_max(policy) - sched_get_priority_min(policy) + 1;
@@ -256,7 +256,7 @@ static int try_preempts(struct levels *levels)
     thread_wait(&levels->done);
     uint64_t measuring_thread_ticks = clock_begin(&levels->run->clock);
     join_all(levels);
-    tell_levels(levels, tell_preempts(levels, measuring_thread_ticks));
+    report_levels(levels, report_preempts(levels, measuring_thread_ticks));
     return 0;
 }
 

@@ -131,7 +131,7 @@ static void record_life(struct run *run, const struct life *life)
     run_take(run, DELETE, life->delete, life->deleted);
 }
 
-static void tell_wrong_case(struct own *own)
+static void report_wrong_case(struct own *own)
 {
     static const char *const wrongs[] = {
         "the new thread ran although the creator, of higher priority, had not blocked",
@@ -170,7 +170,7 @@ static int measure_case(struct run *run)
     own->kind = (enum new_case)variant_number(run, "cases");
     own->wrong_count = 0;
     int result = variant_sample(run, &own->burst, CREATE, BURST, take_life);
-    tell_wrong_case(own);
+    report_wrong_case(own);
     return own->wrong_count < MOST_WRONG ? result : 0;
 }
 

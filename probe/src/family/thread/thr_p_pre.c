@@ -211,8 +211,8 @@ static const struct doubt nobody_to_preempt = {
     "nobody_to_preempt", "the low-priority thread did not run before the expiry", IDLE_PARTS,
     "not measured whether it is preempted", NOT_RUNNING_REMEDY};
 
-static void tell_doubt(struct own *own, const struct record *record, uint64_t count,
-                       const struct doubt *doubt)
+static void report_doubt(struct own *own, const struct record *record, uint64_t count,
+                         const struct doubt *doubt)
 {
     if (count == 0)
         return;
@@ -232,7 +232,7 @@ static bool has_given_up(const struct own *own)
     return own->unstarted_chunks >= MOST_UNSTARTED;
 }
 
-static void tell_unstarted(struct own *own, const struct record *record)
+static void report_unstarted(struct own *own, const struct record *record)
 {
     static const char what[] = "the low-priority thread had not started when the timer expired";
     unsigned long long count = own->unstarted_count;
@@ -249,11 +249,11 @@ static void tell_unstarted(struct own *own, const struct record *record)
                     what, (unsigned long long)record->count);
 }
 
-static void tell_doubts(struct own *own, const struct record *record)
+static void report_doubts(struct own *own, const struct record *record)
 {
-    tell_doubt(own, record, own->late_count, &not_at_once);
-    tell_doubt(own, record, own->idle_count, &nobody_to_preempt);
-    tell_unstarted(own, record);
+    report_doubt(own, record, own->late_count, &not_at_once);
+    report_doubt(own, record, own->idle_count, &nobody_to_preempt);
+    report_unstarted(own, record);
 }
 
 static int take_chunk(struct run *run)
@@ -275,7 +275,7 @@ static int measure_variant(struct run *run)
     own->unstarted_chunks = 0;
     own->unstarted_ns = 0;
     variant_sample(run, &own->burst, PREEMPTION, 1, take_chunk);
-    tell_doubts(own, run_record(run, PREEMPTION));
+    report_doubts(own, run_record(run, PREEMPTION));
     return 0;
 }
 

@@ -211,7 +211,7 @@ static int turn_ring(struct run *run)
     return ring->wrong_count == 0 ? 0 : -1;
 }
 
-static void tell_wrong_order(const struct ring *ring)
+static void report_wrong_order(const struct ring *ring)
 {
     struct run *run = ring->run;
     unsigned long long wrong = ring->wrong_count;
@@ -261,7 +261,7 @@ static int measure_ring(struct run *run)
     ring->limit = run->samples;
     ring->wrong_count = 0;
     if (variant_sample(run, &ring->burst, SWITCH, 1, turn_ring) != 0)
-        tell_wrong_order(ring);
+        report_wrong_order(ring);
     return 0;
 }
 
