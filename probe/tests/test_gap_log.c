@@ -65,7 +65,7 @@ static bool open_log(uint64_t hz, uint64_t step, uint64_t quantum)
 {
     memset(&fake, 0, sizeof fake);
     memset(&made_up, 0, sizeof made_up);
-    use_rate(&made_up, (double)hz, 0);
+    clock_set_rate(&made_up, (double)hz, 0);
     fake.now = 1000000;
     fake.step = step;
     fake.quantum = quantum;

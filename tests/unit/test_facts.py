@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hardstone.doctor.diagnose import derive, diagnose
+from hardstone.doctor.diagnose import derive, diagnose, selftest_facts
 from hardstone.facts import SUFFIXES, load_facts
-from hardstone.model import Facts, Scalar
+from hardstone.model import SELFTEST_SCHEMA, Facts, Scalar, SelfCheck, SelfTest
 from hardstone.stats.conditions import STEADY_FACTS
 from hardstone.stats.trust import grade_run
 from tests.process.targets import sample
@@ -59,9 +59,12 @@ def test_the_doctor_derives_what_the_register_says() -> None:
         "kernel.rt_period_us": 1000000,
         "power.governors": "performance, powersave",
     }
-    derived = set(derive(facts, "/usr/bin/hardstone-probe")) - set(facts)
+    checks = [SelfCheck(name="a", passed=False, claim="it is so", why="it was not")]
+    selftest = SelfTest(schema=SELFTEST_SCHEMA, probe_version="0", checks=checks)
+    found = selftest_facts(selftest) | derive(facts, "/usr/bin/hardstone-probe")
+    derived = set(found) - set(facts)
     assert derived == {name for name, fact in load_facts().items() if fact.sender == "doctor"}
-    for name, value in derive(facts, "/usr/bin/hardstone-probe").items():
+    for name, value in found.items():
         check_value(name, value)
 
 

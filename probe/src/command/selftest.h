@@ -38,7 +38,7 @@ enum selftest_place {
     SELFTEST_CHECKS,
 };
 
-/* Carries out all checks. Where there is no memory for one it fails, and says so. */
+/* Carries out all checks. One for which there is no memory is left out: it passes, and says so. */
 void selftest_check(const struct selftest_subject *subject, struct finding found[SELFTEST_CHECKS]);
 
 /* Sends hardstone.selftest/1, one line a check, or the same for people. The probe's exit code:

@@ -71,13 +71,14 @@ class MadeUpLab:
         (self.folder / "play").write_text(repr(self._playing))
 
     def probe(self, body: str, **facts: Any) -> None:
-        """What the guest's probe does, but for register, facts and three tests of the samples.
+        """What the guest's probe does, but for what it lists, says of itself, and three tests.
 
         `facts` differ from those of the samples: their names have "__" for a dot.
         """
         answers = {
             "list": json.dumps(json.loads((sample.GOLDEN / "register.json").read_text())),
             "facts": msgspec.json.encode(sample.facts(**facts)).decode(),
+            "selftest": "\n".join(sample.selftest()),
         }
         streams = {test: sample.stream(test) for test in _TESTS}
         path = sample.executable(

@@ -309,6 +309,13 @@ def test_register_and_facts(tmp_path: Path) -> None:
         assert document == getattr(sample, name)()
 
 
+def test_the_probe_that_was_built_computes_rightly(probe: Path) -> None:
+    found = local_target(probe).selftest()
+    assert found is not None and [one for one in found.checks if not one.passed] == []
+    names = [one.name for one in found.checks]
+    assert len(names) == len(set(names)) and {"clock_conversion", "tire_same_bits"} < set(names)
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "words"),
     [

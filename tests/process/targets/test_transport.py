@@ -60,11 +60,12 @@ class Unplugged(LocalTransport):
 
 
 def playing(folder: Path, stream: Sequence[str] = (), end: str = "") -> Path:
-    """A probe that knows facts and list, and sends `stream` for a test."""
+    """A probe that knows facts, list and selftest, and sends `stream` for a test."""
     texts = {name: (sample.GOLDEN / f"{name}.json").read_text() for name in ("facts", "register")}
     body = (
         f"texts = {texts | {'list': texts['register']}!r}\n"
         f"if sys.argv[1] in texts: lines(texts[sys.argv[1]].replace('\\n', ''))\n"
+        f"elif sys.argv[1] == 'selftest': lines(*{sample.selftest()!r})\n"
         f"else:\n    lines(*{list(stream)!r})\n    {end or 'pass'}\n"
     )
     return sample.executable(folder, body)
@@ -76,6 +77,8 @@ def test_documents_arrive_over_every_transport(tmp_path: Path, kind: type[LocalT
     assert (target.name, target.is_noisy) == (kind.name, kind.is_noisy)
     assert target.probe_list() == sample.register()
     assert target.facts() == sample.facts()
+    found = target.selftest()
+    assert found is not None and all(one.passed for one in found.checks)
     with pytest.raises(InputError, match="cannot be read"):  # noise alone
         ProbeTarget(Console(sample.executable(tmp_path, "pass"))).facts()
 

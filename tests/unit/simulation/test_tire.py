@@ -220,7 +220,7 @@ def test_several_points_of_one_condition_are_a_sweep_and_a_failed_claim_is_liste
     found = sweep(result(), *(real_time(n) for n in (400, 800, 1200, 1600)))
     assert sweep_points(found) == {1, 2, 3, 4}
     assert listed_results(found) == found.results[:1]
-    found.results[3].verdicts.append(Verdict(name="late_once", passed=False, evidence="counted twice"))
+    found.results[3].verdicts.append(Verdict(name="late_once", passed=False, evidence="twice"))
     assert listed_results(found) == [found.results[0], found.results[3]]
 
 
