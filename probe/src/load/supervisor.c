@@ -2,6 +2,7 @@
 
 #include "load/supervisor.h"
 
+#include "base/guard.h"
 #include "base/rt_thread.h"
 #include "load/external_stressor.h"
 #include "port/port.h"
@@ -493,10 +494,6 @@ static void give_up(const struct supervisor_plan *plan, int error)
 static void be_guard(struct supervisor_plan *plan)
 {
     int kept[] = {plan->order, plan->gate}, told[2], lifeline[2];
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-    port_leave_session();
     (void)rt_thread_set_self_ordinary(); /* each worker tries again and reports a refusal */
     (void)port_ordinary_io();
     keep_only(kept, 2);
@@ -529,7 +526,7 @@ static void be_guard(struct supervisor_plan *plan)
 int load_guard_start(const struct supervisor_plan *plan)
 {
     struct supervisor_plan copy = *plan;
-    pid_t guard = port_fork();
+    pid_t guard = guard_fork();
     if (guard == 0)
         be_guard(&copy);
     return guard;
