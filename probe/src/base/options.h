@@ -80,8 +80,8 @@
 #ifndef HS_ARENA_JSON_BYTES
 #define HS_ARENA_JSON_BYTES 4096
 #endif
-/* Seconds whose counters of the kernel are kept because a worst value lies in them, of one CPU each,
- * 200 bytes. */
+/* Seconds whose counters of the kernel are kept because a worst value lies in them, of one CPU
+ * each, 200 bytes. */
 #ifndef HS_ARENA_INTERVALS
 #define HS_ARENA_INTERVALS 128
 #endif
