@@ -2,7 +2,7 @@
  * damaged or hostile journal names. */
 #include "made_up_files.h"
 #include "made_up_kernel.h"
-#include "shield/guard.h"
+#include "shield/undo.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -357,7 +357,7 @@ SHIELD_TEST(two_changes_of_one_file_are_undone_in_their_order)
 /* The guard of an owner that ends without a word; `before_end`: what comes first. */
 static void let_the_guard_work(void (*before_end)(pid_t guard))
 {
-    struct shield_guard guard;
+    struct guard guard;
     int status = -1;
     if (!CHECK_SAME(shield_guard_start(&guard, &made_up.shield), 0))
         return;
@@ -402,7 +402,7 @@ SHIELD_TEST(the_guard_keeps_what_it_cannot_put_back)
  * closes its own. */
 static void own_and_end(const int keep[2])
 {
-    struct shield_guard guard;
+    struct guard guard;
     char none;
     close(keep[1]);
     if (shield_guard_start(&guard, &made_up.shield) != 0)

@@ -186,7 +186,7 @@ PEER_TEST(the_guard_removes_what_a_killed_process_left)
         return;
     pid_t child = fork();
     if (child == 0) {
-        close(ipc_cleanup.pipe);
+        close(ipc_cleanup.guard.pipe);
         if (ipc_cleanup_open(theirs, &run, true) == 0)
             leave_and_die(theirs);
         _exit(1);

@@ -3,7 +3,7 @@
  * One thread runs at a time, chosen here. */
 #include "base/posix_source.h"
 
-#include "command/list.h"
+#include "command/commands.h"
 #include "family/thread/scenario.h"
 #include "realtime/cpu_loss.h"
 #include "tap.h"

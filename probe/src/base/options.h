@@ -28,14 +28,14 @@
 #define HS_CPUS 8192
 #endif
 
-/* Threads of a test whose run delay can be told (realtime/run_delay.h); with more a pause of the
- * system cannot be told from a wake-up that was slow. 32 bytes each, twice. */
+/* Threads of a test whose run delay is known; with more, a pause of the system and a slow wake-up
+ * look the same. 32 bytes each, twice. */
 #ifndef HS_THREADS
 #define HS_THREADS 600
 #endif
 
-/* Threads of a test whose counters are read each second (run/counter_watch.h), 112 bytes each, and
- * counts of interrupts (lines times measured CPUs) that are remembered for it, 12 bytes each. */
+/* Threads of a test whose counters are read each second, 112 bytes each, and counts of interrupts
+ * (lines times measured CPUs) that are remembered for it, 12 bytes each. */
 #ifndef HS_WATCH_THREADS
 #define HS_WATCH_THREADS 128
 #endif
@@ -80,8 +80,8 @@
 #ifndef HS_ARENA_JSON_BYTES
 #define HS_ARENA_JSON_BYTES 4096
 #endif
-/* Seconds whose counters of the kernel are kept because a worst value lies in them, of one CPU each
- * (record/counter_table.h), 200 bytes. */
+/* Seconds whose counters of the kernel are kept because a worst value lies in them, of one CPU
+ * each, 200 bytes. */
 #ifndef HS_ARENA_INTERVALS
 #define HS_ARENA_INTERVALS 128
 #endif
@@ -93,7 +93,7 @@
 #define HS_ARENA_TRACE_LINES 48
 #endif
 /* Rows of all tables of whole numbers that a test keeps at most, 48 bytes each; 0: no test keeps
- * tables (record/row_table.h). */
+ * tables. */
 #ifndef HS_ARENA_ROWS
 #define HS_ARENA_ROWS (1 << 16)
 #endif

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "command/facts.h"
+#include "command/commands.h"
 
 #include "base/rt_thread.h"
 #include "port/port.h"

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "command/list.h"
+#include "command/commands.h"
 
 #include "base/text.h"
 #include "run/stream.h"

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "command/load.h"
+#include "command/commands.h"
 
 #include "base/clock.h"
 #include "base/options.h"

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "command/shield.h"
+#include "command/commands.h"
 
 #include "base/options.h"
 #include "base/rt_thread.h"

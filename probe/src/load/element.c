@@ -50,14 +50,6 @@ void worker_note(struct worker *worker, const char *format, ...)
     atomic_store(&worker->slot->whole_note, free_place);
 }
 
-uint64_t worker_random(struct worker *worker)
-{
-    worker->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-    uint64_t mixed = (worker->random ^ worker->random >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-    return mixed ^ mixed >> 31;
-}
-
 int64_t worker_cpu_ns(void)
 {
     struct timespec used;

@@ -6,6 +6,7 @@
 #include "base/posix_source.h"
 
 #include "base/options.h"
+#include "base/random.h"
 #include "port/port.h"
 #include "work/scratch.h"
 
@@ -225,8 +226,10 @@ void worker_step_back(struct worker *worker);
 void worker_note(struct worker *worker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Pseudo-random numbers (splitmix64): the same sequence for the same seed. */
-uint64_t worker_random(struct worker *worker);
+static inline uint64_t worker_random(struct worker *worker)
+{
+    return random_bits(&worker->random);
+}
 
 static inline void worker_count(struct worker *worker, int counter, uint64_t more)
 {

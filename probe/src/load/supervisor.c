@@ -2,6 +2,7 @@
 
 #include "load/supervisor.h"
 
+#include "base/guard.h"
 #include "base/rt_thread.h"
 #include "load/external_stressor.h"
 #include "port/port.h"
@@ -380,9 +381,9 @@ static void wait_for_order(struct supervisor *supervisor, int lifeline, const si
 }
 
 /* Main function of the supervisor process: starts the workers of `plan` and ends them at the order.
- * `lifeline` reaches end of file when the guard ends. Writes one byte to `told` when everything is
- * gone. */
-static _Noreturn void be_supervisor(const struct supervisor_plan *plan, int lifeline, int told)
+ * `lifeline` reaches end of file when the guard ends. Writes one byte to `report` when everything
+ * is gone. */
+static _Noreturn void be_supervisor(const struct supervisor_plan *plan, int lifeline, int report)
 {
     struct supervisor supervisor = {.plan = plan, .map = plan->map};
     sigset_t mask;
@@ -405,7 +406,7 @@ static _Noreturn void be_supervisor(const struct supervisor_plan *plan, int life
     external_stressor_end(&supervisor.external_stressor);
     end_children(0);
     scratch_remove(&plan->map->scratch);
-    while (write(told, &done, 1) < 0 && errno == EINTR)
+    while (write(report, &done, 1) < 0 && errno == EINTR)
         ;
     _exit(0);
 }
@@ -424,7 +425,7 @@ int64_t load_grace_ns(const struct load_map *map)
 
 /* True when the supervisor reports that everything has ended; false if it ends first or misses the
  * time limit. */
-static bool wait_for_supervisor(pid_t supervisor, int told, int order, int64_t limit_ns,
+static bool wait_for_supervisor(pid_t supervisor, int report, int order, int64_t limit_ns,
                                 int64_t grace_ns)
 {
     bool watches_order = true;
@@ -436,14 +437,14 @@ static bool wait_for_supervisor(pid_t supervisor, int told, int order, int64_t l
                                 .tv_nsec = (long)(left_ns % 1000000000)};
         fd_set watched;
         FD_ZERO(&watched);
-        FD_SET(told, &watched);
+        FD_SET(report, &watched);
         if (watches_order)
             FD_SET(order, &watched);
-        int most = told > order ? told : order;
+        int most = report > order ? report : order;
         int ready = pselect(most + 1, &watched, NULL, NULL, &left, NULL);
-        if (ready > 0 && FD_ISSET(told, &watched)) {
+        if (ready > 0 && FD_ISSET(report, &watched)) {
             char done;
-            return read(told, &done, 1) == 1;
+            return read(report, &done, 1) == 1;
         }
         if (ready > 0) { /* the supervisor sees the order too */
             watches_order = false;
@@ -492,11 +493,7 @@ static void give_up(const struct supervisor_plan *plan, int error)
 
 static void be_guard(struct supervisor_plan *plan)
 {
-    int kept[] = {plan->order, plan->gate}, told[2], lifeline[2];
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-    port_leave_session();
+    int kept[] = {plan->order, plan->gate}, report[2], lifeline[2];
     (void)rt_thread_set_self_ordinary(); /* each worker tries again and reports a refusal */
     (void)port_ordinary_io();
     keep_only(kept, 2);
@@ -504,22 +501,23 @@ static void be_guard(struct supervisor_plan *plan)
     plan->gate = kept[1];
     name_process("guard");
     port_adopt_orphans();
-    if (pipe(told) != 0 || pipe(lifeline) != 0)
+    if (pipe(report) != 0 || pipe(lifeline) != 0)
         give_up(plan, errno);
     pid_t supervisor = port_fork();
     if (supervisor == 0) {
-        close(told[0]);
+        close(report[0]);
         close(lifeline[1]);
-        be_supervisor(plan, lifeline[0], told[1]);
+        be_supervisor(plan, lifeline[0], report[1]);
     }
     if (supervisor < 0)
         give_up(plan, errno);
     atomic_store(&plan->map->supervisor, supervisor);
-    close(told[1]);
+    close(report[1]);
     close(lifeline[0]);
     close(plan->gate);
     int64_t grace_ns = load_grace_ns(plan->map);
-    if (!wait_for_supervisor(supervisor, told[0], plan->order, plan->limit_ns + grace_ns, grace_ns))
+    if (!wait_for_supervisor(supervisor, report[0], plan->order, plan->limit_ns + grace_ns,
+                             grace_ns))
         replace_supervisor(plan, supervisor);
     while (waitpid(supervisor, NULL, 0) < 0 && errno == EINTR)
         ;
@@ -529,7 +527,7 @@ static void be_guard(struct supervisor_plan *plan)
 int load_guard_start(const struct supervisor_plan *plan)
 {
     struct supervisor_plan copy = *plan;
-    pid_t guard = port_fork();
+    pid_t guard = guard_fork();
     if (guard == 0)
         be_guard(&copy);
     return guard;

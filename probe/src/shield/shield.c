@@ -488,7 +488,7 @@ struct shield_undone shield_close(struct shield *shield, shield_tell tell, void 
             tell(context, DATA(data_text("reason", reason)), reason);
     }
     journal_close(&shield->journal);
-    shield_guard_dismiss(&shield->guard);
+    guard_dismiss(&shield->guard);
     return undone;
 }
 

@@ -2,7 +2,7 @@
  * owner (the process that opened the shield) ends.
  *
  * Each change is journalled before it is made (shield/journal.h). The owner restores. If it
- * ends without doing so, the guard process restores (shield/guard.h). If both are killed, the next
+ * ends without doing so, the guard process restores (base/guard.h). If both are killed, the next
  * shield or `shield --restore` does. */
 #ifndef HS_SHIELD_SHIELD_H
 #define HS_SHIELD_SHIELD_H
@@ -12,7 +12,6 @@
 #include "base/cpus.h"
 #include "base/status.h"
 #include "port/shield.h"
-#include "shield/guard.h"
 #include "shield/journal.h"
 #include "shield/undo.h"
 
@@ -61,7 +60,7 @@ enum shield_answer {
 struct shield {
     struct port_shield port;
     struct journal journal;
-    struct shield_guard guard;
+    struct guard guard;
     struct shield_notes notes;
     unsigned applied;
     char did[SHIELD_SETTINGS][SHIELD_TEXT_BYTES];

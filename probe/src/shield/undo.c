@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { UNDO_TEXT_BYTES = 600 };
 
@@ -120,4 +122,40 @@ struct shield_undone shield_undo_stale(struct journal *journal, struct journal_i
         return shield_undo_all(&port, journal, image, tell, context);
     journal_remove(journal);
     return sum;
+}
+
+/* ---- the guard ---- */
+
+enum { GUARD_LOOK_MS = 1000 };
+
+static void undo_for_owner(void *context)
+{
+    struct port_shield *port = context;
+    struct journal_image image;
+    struct stat facts;
+    char reason[200];
+    if (fstat(port->journal->descriptor, &facts) != 0 || facts.st_nlink == 0 ||
+        journal_reread(port->journal, &image, reason, sizeof reason) != 0)
+        return;
+    /* the guard has no output: shield --restore will report what failed */
+    shield_undo_all(port, port->journal, &image, NULL, NULL);
+}
+
+int shield_guard_start(struct guard *guard, struct port_shield *port)
+{
+    const struct guard_duty duty = {.watch = GUARD_BY_PIPE,
+                                    .kept = port->journal->descriptor,
+                                    .look_ms = GUARD_LOOK_MS,
+                                    .undo = undo_for_owner,
+                                    .context = port};
+    return guard_start(guard, &duty);
+}
+
+bool shield_guard_replace(struct guard *guard, struct port_shield *port, pid_t pid)
+{
+    if (guard->pid <= 0 || pid != guard->pid)
+        return false;
+    close(guard->pipe);
+    shield_guard_start(guard, port);
+    return true;
 }

@@ -2,7 +2,10 @@
 #ifndef HS_SHIELD_UNDO_H
 #define HS_SHIELD_UNDO_H
 
+#include "base/posix_source.h"
+
 #include "base/data.h"
+#include "base/guard.h"
 #include "port/shield.h"
 #include "shield/journal.h"
 
@@ -38,6 +41,15 @@ struct shield_undone shield_undo_all(struct port_shield *port, struct journal *j
  * undone and `is_void` is set. */
 struct shield_undone shield_undo_stale(struct journal *journal, struct journal_image *image,
                                        bool *is_void, shield_tell tell, void *context);
+
+/* The guard of a shield restores everything if the owner ends without doing so. If a child of the
+ * owner still holds the pipe open, it notices within 1 s that its parent has changed. Start it
+ * before the first change. 0, or an errno value (of pipe or fork). */
+int shield_guard_start(struct guard *guard, struct port_shield *port);
+
+/* If `pid` is the guard, which has ended, starts a new one and returns true. For a loop over
+ * waitpid. */
+bool shield_guard_replace(struct guard *guard, struct port_shield *port, pid_t pid);
 
 /* Whether the journal is of an earlier boot: no change outlives one. */
 bool shield_is_void(const struct journal_head *head);

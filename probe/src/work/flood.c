@@ -3,6 +3,7 @@
 #include "work/flood.h"
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "port/port.h"
 #include "work/scratch.h"
 
@@ -163,8 +164,7 @@ static bool read_once(int file, uint64_t *random)
 {
     unsigned char memory[2 * READ_BYTES];
     unsigned char *aligned = memory + (READ_BYTES - (uintptr_t)memory % READ_BYTES);
-    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    int64_t place = (int64_t)((*random >> 33) % (uint64_t)(FILE_BYTES / READ_BYTES));
+    int64_t place = (int64_t)(random_bits(random) % (uint64_t)(FILE_BYTES / READ_BYTES));
     return pread(file, aligned, READ_BYTES, (off_t)(place * READ_BYTES)) == READ_BYTES;
 }
 

@@ -3,7 +3,6 @@
 #include "family/shared/ipc_cleanup.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,8 +38,10 @@ static void choose_places(struct ipc_cleanup *ipc_cleanup, uint64_t seed)
 
 /* Another process may have taken a key before the probe used it: only a queue of this user, or a
  * set of one semaphore, changed since the start, counts as the probe's. */
-static void remove_all(const struct ipc_cleanup *ipc_cleanup, time_t since)
+static void remove_all(void *context)
 {
+    const struct ipc_cleanup *ipc_cleanup = context;
+    time_t since = ipc_cleanup->since;
     for (int i = 0; i < IPC_CLEANUP_PLACES; i++) {
         const struct ipc_cleanup_place *place = &ipc_cleanup->places[i];
         ipc_named_unlink(place->name);
@@ -56,27 +57,6 @@ static void remove_all(const struct ipc_cleanup *ipc_cleanup, time_t since)
     port_memory_group_remove(ipc_cleanup->memory_group);
 }
 
-/* After the fork its setup uses async-signal-safe calls only. remove_all does not: should that
- * fail, it affects only this process. */
-static void guard(const struct ipc_cleanup *ipc_cleanup, int end)
-{
-    static const int ours[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-    time_t since = time(NULL) - 1;
-    sigset_t all;
-    char word;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-    port_leave_session();
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
-        close(ours[i]);
-    ssize_t got;
-    while ((got = read(end, &word, 1)) < 0 && errno == EINTR)
-        ;
-    if (got != 1)
-        remove_all(ipc_cleanup, since);
-    _exit(0);
-}
-
 static int refuse(struct run *run, int error)
 {
     if (error == EMFILE || error == ENFILE)
@@ -86,25 +66,17 @@ static int refuse(struct run *run, int error)
                              "raise ulimit -u, or choose kinds without names (-p kinds=...)");
 }
 
-/* 0, or an errno value with nothing started. */
+/* It sleeps while the test measures, until the last process that has the pipe has ended. */
 static int start_guard(struct ipc_cleanup *ipc_cleanup)
 {
-    int ends[2];
-    if (pipe(ends) != 0)
-        return errno;
-    ipc_cleanup->guard = port_fork();
-    if (ipc_cleanup->guard == 0) {
-        close(ends[1]);
-        guard(ipc_cleanup, ends[0]);
-    }
-    int error = errno;
-    close(ends[0]);
-    ipc_cleanup->pipe = ends[1];
-    if (ipc_cleanup->guard > 0)
-        return 0;
-    ipc_cleanup->guard = 0;
-    close(ends[1]);
-    return error;
+    const struct guard_duty duty = {.watch = GUARD_BY_PIPE,
+                                    .keeps_folder = true, /* --dir may be a relative name */
+                                    .kept = -1,
+                                    .look_ms = -1,
+                                    .undo = remove_all,
+                                    .context = ipc_cleanup};
+    ipc_cleanup->since = time(NULL) - 1;
+    return guard_start(&ipc_cleanup->guard, &duty);
 }
 
 static void report_no_guard(struct ipc_cleanup *ipc_cleanup, struct run *run)
@@ -121,7 +93,7 @@ static void report_no_guard(struct ipc_cleanup *ipc_cleanup, struct run *run)
 static int open_places(struct ipc_cleanup *ipc_cleanup, struct run *run, bool is_needed)
 {
     choose_places(ipc_cleanup, run->request->seed);
-    ipc_cleanup->guard = 0;
+    ipc_cleanup->guard.pid = 0;
     ipc_cleanup->has_processes = port_has_processes();
     if (!is_needed)
         return 0;
@@ -150,14 +122,5 @@ int ipc_cleanup_open_with(struct ipc_cleanup *ipc_cleanup, struct run *run,
 
 void ipc_cleanup_close(struct ipc_cleanup *ipc_cleanup)
 {
-    char done = 1;
-    if (ipc_cleanup->guard <= 0)
-        return;
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* the guard may have been killed */
-    while (write(ipc_cleanup->pipe, &done, 1) < 0 && errno == EINTR)
-        ;
-    signal(SIGPIPE, before);
-    close(ipc_cleanup->pipe);
-    port_wait_for(ipc_cleanup->guard);
-    ipc_cleanup->guard = 0;
+    guard_dismiss(&ipc_cleanup->guard);
 }

@@ -2,21 +2,21 @@
  * shared memory and message queues, and System V sets and queues, which the end of a process does
  * not remove; a folder of scratch files; and a control group of memory.
  *
- * A guard process waits for the end of the probe on a pipe. If the probe ends without telling it,
- * the guard removes whatever exists under the names and keys, which were chosen before. So a kill
- * -9 at any moment leaves nothing. The guard runs in a session of its own, which terminal signals
- * do not reach. */
+ * A guard (base/guard.h) waits for the end of the probe on a pipe. If the probe ends without
+ * telling it, the guard removes whatever exists under the names and keys, which were chosen before.
+ * So a kill -9 at any moment leaves nothing. */
 #ifndef HS_FAMILY_SHARED_IPC_CLEANUP_H
 #define HS_FAMILY_SHARED_IPC_CLEANUP_H
 
 #include "base/posix_source.h"
 
+#include "base/guard.h"
 #include "family/shared/ipc_calls.h"
 #include "port/limits.h"
 #include "run/run.h"
 #include "work/scratch.h"
 
-#include <sys/types.h>
+#include <time.h>
 
 enum {
     IPC_CLEANUP_PLACES = 3,
@@ -37,8 +37,8 @@ struct ipc_cleanup {
     char memory_group[PORT_GROUP_BYTES]; /* chosen by the test before it opens; empty: none */
     struct ipc_cleanup_place places[IPC_CLEANUP_PLACES];
     bool has_processes; /* false: the test can use threads only */
-    pid_t guard;        /* 0: none */
-    int pipe;           /* write end; it closes when the probe ends */
+    time_t since;       /* what was made or changed from then on may be the probe's */
+    struct guard guard;
 };
 
 /* Chooses places and, if something may be left (is_needed), starts the guard. Call it before

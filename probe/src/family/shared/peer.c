@@ -158,8 +158,8 @@ static void be_process(struct peer *peer, const struct run *run,
                        pid_t parent, int (*begin)(void *), void *argument)
 {
     close(peer->ready_pipe[0]);
-    if (ipc_cleanup->guard > 0)
-        close(ipc_cleanup->pipe);
+    if (ipc_cleanup->guard.pid > 0)
+        close(ipc_cleanup->guard.pipe);
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
     char error = (char)set_up_process(run, setup, parent);

@@ -21,8 +21,8 @@ enum { FAILED = COUNTER_OWN, REST_NS = 10000000 };
 
 struct build {
     int source, object;
-    int running; /* jobs started and not yet reaped */
-    int told;    /* BUILD_AT_ONCE: does not fall when a job ends that is replaced at once */
+    int running;  /* jobs started and not yet reaped */
+    int reported; /* BUILD_AT_ONCE: does not fall when a job ends that is replaced at once */
 };
 
 static int write_source(struct worker *worker, int file)
@@ -77,9 +77,9 @@ static void be_job(const struct worker *worker, pid_t parent)
     job_be(worker->program, "compile");
 }
 
-static void tell_running(struct worker *worker, struct build *own)
+static void report_running(struct worker *worker, struct build *own)
 {
-    own->told = own->running;
+    own->reported = own->running;
     worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
 }
 
@@ -94,11 +94,11 @@ static int start_missing(struct worker *worker, struct build *own)
             be_job(worker, parent);
         if (child < 0)
             error = errno;
-        else if (++own->running > own->told)
-            tell_running(worker, own);
+        else if (++own->running > own->reported)
+            report_running(worker, own);
     }
     if (error)
-        tell_running(worker, own);
+        report_running(worker, own);
     return error;
 }
 
@@ -151,7 +151,7 @@ static void work(struct worker *worker)
         worker_works(worker);
         error = take_ended(worker, own);
         if (error) {
-            tell_running(worker, own);
+            report_running(worker, own);
             rest(worker, "a job failed", error);
         }
     }

@@ -33,7 +33,7 @@ static int64_t quota_bytes(const struct worker *worker, int file)
     return share / DISK_BLOCK_BYTES * DISK_BLOCK_BYTES;
 }
 
-static void tell_shortage(struct worker *worker)
+static void report_shortage(struct worker *worker)
 {
     worker_note(worker,
                 "%.60s has too little free space (256 MiB and 5 %% of it stay free): no writes "
@@ -83,7 +83,7 @@ static bool has_room(struct worker *worker, struct disk *own)
             scratch_is_short(own->file) ||
             (own->quota_bytes == 0 && (own->quota_bytes = quota_bytes(worker, own->file)) == 0);
     if (own->is_full && !was_full) {
-        tell_shortage(worker);
+        report_shortage(worker);
         own->at = 0;
         if (ftruncate(own->file, 0) != 0)
             worker_count(worker, DISK_FAILED, 1);

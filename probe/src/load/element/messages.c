@@ -320,7 +320,7 @@ static void wait_for_others(const struct worker *worker)
         pass(FIRST_LOOK_NS);
 }
 
-/* Tried before the load begins, so that a limit on descriptors is told then. */
+/* Tried before the load begins, so that a limit on descriptors is reported then. */
 static int prepare(struct worker *worker)
 {
     struct group *group = calloc(1, sizeof *group);

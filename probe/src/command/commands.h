@@ -1,0 +1,49 @@
+/* The commands of the probe, one file each. */
+#ifndef HS_COMMAND_COMMANDS_H
+#define HS_COMMAND_COMMANDS_H
+
+#include "base/posix_source.h"
+
+#include "base/emit.h"
+#include "command/args.h"
+
+#include <stdbool.h>
+
+/* ---- list: the register of tests ---- */
+
+/* Writes hardstone.register/1 as one line of JSON. */
+void register_json(struct emit *emit);
+
+/* Writes one line per test, and one per parameter below it. */
+void register_text(struct emit *emit);
+
+/* ---- facts: this machine, and the instrument (run/instrument.h) on it ---- */
+
+/* Calibrates the clock for 1 s, measures the skew between CPUs, and writes one hardstone.facts/1
+ * document, or a list for people. Writes nothing if there is no memory. */
+void facts_send(struct emit *emit, bool want_counter, bool is_json);
+
+/* ---- load: load without a test ---- */
+
+/* Runs, lists or checks loads. Returns the exit code: 0 on success; 2 if the requested CPUs cannot
+ * be used; 5 if the load cannot be started (an unsupported element, a limit); 70 if output failed.
+ */
+int load_command(const struct request *request, struct emit *emit);
+
+/* ---- shield: runs a command on reserved CPUs, shows what is reserved, or restores what a killed
+ * shield left ---- */
+
+enum {
+    SHIELD_EXIT_USAGE = 2,     /* wrong input, or the CPUs are already reserved */
+    SHIELD_EXIT_PRIVILEGE = 5, /* privilege missing, or not supported */
+    SHIELD_EXIT_INTERNAL = 70,
+    SHIELD_EXIT_CANNOT_RUN = 126, /* COMMAND exists; as env, nice, timeout */
+    SHIELD_EXIT_NOT_FOUND = 127,
+};
+
+/* Returns the exit code: that of COMMAND (128 + signal if a signal ended it), or one of the above
+ * if COMMAND was not started; 70 also if COMMAND returned 0 but not everything could be restored.
+ */
+int shield_command(const struct request *request, struct emit *emit);
+
+#endif
