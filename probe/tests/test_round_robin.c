@@ -264,7 +264,7 @@ static bool load_bool(atomic_bool *word)
 #define rt_thread_join made_up_join
 #define sem_post made_up_post
 #define thread_wait made_up_wait
-#define thread_scenario_check made_up_check
+#define one_cpu_require_levels made_up_check
 #include "family/thread/slice_log.c"
 #include "family/thread/thr_b_rr.c"
 

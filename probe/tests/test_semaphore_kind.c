@@ -161,6 +161,23 @@ TEST(a_mutex_is_locked_and_unlocked)
     semaphore_close(&mutex);
 }
 
+/* A call that fails ends; of several errors the first is kept, and a call that was interrupted is
+ * none. */
+TEST(the_first_error_is_kept)
+{
+    struct semaphore semaphore;
+    memset(&semaphore, 0, sizeof semaphore);
+    semaphore.handle = -1;
+    errno = EINTR;
+    CHECK(semaphore_try_again(&semaphore));
+    CHECK_SAME(atomic_load(&semaphore.error), 0);
+    semaphore_signal_of(&semaphore, SEMAPHORE_EVENTFD);
+    CHECK_SAME(atomic_load(&semaphore.error), EBADF);
+    CHECK(!semaphore_is_good(&semaphore, EINVAL));
+    semaphore_wait_of(&semaphore, SEMAPHORE_EVENTFD);
+    CHECK_SAME(atomic_load(&semaphore.error), EBADF);
+}
+
 /* ---- mutex with condition variable ---- */
 
 /* A wake-up without a V lets nobody pass. */

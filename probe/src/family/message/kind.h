@@ -122,8 +122,8 @@ static inline bool message_try_again(struct message_channel *channel)
 
 /* ---- content ----
  *
- * Content of messages by which a lost, doubled, swapped or damaged one is known. The first eight
- * bytes are the message's number, of shorter ones as many as fit; the rest follows from a key. */
+ * By it a lost, doubled, swapped or damaged message is known. The first eight bytes
+ * are the message's number, of shorter ones as many as fit; the rest follows from a key. */
 
 /* Writes number and rest of a message of `count` bytes. */
 void content_fill(unsigned char *bytes, size_t count, uint64_t number, uint64_t key);

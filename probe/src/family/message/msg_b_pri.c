@@ -58,10 +58,7 @@ static const struct verdict_spec verdicts[] = {
     {0},
 };
 
-/* ---- bounds: a queue that has no message or no room ----
- *
- * What a queue does that has no message or no room: for a caller that must not block, and for one
- * that waits until a time. */
+/* ---- bounds: what a queue does that has no message or no room ---- */
 
 enum { QUEUE_BOUNDS_TEXT_BYTES = 160 };
 
@@ -220,10 +217,7 @@ static bool queue_bounds_timeouts(struct message_channel *channel, int depth, st
     return holds;
 }
 
-/* ---- threads that receive, or send, on request ----
- *
- * Threads that receive from one POSIX queue, or send to it, on request: waiters of several
- * priorities. They are threads of the caller's process, or all of one second process. */
+/* ---- users: threads that receive from one POSIX queue, or send to it, on request ---- */
 
 enum { QUEUE_USERS = 6, QUEUE_USER_BYTES = 64 };
 
@@ -398,9 +392,8 @@ static int queue_users_end(struct queue_users *users, struct run *run)
     return error ? supervise_ended_early(run, "waiters") : 0;
 }
 
-/* ---- waiters: which of several threads is served first ----
- *
- * Which of several threads that wait for a message, or for room, is served first. */
+/* ---- waiters: which of several threads that wait for a message, or for room, is served first ----
+ */
 
 enum { QUEUE_WAITERS_TEXT_BYTES = 200 };
 
@@ -762,7 +755,7 @@ static int judge_alone(struct run *run)
     return result;
 }
 
-/* ---- waiters ---- */
+/* ---- claims about waiters ---- */
 
 static int judge_waiters(struct run *run, bool are_senders)
 {

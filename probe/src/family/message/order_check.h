@@ -47,8 +47,9 @@ void order_note_empty(struct order_check *check);
 /* Judges that the queue refused the message sent last, though it had room. */
 void order_note_refused(struct order_check *check, const char *error);
 
-/* ---- messages of several priorities through one queue, sent and received in random turns by one
- * thread that never blocks ---- */
+/* ---- messages through a queue ----
+ *
+ * Of several priorities, sent and received in random turns by one thread that never blocks. */
 
 enum { QUEUE_ORDER_DEPTH = 8, QUEUE_ORDER_BYTES = 256, QUEUE_ORDER_STEPS = 2000 };
 

@@ -139,8 +139,9 @@ static void signal_wait_tell(struct run *run, struct signal_wait_mean *mean)
 
 /* ---- the second party ---- */
 
-/* The only one who writes answer_count. The measuring thread reads it before its signal and after
- * its wait, and the semaphores order the two parties: no add that is locked, in the round trip. */
+/* A locked add would be in each round trip, and is not needed: only this party writes answer_count,
+ * and the measuring thread, the only reader, reads it before its signal and after its wait, so the
+ * semaphores order the two. */
 static void count_answer(struct ping_pong_table *table)
 {
     uint64_t count = atomic_load_explicit(&table->answer_count, memory_order_relaxed);

@@ -21,11 +21,8 @@
 #include "realtime/burst.h"
 #include "run/variant.h"
 
-enum { SAMPLES = 100000, BURST = 64 };
-
-/* Warm-up values: they take the cost of first calls, page faults and cold caches out of the
- * figures. */
-enum { WARM_UP = 64 };
+/* WARM_UP values take the cost of first calls, page faults and cold caches out of the figures. */
+enum { SAMPLES = 100000, BURST = 64, WARM_UP = 64 };
 
 #define SCOPES                                                                                     \
     SEMAPHORE_SCOPE_PARAM("for one process, for several; once where a kind has one form for both")

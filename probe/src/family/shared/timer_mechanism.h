@@ -19,12 +19,11 @@ enum timer_kind {
     TIMER_KINDS
 };
 
-/* The wait for a POSIX timer whose signal runs a handler on the waiting thread: what the handler
- * tells. Only the thread that waits reads and writes it, since the signal is
- * blocked outside of its wait. */
+/* What the handler of a POSIX timer's signal leaves for the thread that waits, on which it runs.
+ * Only that thread reads and writes it, since the signal is blocked outside of its wait. */
 struct timer_handler {
     timer_t timer;           /* set by the caller before the timer is armed */
-    volatile int64_t count;  /* expirations not yet returned by handler_wait */
+    volatile int64_t count;  /* expirations not yet returned by mechanism_wait */
     volatile int64_t now_ns; /* CLOCK_MONOTONIC, the handler's first act */
     volatile int error;      /* errno value of timer_getoverrun */
     int number;              /* of the signal */

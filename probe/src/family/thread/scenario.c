@@ -2,15 +2,9 @@
 
 #include "family/thread/scenario.h"
 
-#include "realtime/one_cpu.h"
 #include "realtime/scheduling.h"
 
 #include <errno.h>
-
-int thread_scenario_check(struct run *run, int levels)
-{
-    return one_cpu_require_levels(run, levels);
-}
 
 struct rt_thread_setup thread_setup(const struct run *run, int policy, int below)
 {

@@ -2,13 +2,9 @@
 #ifndef HS_FAMILY_THREAD_SCENARIO_H
 #define HS_FAMILY_THREAD_SCENARIO_H
 
-#include "run/run.h"
-
+#include "realtime/one_cpu.h"
 #include "record/order_log.h"
-
-/* For `prepare`: checks that there are `levels` priorities, the run's included, down from it. 0, or
- * -1 with the outcome (denied). */
-int thread_scenario_check(struct run *run, int levels);
+#include "run/run.h"
 
 /* Setup of a thread of `policy`, `below` priorities under the run's, on the run's CPU. */
 struct rt_thread_setup thread_setup(const struct run *run, int policy, int below);

@@ -271,7 +271,7 @@ static int try_scenario(struct own *own, const struct scenario *scenario, int po
 
 static int prepare(struct run *run)
 {
-    if (thread_scenario_check(run, LEVELS) != 0)
+    if (one_cpu_require_levels(run, LEVELS) != 0)
         return -1;
     struct own *own = run_own(run, sizeof *own);
     if (!own)

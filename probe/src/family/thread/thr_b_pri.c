@@ -47,10 +47,7 @@ static const struct verdict_spec verdicts[] = {
     {0},
 };
 
-/* ---- one thread at each priority ----
- *
- * One thread at each priority from the lowest to just below the run's; the measuring thread has the
- * run's. */
+/* ---- one thread at each priority from the lowest to just below the run's ---- */
 
 enum { PRIORITY_LADDER_LEAST = 32 /* required by POSIX */, PRIORITY_LADDER_MOST = 1024 };
 
@@ -274,10 +271,7 @@ static int priority_ladder_try(struct levels *levels)
     return error;
 }
 
-/* ---- the system's own time-shared processes ----
- *
- * Whether the system's own time-shared processes (on Linux its kernel threads too) get the CPU from
- * a real-time thread.
+/* ---- the system's own time-shared processes, on Linux its kernel threads too ----
  *
  * Watched are those that may run on no other CPU than the run's. Their CPU time must stand still
  * from when the real-time thread is made ready until it blocks. That proves nothing of a process
@@ -421,10 +415,9 @@ static void system_threads_judge(struct system_threads *system)
                       (long long)(system->longest_ran_ns / 1000));
 }
 
-/* ---- a thread that uses much CPU time ----
+/* ---- a real-time thread that uses much CPU time ----
  *
- * A real-time thread that uses much CPU time, with a lower real-time
- * thread and a time-shared one (SCHED_OTHER) beside it, all on the run's CPU. */
+ * With a lower real-time thread and a time-shared one (SCHED_OTHER), all on the run's CPU. */
 
 enum { LONG_USERS = 3 };
 
@@ -683,7 +676,7 @@ static int rounds_of(const struct run *run)
 
 static int prepare(struct run *run)
 {
-    if (thread_scenario_check(run, LEVELS) != 0)
+    if (one_cpu_require_levels(run, LEVELS) != 0)
         return -1;
     size_t bytes =
         sizeof(struct levels) + (size_t)priority_ladder_count(run) * sizeof(struct level);

@@ -676,7 +676,7 @@ static int round_robin_judge(struct round_robin *round_robin)
 
 static int prepare(struct run *run)
 {
-    if (thread_scenario_check(run, LEVELS) != 0)
+    if (one_cpu_require_levels(run, LEVELS) != 0)
         return -1;
     struct round_robin *round_robin = run_own(run, sizeof *round_robin);
     if (!round_robin)

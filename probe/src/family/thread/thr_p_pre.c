@@ -76,7 +76,7 @@ struct own {
 
 static int prepare(struct run *run)
 {
-    if (thread_scenario_check(run, LEVELS) != 0)
+    if (one_cpu_require_levels(run, LEVELS) != 0)
         return -1;
     struct own *own = run_own(run, sizeof *own);
     if (!own)

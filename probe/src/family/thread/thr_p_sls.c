@@ -186,7 +186,7 @@ static void start_members(struct ring *ring, int wanted)
 static int prepare(struct run *run)
 {
     int wanted = most_threads(run_param(run, "threads"));
-    if (thread_scenario_check(run, LEVELS) != 0)
+    if (one_cpu_require_levels(run, LEVELS) != 0)
         return -1;
     struct ring *ring = run_own(run, sizeof *ring + (size_t)wanted * sizeof ring->members[0]);
     if (!ring)
