@@ -37,6 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "catalogue": {"errors", "model", "units"},
     "facts": set(),
+    "raw_facts": {"model", "facts"},
     "stats": LEAVES | {"catalogue"},
     "stream": LEAVES | {"stats"},
     "kernel": LEAVES | {"stats", "systems", "wording", "figure_text"},
@@ -48,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "simulation": LEAVES
     | {"calling", "catalogue", "stats", "plan", "systems", "wording", "figure_text"},
     "preemption": LEAVES | {"stats", "kernel", "wording", "figure_text"},
-    "doctor": LEAVES,
+    "doctor": LEAVES | {"facts"},
     "gate": LEAVES | {"files", "stats", "systems"},
     "present": LEAVES
     | {
@@ -75,7 +76,7 @@ ALLOWED: dict[str, set[str]] = {
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
     "store": LEAVES | {"files", "memory", "stats", "stream", "systems"},
     "lab": LEAVES | {"files", "memory"},
-    "targets": LEAVES | {"files", "memory", "lab"},
+    "targets": LEAVES | {"files", "memory", "lab", "raw_facts"},
     "campaign": LEAVES
     | {"calling", "plan", "simulation", "targets", "store", "stats", "stream", "doctor"},
 }

@@ -201,6 +201,7 @@ DOES_NOTHING(port_trim_heap, (void));
 DOES_NOTHING(port_keep_from_forks, (void *memory, size_t bytes));
 DOES_NOTHING(port_give_to_forks, (void *memory, size_t bytes));
 DOES_NOTHING(port_facts, (const struct port_fact_sink *sink));
+DOES_NOTHING(port_sources, (const struct port_source_sink *sink));
 
 void port_refusal(int error, enum port_asked asked, struct port_refusal *refusal)
 {

@@ -450,6 +450,7 @@ def _new_document(
         trust=Trust(grade="indicative", reasons=["the run is not finished"]),
         tool=tool,
         system=facts.facts,
+        sources=facts.sources or [],
         plan=plan,
         instrument=facts.instrument,
         results=[],

@@ -32,6 +32,7 @@ from hardstone.model import (
     StreamEvent,
     StreamLoad,
 )
+from hardstone.raw_facts import with_raw_facts
 from hardstone.targets.base import (
     REBUILD,
     SILENT,
@@ -127,8 +128,8 @@ def decode_shield(raw: bytes) -> ShieldState:
 
 
 def decode_facts(raw: bytes) -> Facts:
-    """The facts in `raw`; InputError for anything else."""
-    return _decode(raw, Facts, FACTS_SCHEMA, "facts")
+    """The facts in `raw`, those too that are read from sources; InputError for anything else."""
+    return with_raw_facts(_decode(raw, Facts, FACTS_SCHEMA, "facts"))
 
 
 def _decode(raw: bytes, kind: type[_Document], schema: str, what: str) -> _Document:
