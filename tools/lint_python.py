@@ -15,7 +15,7 @@ PACKAGE = "hardstone"
 SOURCE = f"src/{PACKAGE}"
 Rooms = Mapping[str, set[str]]
 
-LEAVES = {"model", "errors", "units", "event_names"}
+LEAVES = {"model", "errors", "units", "event_names", "hosts"}
 # Packages of features with words of their own. What computes in them is of the room stats, `screen`
 # of the room terminal, what makes pages of the room report; the rest is a room of its own.
 FEATURES = {"simulation", "comparison", "posix", "kernel", "preemption", "doctor", "gate"}
@@ -31,6 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "units": set(),
     "calling": set(),
     "errors": set(),
+    "hosts": {"errors"},
     "files": {"errors"},
     "memory": set(),
     "event_names": set(),

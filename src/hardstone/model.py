@@ -571,7 +571,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     measured under each of these models, which the kernel is switched to; empty: it is not switched.
     `sweep`: each result decides what is measured next, and is added to `tests` then; null: `tests`
     were known before. `repeat`: which of several runs of this plan it is; null: it was asked for
-    once.
+    once. `addresses`: those of the hosts that the loads name, as they were looked up when the run
+    began; the probe gets them in place of the names.
     """
 
     name: Name
@@ -594,6 +595,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     preemption_models: Annotated[list[Name], _FEW] = []
     sweep: Sweep | None = None
     repeat: Repeat | None = None
+    addresses: Annotated[dict[Name, Name], _FEW] = {}
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):

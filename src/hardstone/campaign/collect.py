@@ -165,9 +165,10 @@ def measure(common: Collector, planned: PlannedTest, on_idle: OnIdle) -> Measure
         from hardstone.stats.noise import with_noise
 
         result = with_noise(result)
+    result = result_under(planned, result, common.options.addresses)
     if isinstance(error, TargetError):
-        raise TargetGoneError(error, result_under(planned, result))
-    return Measured(result_under(planned, result), is_broken, is_silent)
+        raise TargetGoneError(error, result)
+    return Measured(result, is_broken, is_silent)
 
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +17,7 @@ from hardstone.errors import (
     PrivilegeError,
     TargetError,
 )
+from hardstone.hosts import with_addresses
 from hardstone.memory import Memory
 from hardstone.model import (
     FACTS_SCHEMA,
@@ -61,7 +62,7 @@ def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | No
     if planned.samples or planned.duration_ns:  # else the test takes as long as it takes
         arguments += ["--samples", str(planned.samples)]
         arguments += ["--duration-ns", str(planned.duration_ns)]
-    arguments += _conditions(planned)
+    arguments += _conditions(planned, options.addresses)
     arguments += ["--deadline-ns", str(planned.deadline_ns)]
     arguments += ["--policy", options.policy, "--clock", options.clock]
     arguments += ["--seed", str(options.seed)]
@@ -73,11 +74,11 @@ def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | No
     return arguments + ([] if backing is None else ["--backing", backing])
 
 
-def _conditions(planned: PlannedTest) -> list[str]:
+def _conditions(planned: PlannedTest, addresses: Mapping[str, str]) -> list[str]:
     """What is not the probe's default, so that one without load takes all the rest."""
     arguments = []
     if planned.load != "none":
-        arguments += ["--load", planned.load]
+        arguments += ["--load", with_addresses(planned.load, addresses)]
     if planned.cpu_config != "shared":
         arguments += ["--cpu-config", planned.cpu_config]
     if planned.settings:
