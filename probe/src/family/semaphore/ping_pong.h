@@ -24,7 +24,7 @@ struct ping_pong {
     struct ping_pong_table *table;
     struct peer peer;
     struct burst burst;
-    struct signal_wait_mean mean; /* of SEM-P-RTP */
+    int64_t signal_wait_ns; /* of SEM-P-RTP: its mean in the current variant */
 };
 
 enum { PING_PONG_WARM_UP = 64 }; /* values; their page faults are then over in both parties */

@@ -11,11 +11,10 @@
  * Nobody waits for a mutex: a signal does not preempt, so the waiter runs when the other party has
  * unlocked and blocks on its own condition variable.
  *
- * context_switch = round trip / 2 - mean of signal and wait without a switch: what SEM-P-SIG
- * measures for the same kind, with `mutex` unlock and lock. The parameter signal_wait_ns gives that
- * mean from SEM-P-SIG of the same run. Where it does not, it is the mean of the series signal_wait,
- * 20000 values that are taken in any case just before each variant (event signal_wait_mean). The
- * first 64 values of each of the two loops and after each rest are not recorded.
+ * context_switch = round trip / 2 - mean of signal and wait without a switch: the mean of the
+ * series signal_wait, what SEM-P-SIG measures for the same kind (with `mutex` unlock and lock),
+ * 20000 values that are taken just before each variant. The first 64 values of each of the two
+ * loops and after each rest are not recorded.
  *
  * The second party counts its answers. If it did not answer exactly once in a round, that was no
  * round trip: the test ends and fails (event not_handed_over).
@@ -38,7 +37,6 @@ enum { SAMPLES = 50000, SIGNAL_SAMPLES = 20000, BURST = 64 };
 static const struct param_spec params[] = {
     SEMAPHORE_AND_MUTEX_PARAM("kinds of semaphore, and a mutex with a condition variable"),
     SEMAPHORE_SCOPE_PARAM("between two threads, between two processes"),
-    SIGNAL_WAIT_PARAM,
     {0},
 };
 
@@ -46,10 +44,9 @@ static const struct series_spec series[] = {
     {"round_trip", "ns", "kind,scope", "first party before it signals the second",
      "first party after its wait for the answer"},
     {"context_switch", "ns", "kind,scope",
-     "round trip / 2 - mean of signal and wait in one thread (SEM-P-SIG, or signal_wait); of kinds "
-     "that only enter the kernel when somebody waits it includes two system calls",
-     NULL, "round_trip / 2 - mean(signal_wait of SEM-P-SIG in the same run, else its own)",
-     .range = {RECORD_NO_LEAST, 0}},
+     "round trip / 2 - mean of signal and wait in one thread (signal_wait); of kinds that only "
+     "enter the kernel when somebody waits it includes two system calls",
+     NULL, "round_trip / 2 - mean(signal_wait)", .range = {RECORD_NO_LEAST, 0}},
     {"signal_wait", "ns", "kind,scope", "before the signal (post)",
      "after the wait of the same thread, which never blocks"},
     {0},
@@ -99,7 +96,7 @@ static int measure_signal_wait(struct run *run)
     semaphore_close(semaphore);
     const struct record *record = run->records[SIGNAL_WAIT];
     if (record->count > 0)
-        signal_wait_choose(run, &ping_pong->mean, (int64_t)(record_mean(record) + 0.5));
+        ping_pong->signal_wait_ns = (int64_t)(record_mean(record) + 0.5);
     return result;
 }
 
@@ -117,7 +114,7 @@ static int take_round_trip(struct run *run)
         return ping_pong_refuse(run, "the second party did not answer exactly once");
     int64_t ns = clock_ns(&run->clock, end - begin);
     run_record_value(run, ROUND_TRIP, ns, end);
-    run_record_value(run, CONTEXT_SWITCH, ns / 2 - ping_pong->mean.ns, end);
+    run_record_value(run, CONTEXT_SWITCH, ns / 2 - ping_pong->signal_wait_ns, end);
     return 0;
 }
 
@@ -125,14 +122,6 @@ static int measure_variant(struct run *run)
 {
     static const struct ping_pong_body body = {BURST, measure_signal_wait, take_round_trip, answer};
     return ping_pong_measure(run, &body);
-}
-
-/* Report the means also when the test is stopped early. */
-static int measure(struct run *run)
-{
-    int result = variants_measure(run);
-    signal_wait_tell(run, &((struct ping_pong *)run->own)->mean);
-    return result;
 }
 
 const struct test sem_p_rtp = {
@@ -146,10 +135,9 @@ const struct test sem_p_rtp = {
     .setup_ns = INT64_C(500000000),
     .sample_ns = 8000,
     .warm_up_samples = PING_PONG_WARM_UP,
-    .check = signal_wait_check,
     .has_variant = peer_has_variant,
     .prepare = ping_pong_prepare,
-    .measure = measure,
+    .measure = variants_measure,
     .measure_variant = measure_variant,
     .judge = semaphore_require_any,
     .finish = ping_pong_finish,
