@@ -9,10 +9,16 @@ HEAD = """\
 
 `hardstone-probe facts` reports them, and every run keeps them under `system`. What a system does
 not tell is left out; a fact that is known to be nothing (no hypervisor) is null. The unit is at the
-end of the name. The probe sends facts as they are; the toolkit judges what follows from them.
+end of the name.
 
-A run document therefore names the machine (`machine.node`) and its boot line (`kernel.cmdline`):
-look through them before you publish one.
+The probe sends as facts what it found out itself or acts upon. Of the rest it sends what the
+kernel's files hold, with their names, and the toolkit reads the facts from that. A run keeps these
+texts under `sources`, so that a later version can read them again. In a source `*` stands for the
+number of a CPU or for a name.
+
+A run document therefore names the machine (`machine.node`) and holds its boot line, the path of
+the probe, its control groups and the limits of `/etc/security`: look through `system` and
+`sources` before you publish one.
 
 The data is `src/hardstone/facts.toml`.
 """
@@ -24,6 +30,7 @@ private mount that ends with the call; it writes nothing there.
 SECTIONS = (
     ("probe", "On every system"),
     ("linux", "On Linux"),
+    ("toolkit", "On Linux, read from the text of sources"),
     ("doctor", "What the doctor derives from them"),
 )
 
@@ -34,10 +41,17 @@ def page() -> str:
     for sender, title in SECTIONS:
         rows = [_row(fact) for fact in facts if fact.sender == sender]
         parts.append(f"## {title}\n")
-        parts.append("\n".join(["| fact | type | what it is |", "| --- | --- | --- |", *rows, ""]))
+        more = " sources |" if sender == "toolkit" else ""
+        head = [
+            f"| fact | type | what it is |{more}",
+            f"| --- | --- | --- |{' --- |' * bool(more)}",
+        ]
+        parts.append("\n".join([*head, *rows, ""]))
     return "\n".join([*parts, TAIL])
 
 
 def _row(fact: Fact) -> str:
     unit = f", {fact.unit}" if fact.unit else ""
-    return f"| `{fact.name}` | {fact.type}{unit} | {fact.meaning} |"
+    sources = ", ".join(f"`{one}`" for one in fact.sources)
+    more = f" {sources} |" if sources else ""
+    return f"| `{fact.name}` | {fact.type}{unit} | {fact.meaning} |{more}"

@@ -353,8 +353,47 @@ def facts_sent(tree: Tree) -> Iterator[Complaint]:
                 told = f"{found[1]} is sent in a way that SENT_FACT of tools/lint_c.py does not see"
                 yield file.wrong_at(found.start(1), f"{told}: send it as others are, or add it")
     for name, fact in known.items():
-        if fact["sender"] != "doctor" and name not in sent_by:
+        if fact["sender"] in ("probe", "linux") and name not in sent_by:
             yield register.wrong_word(f'"{name}"', f"the probe never sends {name}: remove it")
+
+
+# Of these sources.c builds the path.
+BUILT_SOURCES = re.compile(
+    r"/sys/devices/system/cpu/cpu\*/cpuidle/state\*/|/(boot|lib/modules)/|tracefs:|debugfs:sched/[fp]"
+)
+TABLE_SOURCE = re.compile(r'\{[A-Z_]+, "([^"]+)"\},')
+SENT_SOURCE = re.compile(r'"((?:cpuid|debugfs)[^" ]*|/proc/config\.gz|/proc/self/task/PID/exe)"')
+
+
+def facts_read(tree: Tree) -> Iterator[Complaint]:
+    """What the toolkit reads has a source that the probe sends, and the probe sends no other."""
+    register, reader = tree[FACTS], tree["src/hardstone/raw_facts.py"]
+    sender = sources(tree)["port/linux/sources.c"]
+    known = tomllib.loads(register.text)
+    read = {name for name, fact in known.items() if fact["sender"] == "toolkit"}
+    for name in sorted(read):
+        if f'"{name}"' not in reader.text:
+            yield register.wrong_word(f'"{name}"', f"raw_facts.py never reads {name}: remove it")
+        if not known[name].get("sources"):
+            yield register.wrong_word(f'"{name}"', f"{name} has no sources: name them")
+    wanted = {one for name in read for one in known[name].get("sources", [])}
+    table = set(TABLE_SOURCE.findall(sender.text))
+    sent = table | set(SENT_SOURCE.findall(sender.text))
+    for source in sorted(one for one in wanted - sent if not BUILT_SOURCES.match(one)):
+        told = f"the probe does not send {source}: add it to {sender.path}"
+        yield register.wrong_word(f'"{source}"', told)
+    for source in sorted(table - wanted):
+        told = f"no fact is read from {source}: remove it, or name it in {FACTS}"
+        yield sender.wrong_word(f'"{source}"', told)
+    kept = [set(re.findall(r'"(CONFIG_[A-Z_]*_?)"', part)) for part in _kept(sender, reader)]
+    if kept[0] != kept[1]:
+        yield sender.wrong_word("options[]", "OPTIONS of raw_facts.py are others: make them equal")
+
+
+def _kept(sender: File, reader: File) -> tuple[str, str]:
+    """The lists of the kernel's options that are kept, in C and in Python."""
+    of_probe = sender.text.partition("options[] = {")[2].partition("};")[0]
+    return of_probe, reader.text.partition("OPTIONS = (")[2].partition(")")[0]
 
 
 def facts_named(tree: Tree) -> Iterator[Complaint]:
@@ -519,4 +558,4 @@ def tables(tree: Tree) -> Iterator[Complaint]:
 
 
 RULES = [includes, table_of_rooms, probe_layers, given_on, visitors, long_files, function_names]
-RULES += [tests, head_comments, facts_sent, facts_named, events, event_data, tables]
+RULES += [tests, head_comments, facts_sent, facts_read, facts_named, events, event_data, tables]

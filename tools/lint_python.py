@@ -15,7 +15,7 @@ PACKAGE = "hardstone"
 SOURCE = f"src/{PACKAGE}"
 Rooms = Mapping[str, set[str]]
 
-LEAVES = {"model", "errors", "units", "event_names"}
+LEAVES = {"model", "errors", "units", "event_names", "hosts"}
 # Packages of features with words of their own. What computes in them is of the room stats, `screen`
 # of the room terminal, what makes pages of the room report; the rest is a room of its own.
 FEATURES = {"simulation", "comparison", "posix", "kernel", "preemption", "doctor", "gate"}
@@ -31,12 +31,14 @@ ALLOWED: dict[str, set[str]] = {
     "units": set(),
     "calling": set(),
     "errors": set(),
+    "hosts": {"errors"},
     "files": {"errors"},
     "memory": set(),
     "event_names": set(),
     "model": set(),
     "catalogue": {"errors", "model", "units"},
     "facts": set(),
+    "raw_facts": {"model", "facts"},
     "stats": LEAVES | {"catalogue"},
     "stream": LEAVES | {"stats"},
     "kernel": LEAVES | {"stats", "systems", "wording", "figure_text"},
@@ -48,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "simulation": LEAVES
     | {"calling", "catalogue", "stats", "plan", "systems", "wording", "figure_text"},
     "preemption": LEAVES | {"stats", "kernel", "wording", "figure_text"},
-    "doctor": LEAVES,
+    "doctor": LEAVES | {"facts"},
     "gate": LEAVES | {"files", "stats", "systems"},
     "present": LEAVES
     | {
@@ -75,7 +77,7 @@ ALLOWED: dict[str, set[str]] = {
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
     "store": LEAVES | {"files", "memory", "stats", "stream", "systems"},
     "lab": LEAVES | {"files", "memory"},
-    "targets": LEAVES | {"files", "memory", "lab"},
+    "targets": LEAVES | {"files", "memory", "lab", "raw_facts"},
     "campaign": LEAVES
     | {"calling", "plan", "simulation", "targets", "store", "stats", "stream", "doctor"},
 }

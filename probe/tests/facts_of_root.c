@@ -1,11 +1,8 @@
-/* hardstone-facts-of-root FOLDER: prints the port's facts about the files below FOLDER as lines
- * "NAME VALUE". Its file "uname" has two lines, the kernel's release and version. With --inflate
- * it unpacks a gzip file from standard input instead. */
-#include "port/linux/facts.h"
+/* hardstone-facts-of-root FOLDER: hardstone-probe facts --json about the files below FOLDER. Its
+ * file "uname" has two lines, the kernel's release and version. */
+#include "command/commands.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -34,45 +31,13 @@ int uname(struct utsname *names)
     return got == 2 ? 0 : -1;
 }
 
-static void text(void *context, const char *name, const char *value)
-{
-    (void)context;
-    printf("%s %s%s\n", name, value && *value ? "=" : "null", value ? value : "");
-}
-
-static void number(void *context, const char *name, int64_t value)
-{
-    (void)context;
-    printf("%s %lld\n", name, (long long)value);
-}
-
-static void truth(void *context, const char *name, bool value)
-{
-    (void)context;
-    printf("%s %s\n", name, value ? "true" : "false");
-}
-
-static int unpack(void)
-{
-    enum { BYTES = 1 << 20 };
-    unsigned char *from = malloc(BYTES), *to = malloc(BYTES);
-    size_t bytes = from ? fread(from, 1, BYTES, stdin) : 0;
-    long plain = to && bytes ? linux_inflate(from, bytes, to, BYTES) : -1;
-    if (plain > 0)
-        fwrite(to, 1, (size_t)plain, stdout);
-    free(from);
-    free(to);
-    return plain < 0;
-}
-
 int main(int argc, char *argv[])
 {
-    const struct port_fact_sink sink = {text, number, truth, NULL};
+    static struct emit emit;
     if (argc != 2)
         return 2;
-    if (strcmp(argv[1], "--inflate") == 0)
-        return unpack();
     root = argv[1];
-    port_facts(&sink);
-    return 0;
+    emit_open(&emit, STDOUT_FILENO);
+    facts_send(&emit, false, true);
+    return emit_flush(&emit) ? 1 : 0;
 }

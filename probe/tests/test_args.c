@@ -197,9 +197,9 @@ TEST(lists)
 /* A list whose values are no variants may repeat one. */
 TEST(repeated_values)
 {
-    struct request request = TAKE("run", "SEM-P-RTP", "-p", "signal_wait_ns=1us,0,1000");
+    struct request request = TAKE("run", "IRQ-S-SUS", "-p", "passed_ns=1us,0,1000");
     int place = 0;
-    while (strcmp(request.test->params[place].name, "signal_wait_ns") != 0)
+    while (strcmp(request.test->params[place].name, "passed_ns") != 0)
         place++;
     CHECK_SAME(request.params[place].count, 3);
     CHECK_SAME(request.params[place].number[1], 0);

@@ -135,7 +135,7 @@ TEST(a_host_that_does_not_echo_is_refused)
     check_refused(text, "does not echo the data");
     close_service();
     check_refused(text, "no connection: ");
-    check_refused("network=1/s@[::ffff:ffff:zz]:7", "host not found");
+    check_refused("network=1/s@[fe80::1%no-such-link]:7", "there is no such link");
     CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
 }
 

@@ -101,8 +101,7 @@ TEST(at_cpu_a_degree_is_that_of_each)
 
 TEST(network_may_name_a_host)
 {
-    static const char *const hosts[][3] = {{"target:7", "target", "7"},
-                                           {"10.0.0.1:65535", "10.0.0.1", "65535"},
+    static const char *const hosts[][3] = {{"10.0.0.1:65535", "10.0.0.1", "65535"},
                                            {"[::1]:7", "::1", "7"},
                                            {"[fe80::1%eth0]:7", "fe80::1%eth0", "7"}};
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
@@ -116,6 +115,22 @@ TEST(network_may_name_a_host)
     }
     CHECK(parses("network=5/s"));
     CHECK_TEXT(term("network")->degree.to.host, "");
+}
+
+TEST(names_of_hosts_are_left_to_the_toolkit)
+{
+    static const char *const names[] = {"target",           "10.0.0",  "10.0.0.1.2",
+                                        "[::ffff:ffff:zz]", "[%eth0]", "[10.0.0.1%eth0:]"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "network=100/s@%s:7@cpu", names[i]);
+        tap_row(text);
+        CHECK(!parses(text));
+        CHECK(error[0] != '\0');
+    }
+    CHECK(!parses("network=100/s@target:7"));
+    CHECK_HOLDS(error, "'target' is no address; give one, such as 192.0.2.1:7 or [::1]:7 (the "
+                       "hardstone command looks names up)");
 }
 
 TEST(the_rest_belongs_to_stress_ng)

@@ -71,7 +71,6 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     about: str
     distorts: str
     takes_duration: bool = msgspec.field(name="duration", default=True)
-    after: str = ""
     uncounted: dict[str, str] = {}
     enters_kernel: dict[str, KernelEntry] = {}
     means: dict[str, str] = {}

@@ -1,10 +1,11 @@
-"""The register of facts about a machine: what each is, and who sends it.
+"""The register of facts about a machine: what each is, who sends or reads it, and from where.
 
 The data is `facts.toml`. Probe, doctor, report and documents use these names and no others.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -37,13 +38,15 @@ class FactEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `unit` is a key of SUFFIXES; "" for a text and for a bool. A "setting" is a number of the
     kernel's own. `sender`: "probe" on every port, "linux" on that port only, "doctor" where it
-    follows from others.
+    follows from others, "toolkit" where raw_facts.py reads it from `sources`, which that port sends
+    raw.
     """
 
     type: FactType
-    sender: Literal["probe", "linux", "doctor"]
+    sender: Literal["probe", "linux", "toolkit", "doctor"]
     meaning: str
     unit: str = ""
+    sources: list[str] = []
 
 
 class Fact(FactEntry, frozen=True, kw_only=True):
@@ -54,6 +57,27 @@ class Fact(FactEntry, frozen=True, kw_only=True):
     """
 
     name: str
+
+
+_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
+# A hostile target could claim so many that a list of them fills the memory.
+_MOST_CPUS = 65_536
+
+
+def cpus_of(text: object) -> list[int]:
+    """CPUs of a list such as "0-3,6", ascending; empty for anything else."""
+    found: set[int] = set()
+    claimed = 0
+    for part in str(text).split(",") if isinstance(text, str) else ():
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            return []
+        first, last = int(match[1]), int(match[2] or match[1])
+        claimed += last - first
+        if claimed > _MOST_CPUS:
+            return []
+        found.update(range(first, last + 1))
+    return sorted(found)
 
 
 @cache

@@ -572,7 +572,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     measured under each of these models, which the kernel is switched to; empty: it is not switched.
     `sweep`: each result decides what is measured next, and is added to `tests` then; null: `tests`
     were known before. `repeat`: which of several runs of this plan it is; null: it was asked for
-    once.
+    once. `addresses`: those of the hosts that the loads name, as they were looked up when the run
+    began; the probe gets them in place of the names.
     """
 
     name: Name
@@ -595,6 +596,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     preemption_models: Annotated[list[Name], _FEW] = []
     sweep: Sweep | None = None
     repeat: Repeat | None = None
+    addresses: Annotated[dict[Name, Name], _FEW] = {}
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):
@@ -735,9 +737,22 @@ class Part(msgspec.Struct, kw_only=True):
     system: Annotated[dict[Name, Scalar], _MANY] = {}
 
 
+class Source(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What a target's file holds, as it is: facts are read from it (raw_facts.py).
+
+    `source` is its path, with "*" for a CPU's number where `text` has a line "0-3 TEXT" for the
+    CPUs of each text; or "debugfs:PATH", "tracefs:PATH", "debugfs" (why nothing is seen there),
+    "cpuid:LEAF". `base64` in place of `text`: it is no UTF-8. Neither: the file is there.
+    """
+
+    source: Name
+    text: Text | None = None
+    base64: Annotated[str, Meta(max_length=1 << 20)] | None = None
+
+
 class RunDocument(msgspec.Struct, kw_only=True):
     """One run: written once; only a part that is recorded later replaces it, with one that has
-    both. `system` maps fact names to values.
+    both. `system` maps fact names to values, as they were read from `sources` and sent as facts.
 
     `descriptors` are those of its tests, as declared by the probe that ran them, so that showing
     a run needs no probe. Older runs have none. `clock_check` is null where the target has no clock
@@ -763,6 +778,7 @@ class RunDocument(msgspec.Struct, kw_only=True):
     advice: Annotated[list[Text], _FEW] = []
     parts: Annotated[list[Part], _FEW] = []
     rating: Annotated[dict[Name, Scalar], _FEW] | None = None
+    sources: Annotated[list[Source], _MANY] = []
 
 
 class NotRun(msgspec.Struct, kw_only=True):
@@ -867,7 +883,10 @@ class SelfTest(msgspec.Struct, kw_only=True):
 
 
 class Facts(msgspec.Struct, kw_only=True):
-    """Raw facts about a machine: dotted names, the unit at the end of the name."""
+    """Facts about a machine: dotted names, the unit at the end of the name.
+
+    `sources`: the raw text from which the toolkit reads more of them; null: all are in `facts`.
+    """
 
     schema: str
     probe_version: str
@@ -875,3 +894,4 @@ class Facts(msgspec.Struct, kw_only=True):
     libc: str
     facts: dict[str, Scalar]
     instrument: Instrument
+    sources: Annotated[list[Source], _MANY] | None = None

@@ -19,6 +19,7 @@ from hardstone.lab.kernels import Kernel
 from hardstone.model import RunDocument
 from hardstone.preemption.tables import pairs_of
 from hardstone.targets.lab import LabTarget, LabTransport
+from hardstone.targets.probe_target import decode_facts
 from tests.guest.called import call, measured, shell
 from tests.guest.kernels import Build
 from tests.guest.path_lengths import Counted
@@ -168,7 +169,7 @@ def test_the_facts_follow_the_model_at_run_time(guest: LabTransport, build: Buil
 
 
 def model_in(line: str) -> object:
-    return json.loads(line)["facts"]["kernel.preemption_model"]
+    return decode_facts(line.encode()).facts["kernel.preemption_model"]
 
 
 def test_the_boot_line_chooses_the_model(counted: Counted, tuned: Diagnosis, build: Build) -> None:

@@ -538,14 +538,12 @@ def test_stress_ng_with_wrong_options(probe: Path, tmp_path: Path) -> None:
     ("load", "said"),
     [
         ("network=5/s@127.0.0.1:1", "no connection: "),
-        ("network=5/s@no-such-host.invalid:7", "host not found"),
         ("stress-ng:--cpu 1", "stress-ng is not installed; choose other elements, or install it"),
     ],
 )
 def test_what_is_not_there_is_said_before_anything_is_measured(
     probe: Path, tmp_path: Path, quick: list[str], load: str, said: str
 ) -> None:
-    (tmp_path / "getent").symlink_to(shutil.which("getent") or "/nowhere")
     variables = {"PATH": str(tmp_path)}
     for words in (["--check", load], [load, "-D", "9"]):
         done = subprocess.run(
@@ -569,6 +567,7 @@ def test_what_is_not_there_is_said_before_anything_is_measured(
         ("storm=0", "from 1 to 5000"),
         ("heavy=3", "takes no degree"),
         ("network=5/s@$(reboot):7", "names no host and port"),
+        ("network=5/s@no-such-host.invalid:7", "is no address; give one"),
         ("cpu@cpu@cpu", "there is no element"),
         ("heavy+cpu=50ms/100ms", "cpu is there twice"),
         ("none+cpu", "none cannot be combined"),

@@ -7,20 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-import msgspec
 import pytest
 
 from hardstone.campaign.campaign import Campaign, pair_plan
 from hardstone.campaign.collect import carried
 from hardstone.catalogue import load_catalogue
-from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Series, Status
+from hardstone.model import Plan, PlannedTest, Result, RunDocument, Status
 from hardstone.plan.make import Request, make_plan
 from hardstone.present.overview import run_command
 from hardstone.present.overview import test_commands as commands_of
 from hardstone.store.store import Store
 from hardstone.targets.fake import FakeTarget
 from tests.process.targets import sample
-from tests.unit.stats import make
 
 TEST = "RSP-P-FIX"
 OPEN = {"add_operations": 0, "copy_operations": 0, "whetstone_operations": 0}
@@ -134,52 +132,3 @@ def test_pairs_of_a_proof_do_the_same_work(tmp_path: Path) -> None:
     document, target = play(tmp_path, plan)
     assert {one.calibrated["add_operations"] for one in document.results} == {1001}
     assert [one.settings for one in target.requests] == [one.settings for one in plan.tests]
-
-
-# ---- the mean of signal and wait ----
-
-KINDS, SCOPES = ["unnamed", "futex", "mutex"], ["thread", "process"]
-MEANS = {("unnamed", "thread"): 40.4, ("unnamed", "process"): 80.6, ("futex", "both"): 0.2}
-
-
-def round_trip(**params: Any) -> PlannedTest:
-    given = {"kinds": KINDS, "scopes": SCOPES, "signal_wait_ns": [0]}
-    return sample.planned("SEM-P-RTP", params=given | params, load="heavy")
-
-
-def one_series(kind: str, scope: str, mean: float | None) -> Series:
-    values = () if mean is None else (1, 2)
-    series = make.series(values, name="signal_wait")
-    return msgspec.structs.replace(series, labels={"kind": kind, "scope": scope}, mean=mean)
-
-
-def signal_wait(factor: float = 1, **changed: Any) -> Result:
-    series = [one_series(*key, mean * factor) for key, mean in MEANS.items()]
-    series.append(one_series("mutex", "thread", None))
-    where = Conditions(load="heavy", cpu_config="shared")
-    fields: dict[str, Any] = {"status": "measured", "series": series, "conditions": where}
-    return Result(test="SEM-P-SIG", **(fields | changed))
-
-
-def test_means_of_the_same_kind_scope_and_condition() -> None:
-    idle = signal_wait(100, conditions=Conditions(load="none"))
-    single = signal_wait(100, conditions=Conditions(load="heavy", cpu_config="single"))
-    given = carried(round_trip(), [idle, signal_wait(), single])
-    assert given.params["signal_wait_ns"] == [40, 81, 1, 1, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("test", "results"),
-    [
-        (round_trip(), []),
-        (round_trip(), [signal_wait(status="failed")]),
-        (round_trip(), [signal_wait(complete=False)]),
-        (round_trip(), [signal_wait(series=[])]),
-        (round_trip(signal_wait_ns=[0, 5]), [signal_wait()]),  # one was given
-        (sample.planned("SEM-P-RTP", params={"kinds": KINDS, "scopes": SCOPES}), [signal_wait()]),
-    ],
-)
-def test_without_means_or_their_parameter_the_test_measures_its_own(
-    test: PlannedTest, results: list[Result]
-) -> None:
-    assert carried(test, results) is test

@@ -35,7 +35,7 @@ MINUTE_NS = 60_000_000_000
 FIELDS = {
     *("means", "idle"),
     *("order", "category", "duration", "about", "distorts"),
-    *("after", "uncounted", "enters_kernel"),
+    *("uncounted", "enters_kernel"),
     *PROFILES,
 }
 # Bounds of a search.
@@ -95,7 +95,7 @@ SIMULATED = {"SIM-S-RT": {"period_ns", "delay_ns"}, "SIM-P-RF": {"step_ns"}}
 
 def test_what_sets_the_time_of_a_value_is_a_time_of_the_test() -> None:
     # limits on what is seen or judged, a figure of another test: not times that pass
-    known = {"threshold_ns", "bound_ns", "limit_ns", "signal_wait_ns", *SEARCHED}
+    known = {"threshold_ns", "bound_ns", "limit_ns", *SEARCHED}
     for test in CATALOGUE.ids():
         times = {spec.name for spec in described(test).params if spec.unit == "ns"}
         named = described(test).sample_param
@@ -192,7 +192,6 @@ FIXED = {
 }
 # Lists with one number for each variant.
 OF_VARIANTS = {
-    "SEM-P-RTP": ["signal_wait_ns"],
     "IRQ-S-SUS": ["passed_ns", "failed_ns", "source_failed_ns"],
 }
 

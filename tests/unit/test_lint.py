@@ -121,6 +121,15 @@ FACTS = {
     "probe/src/port/linux/cpus.c": 'sink->truth(sink->context, "cpu.smt", true);\n',
 }
 SMT = "probe/src/port/linux/cpus.c"
+SENDER_OF_SOURCES = "probe/src/port/linux/sources.c"
+SOURCES_TABLE = '{WHOLE, "/proc/version"},\n'
+SOURCES_KEPT = 'options[] = {"CONFIG_HZ"};\n'
+SOURCES = {
+    "src/hardstone/facts.toml": '"kernel.version" = { sender = "toolkit", '
+    'sources = ["/proc/version"] }\n',
+    "src/hardstone/raw_facts.py": 'OPTIONS = ("CONFIG_HZ",)\nyield "kernel.version", 1\n',
+    SENDER_OF_SOURCES: SOURCES_TABLE + SOURCES_KEPT,
+}
 EVENT = "probe/src/run/stream.c"
 EVENTS = {
     "schema/EVENTS.md": "| event | data |\n| --- | --- |\n| `late` | `late_ns` (by) |\n"
@@ -420,6 +429,25 @@ OF_C = [
         ('text_fact(sink, "cpu.smt", "on");\n', "1: cpu.smt is sent as text by linux"),
         (f'{FACTS[SMT]}text_fact(sink, "cpu.new", "on");\n', "2: cpu.new is sent as text"),
         (f'{FACTS[SMT]}sink->odd(sink->context, "cpu.odd");\n', "2: cpu.odd is sent in a way"),
+    ),
+    *broken(
+        "facts-read",
+        SOURCES,
+        SENDER_OF_SOURCES,
+        (f'{SOURCES_TABLE}{{WHOLE, "/proc/odd"}},\n{SOURCES_KEPT}', "2: no fact is read from"),
+        (f'{SOURCES_TABLE}options[] = {{"CONFIG_A"}};\n', "2: OPTIONS of raw_facts.py are others"),
+    ),
+    Case(
+        "facts-read",
+        SOURCES,
+        {SENDER_OF_SOURCES: SOURCES_KEPT},
+        "src/hardstone/facts.toml:1: the probe does not send /proc/version",
+    ),
+    Case(
+        "facts-read",
+        SOURCES,
+        {"src/hardstone/raw_facts.py": 'OPTIONS = ("CONFIG_HZ",)\n'},
+        "src/hardstone/facts.toml:1: raw_facts.py never reads kernel.version",
     ),
     Case("facts-sent", FACTS, {SMT: ""}, "src/hardstone/facts.toml:1: the probe never sends"),
     *broken(

@@ -1,4 +1,5 @@
-"""Facts of machines that this is not: the port is shown files that were made up."""
+"""Facts of machines that this is not: the port is shown files that were made up, and the toolkit
+reads what it sends of them."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hardstone.doctor.diagnose import diagnose
-from hardstone.model import Scalar
+from hardstone.model import Facts, Scalar
+from hardstone.targets.probe_target import decode_facts
 from tests.conftest import PROBE
 from tests.unit.test_facts import check_value
 
@@ -56,12 +58,14 @@ class Root:
         return self.write(f"proc/{pid}/task/{pid}/stat", text)
 
     def facts(self) -> dict[str, Scalar]:
-        done = subprocess.run([TOOL, self.folder], capture_output=True, check=True)
-        lines = done.stdout.decode("utf-8", "replace").split("\n")
-        found = dict(map(_fact, filter(None, lines)))
+        found = self.document().facts
         for name, value in found.items():
             check_value(name, value)
         return found
+
+    def document(self) -> Facts:
+        done = subprocess.run([TOOL, self.folder], capture_output=True, check=True)
+        return decode_facts(done.stdout)
 
     def state(self, rule: str) -> str:
         return state_of(rule, self.facts())
@@ -69,14 +73,6 @@ class Root:
 
 def state_of(rule: str, facts: dict[str, Scalar]) -> str:
     return next(one.state for one in diagnose(facts).findings if one.rule == rule)
-
-
-def _fact(line: str) -> tuple[str, Scalar]:
-    name, _, value = line.partition(" ")
-    words: dict[str, Scalar] = {"null": None, "true": True, "false": False}
-    if value.startswith("="):
-        return name, value[1:]
-    return name, words[value] if value in words else int(value)
 
 
 @pytest.fixture
@@ -212,31 +208,6 @@ def test_the_configuration_tells_the_default_packed_or_plain(machine: Root) -> N
     assert machine.state("preemption") == "unknown"
     machine.write("proc/config.gz", packed[:20])
     assert machine.facts()["kernel.preemption_default"] == "voluntary"
-
-
-@pytest.mark.parametrize("level", [0, 1, 9])
-@pytest.mark.parametrize("strategy", [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY])
-def test_inflate_undoes_deflate(level: int, strategy: int) -> None:
-    text = b"".join(b"CONFIG_%d=%d\n" % (n, n * n % 97) for n in range(20_000)) + bytes(range(256))
-    packer = zlib.compressobj(level, wbits=-15, strategy=strategy)
-    packed = packer.compress(text) + packer.flush()
-    assert _inflate(packed) == (0, text)
-    code, got = _inflate(packed[: len(packed) // 2])
-    assert (code, got) == (1, b"")
-
-
-def test_inflate_survives_garbage() -> None:
-    packer = zlib.compressobj(9, wbits=-15)
-    packed = bytearray(packer.compress(b"CONFIG_A=y\n" * 3000) + packer.flush())
-    for at in range(len(packed)):
-        spoilt = bytearray(packed)
-        spoilt[at] ^= 0x55
-        assert _inflate(bytes(spoilt))[0] in (0, 1)
-
-
-def _inflate(packed: bytes) -> tuple[int, bytes]:
-    done = subprocess.run([TOOL, "--inflate"], input=packed, capture_output=True, check=False)
-    return done.returncode, done.stdout
 
 
 def midr(machine: Root, cpu: int, value: int) -> None:

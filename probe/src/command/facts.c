@@ -2,6 +2,7 @@
 
 #include "command/commands.h"
 
+#include "base/emit.h"
 #include "base/rt_thread.h"
 #include "port/port.h"
 #include "run/instrument.h"
@@ -63,6 +64,66 @@ static void send_truth(void *context, const char *name, bool value)
     emit_bool(state->emit, value);
     end(state);
 }
+
+/* ---- sources, which the toolkit reads ---- */
+
+/* Whether a JSON string can hold it as it is; a 0 follows. */
+static bool is_text(const char *bytes, size_t length)
+{
+    size_t one = 1;
+    for (size_t i = 0; i < length && one > 0; i += one)
+        one = bytes[i] ? utf8_length(bytes + i) : 0;
+    return one > 0;
+}
+
+static void send_base64(struct emit *emit, const unsigned char *bytes, size_t length)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    emit_key(emit, "base64");
+    emit_raw(emit, "\"");
+    for (size_t i = 0; i < length; i += 3) {
+        size_t left = length - i;
+        uint32_t three = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                         (left > 2 ? bytes[i + 2] : 0);
+        const char four[] = {digits[three >> 18], digits[three >> 12 & 63],
+                             left > 1 ? digits[three >> 6 & 63] : '=',
+                             left > 2 ? digits[three & 63] : '=', '\0'};
+        emit_raw(emit, four);
+    }
+    emit_raw(emit, "\"");
+}
+
+static void send_source(void *context, const char *source, const char *bytes, size_t length)
+{
+    struct sink_state *state = context;
+    char *text = bytes ? calloc(1, length + 1) : NULL; /* with an end */
+    if (bytes && !text)
+        return;
+    if (bytes)
+        memcpy(text, bytes, length);
+    if (!state->is_json) {
+        if (text)
+            text[strcspn(text, "\n")] = '\0';
+        send_text(context, source, text);
+    } else {
+        emit_begin_object(state->emit);
+        emit_member_text(state->emit, "source", source);
+        if (text && is_text(text, length))
+            emit_member_text(state->emit, "text", text);
+        else if (text)
+            send_base64(state->emit, (const unsigned char *)bytes, length);
+        emit_end_object(state->emit);
+    }
+    free(text);
+}
+
+static void all_sources(struct sink_state *state)
+{
+    const struct port_source_sink sink = {send_source, state};
+    port_sources(&sink);
+}
+
+/* ---- facts ---- */
 
 static void cpu_facts(const struct port_fact_sink *sink)
 {
@@ -212,6 +273,9 @@ static void send_json(struct emit *emit, const struct port_fact_sink *sink,
     emit_member_object(emit, "facts");
     all_facts(sink);
     emit_end_object(emit);
+    emit_member_array(emit, "sources");
+    all_sources(sink->context);
+    emit_end_array(emit);
     emit_member_object(emit, "instrument");
     stream_instrument_members(emit, clock, instrument);
     emit_end_object(emit);
@@ -232,6 +296,7 @@ void facts_send(struct emit *emit, bool want_counter, bool is_json)
         send_json(emit, &sink, &clock, instrument);
     } else {
         all_facts(&sink);
+        all_sources(&state);
         instrument_text(emit, &clock, instrument);
     }
     free(instrument);

@@ -2,6 +2,8 @@
 
 #include "load/address.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +13,6 @@ static const char of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV
 static const char of_numbers[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%";
 
-/* A name begins with a letter or digit, so that no program takes it for an option. */
 static bool is_host(const char *host, bool is_bracketed)
 {
     size_t length = strlen(host);
@@ -35,6 +36,17 @@ static bool take(const char *from, const char *to, char *text, size_t bytes)
     memcpy(text, from, (size_t)(to - from));
     text[to - from] = '\0';
     return true;
+}
+
+bool load_address_is_numeric(const struct load_address *address)
+{
+    struct in6_addr bytes;
+    char number[LOAD_HOST_BYTES];
+    size_t length = strcspn(address->host, "%");
+    memcpy(number, address->host, length);
+    number[length] = '\0';
+    return inet_pton(AF_INET, address->host, &bytes) == 1 ||
+           inet_pton(AF_INET6, number, &bytes) == 1;
 }
 
 bool load_address_parse(const char *text, size_t length, struct load_address *address)

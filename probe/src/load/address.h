@@ -9,4 +9,7 @@
  * none of these, or too long. */
 bool load_address_parse(const char *text, size_t length, struct load_address *address);
 
+/* Whether the host is an address, IPv4 or IPv6 (that with a link after '%'), and not a name. */
+bool load_address_is_numeric(const struct load_address *address);
+
 #endif

@@ -3,30 +3,52 @@
 #include "load/peer.h"
 
 #include "load/element.h"
-#include "load/look_up.h"
-#include "port/port.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/select.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_NS INT64_C(10000000000)
+#define PATIENCE_NS INT64_C(3000000000) /* for the echo */
 
-enum { PATIENCE_FOR_ONE_S = 3, WHY_BYTES = 160, ADDRESSES = 4 };
+enum { PATIENCE_FOR_ONE_S = 3 }; /* for one call */
 
-/* The child's answer, written in one piece. */
-struct answer {
-    bool is_found;
-    struct load_peer peer;
-    char why[WHY_BYTES];
-};
+static bool read_ipv4(const char *host, in_port_t port, struct load_peer *peer)
+{
+    struct sockaddr_in *address = (struct sockaddr_in *)&peer->address;
+    address->sin_family = AF_INET;
+    address->sin_port = port;
+    peer->bytes = sizeof *address;
+    return inet_pton(AF_INET, host, &address->sin_addr) == 1;
+}
+
+/* In fe80::1%eth0 the part after '%' is the link. */
+static bool read_ipv6(const char *host, in_port_t port, struct load_peer *peer)
+{
+    struct sockaddr_in6 *address = (struct sockaddr_in6 *)&peer->address;
+    char number[LOAD_HOST_BYTES];
+    size_t length = strcspn(host, "%");
+    snprintf(number, sizeof number, "%.*s", (int)length, host);
+    address->sin6_family = AF_INET6;
+    address->sin6_port = port;
+    address->sin6_scope_id = host[length] ? if_nametoindex(host + length + 1) : 0;
+    peer->bytes = sizeof *address;
+    return inet_pton(AF_INET6, number, &address->sin6_addr) == 1 &&
+           (host[length] == '\0' || address->sin6_scope_id != 0);
+}
+
+static bool read_address(const char *host, const char *port, struct load_peer *peer)
+{
+    in_port_t number = htons((uint16_t)strtol(port, NULL, 10));
+    memset(peer, 0, sizeof *peer);
+    return read_ipv4(host, number, peer) || read_ipv6(host, number, peer);
+}
 
 /* Each wait ends after 3 s. Linger 0 avoids TIME_WAIT. */
 static int set_options(int end)
@@ -61,99 +83,32 @@ static bool echoes(int end)
     static const char sent[] = "hardstone";
     char got[sizeof sent];
     size_t count = 0;
+    int64_t until_ns = duty_now_ns() + PATIENCE_NS;
     ssize_t more = send(end, sent, sizeof sent, MSG_NOSIGNAL);
-    while (more > 0 && count < sizeof sent) {
+    while (more > 0 && count < sizeof sent && duty_now_ns() < until_ns) {
         more = recv(end, got + count, sizeof got - count, 0);
         count += more > 0 ? (size_t)more : 0;
     }
     return count == sizeof sent && memcmp(sent, got, sizeof sent) == 0;
 }
 
-static bool try_one(const struct load_peer *peer, struct answer *answer)
-{
-    answer->peer = *peer;
-    int end = peer_connect(peer);
-    if (end < 0) {
-        snprintf(answer->why, sizeof answer->why, "no connection: %s", strerror(errno));
-        return false;
-    }
-    answer->is_found = echoes(end);
-    close(end);
-    if (!answer->is_found)
-        snprintf(answer->why, sizeof answer->why, "it does not echo the data");
-    return answer->is_found;
-}
-
-static void find(const struct load_address *to, struct answer *answer)
-{
-    struct load_peer list[ADDRESSES];
-    int count = look_up(to, list, ADDRESSES);
-    if (count <= 0)
-        snprintf(answer->why, sizeof answer->why, "%s",
-                 count == 0 ? "host not found"
-                            : "the program getent, which looks up names, cannot be run: give the "
-                              "address instead");
-    for (int i = 0; i < count; i++)
-        if (try_one(&list[i], answer))
-            return;
-}
-
-static bool wait_for_answer(int pipe_end, struct answer *answer)
-{
-    int64_t until_ns = duty_now_ns() + PATIENCE_NS, left_ns;
-    while ((left_ns = until_ns - duty_now_ns()) > 0) {
-        struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
-                                .tv_nsec = (long)(left_ns % 1000000000)};
-        fd_set watched;
-        FD_ZERO(&watched);
-        FD_SET(pipe_end, &watched);
-        if (pselect(pipe_end + 1, &watched, NULL, NULL, &left, NULL) <= 0)
-            continue;
-        return read(pipe_end, answer, sizeof *answer) == (ssize_t)sizeof *answer;
-    }
-    return false;
-}
-
-static void be_child(const struct load_address *to, pid_t parent, int pipe_end)
-{
-    struct answer answer;
-    memset(&answer, 0, sizeof answer);
-    (void)port_kill_with_parent(parent);
-    find(to, &answer);
-    _exit(write(pipe_end, &answer, sizeof answer) == (ssize_t)sizeof answer ? 0 : 1);
-}
-
-/* The child's answer, or why there is none. */
-static void ask(const struct load_address *to, struct answer *answer)
-{
-    int ends[2];
-    pid_t self = getpid();
-    snprintf(answer->why, sizeof answer->why, "no process could be started to look it up");
-    if (pipe(ends) != 0)
-        return;
-    pid_t child = port_fork();
-    if (child == 0)
-        be_child(to, self, ends[1]);
-    close(ends[1]);
-    if (child > 0 && !wait_for_answer(ends[0], answer))
-        snprintf(answer->why, sizeof answer->why, "no answer within %d s",
-                 (int)(PATIENCE_NS / 1000000000));
-    close(ends[0]);
-    if (child <= 0)
-        return;
-    kill(child, SIGKILL);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-}
-
 bool peer_find(const struct load_address *to, struct load_peer *peer, char *why, size_t bytes)
 {
-    struct answer answer;
-    memset(&answer, 0, sizeof answer);
-    ask(to, &answer);
-    *peer = answer.peer;
-    if (!answer.is_found)
-        snprintf(why, bytes, "network: %.100s port %s: %.*s", to->host, to->port, WHY_BYTES,
-                 answer.why);
-    return answer.is_found;
+    int length = snprintf(why, bytes, "network: %.100s port %s: ", to->host, to->port);
+    char *rest = why + length;
+    size_t left = bytes - (size_t)length;
+    if (!read_address(to->host, to->port, peer)) {
+        snprintf(rest, left, "there is no such link");
+        return false;
+    }
+    int end = peer_connect(peer);
+    if (end < 0) {
+        snprintf(rest, left, "no connection: %s", strerror(errno));
+        return false;
+    }
+    bool is_found = echoes(end);
+    close(end);
+    if (!is_found)
+        snprintf(rest, left, "it does not echo the data");
+    return is_found;
 }

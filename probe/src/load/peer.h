@@ -6,8 +6,8 @@
 
 enum { PEER_WHY_BYTES = 320 };
 
-/* Finds an address of the host that takes a connection and echoes the data. A child process does
- * this, for 10 s at most. False, with the cause in one line in `why`. */
+/* Stores the address of the host, which takes a connection and echoes the data: tried for 6 s and a
+ * little more. False, with the cause in one line in `why`, of PEER_WHY_BYTES. */
 bool peer_find(const struct load_address *to, struct load_peer *peer, char *why, size_t bytes);
 
 /* A connection to it with TCP_NODELAY: descriptor, or -1 with errno. */

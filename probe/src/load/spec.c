@@ -277,6 +277,11 @@ static int parse_number(struct parse *parse, struct load_term *term, const char 
                     "%s=%.60s names no host and port; write %s=%s@HOST:PORT, or "
                     "@[::1]:7 with an IPv6 address",
                     name, text, name, term->element->default_degree);
+    if (*end == '@' && !load_address_is_numeric(&term->degree.to))
+        return fail(parse,
+                    "%s=%.60s: '%.60s' is no address; give one, such as 192.0.2.1:7 or [::1]:7 "
+                    "(the hardstone command looks names up)",
+                    name, text, term->degree.to.host);
     return 0;
 }
 

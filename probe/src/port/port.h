@@ -286,6 +286,16 @@ struct port_fact_sink {
  * out. */
 void port_facts(const struct port_fact_sink *sink);
 
+/* Receives sources, one call each: what the file that `source` names holds, as it is; `bytes` NULL:
+ * it is there, and that is all. */
+struct port_source_sink {
+    void (*take)(void *context, const char *source, const char *bytes, size_t length);
+    void *context;
+};
+
+/* Sends what facts for people are read from, by the toolkit; what cannot be read is left out. */
+void port_sources(const struct port_source_sink *sink);
+
 /* Why `error` came of starting a thread: of any (is_any_thread), or of one that asks for more.
  * `cause` is a word of the fact limits.realtime_cause; `remedy` is "", or words before `command`,
  * which may be NULL. */

@@ -48,6 +48,7 @@ from hardstone.errors import (
     worst_code,
 )
 from hardstone.event_names import THRESHOLD, TIRE_TESTS
+from hardstone.hosts import addresses_of
 from hardstone.model import (
     RUN_SCHEMA,
     ClockCheck,
@@ -200,6 +201,8 @@ class Campaign:
         The document keeps what `register` declares of the tests of the plan. `resumes`: a stored
         run, of one test, of which this one becomes a part.
         """
+        loads = [*plan.loads, *(one.load for one in plan.tests)]
+        plan = msgspec.structs.replace(plan, addresses=addresses_of(loads, plan.addresses))
         document = _new_document(plan, facts, self._target, register)
         with (
             stop_on_signals(self._stop),
@@ -450,6 +453,7 @@ def _new_document(
         trust=Trust(grade="indicative", reasons=["the run is not finished"]),
         tool=tool,
         system=facts.facts,
+        sources=facts.sources or [],
         plan=plan,
         instrument=facts.instrument,
         results=[],

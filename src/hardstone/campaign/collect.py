@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -31,7 +30,7 @@ from hardstone.model import (
     Result,
     RunDocument,
 )
-from hardstone.stats.conditions import Names, condition_of, result_under
+from hardstone.stats.conditions import Names, result_under
 from hardstone.stats.consistency import has_same_request
 from hardstone.store.journal import Journal
 from hardstone.store.place import StoreError
@@ -165,9 +164,10 @@ def measure(common: Collector, planned: PlannedTest, on_idle: OnIdle) -> Measure
         from hardstone.stats.noise import with_noise
 
         result = with_noise(result)
+    result = result_under(planned, result, common.options.addresses)
     if isinstance(error, TargetError):
-        raise TargetGoneError(error, result_under(planned, result))
-    return Measured(result_under(planned, result), is_broken, is_silent)
+        raise TargetGoneError(error, result)
+    return Measured(result, is_broken, is_silent)
 
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:
@@ -240,26 +240,11 @@ def _salvage(target: Target, result: Result, backing: str) -> None:
         result.duration_ns = result.duration_ns or found.duration_ns
 
 
-_EITHER_SCOPE = "both"
-
-
-class _Means(NamedTuple):
-    """A list of means, in ns, of `series` of another test: for each kind, for each scope."""
-
-    param: str
-    test: str
-    series: str
-
-
-_MEANS = {"SEM-P-RTP": _Means("signal_wait_ns", "SEM-P-SIG", "signal_wait")}
-
-
 def carried(planned: PlannedTest, results: Sequence[Result]) -> PlannedTest:
-    """`planned` with the parameters that `results`, the earlier ones of its run, determine.
-
-    A parameter with a value of its own is left as it is.
+    """`planned` with the parameters that the same test calibrated in `results`, the earlier ones of
+    its run. A parameter with a value of its own is left as it is.
     """
-    given = _calibrated(planned, results) | _means(planned, results)
+    given = _calibrated(planned, results)
     return msgspec.structs.replace(planned, params=planned.params | given) if given else planned
 
 
@@ -273,31 +258,6 @@ def _calibrated(planned: PlannedTest, results: Sequence[Result]) -> dict[str, Pa
             if planned.params.get(name) == 0 and value > 0:
                 found.setdefault(name, value)
     return found
-
-
-def _means(planned: PlannedTest, results: Sequence[Result]) -> dict[str, ParamValue]:
-    """The means, in whole ns, of another test under the same condition; 0 where it has none."""
-    wanted = _MEANS.get(planned.test)
-    asked = planned.params.get(wanted.param) if wanted is not None else None
-    kinds, scopes = planned.params.get("kinds"), planned.params.get("scopes")
-    if wanted is None or not isinstance(asked, list) or any(asked):
-        return {}
-    if not isinstance(kinds, list) or not isinstance(scopes, list):
-        return {}
-    means = {
-        (series.labels.get("kind"), series.labels.get("scope")): max(round(series.mean), 1)
-        for result in results
-        if result.test == wanted.test and condition_of(result) == condition_of(planned)
-        if result.status == "measured" and result.complete
-        for series in result.series
-        if series.name == wanted.series and series.mean is not None
-    }
-    values: list[int | str] = [
-        means.get((kind, scope)) or means.get((kind, _EITHER_SCOPE), 0)
-        for kind in kinds
-        for scope in scopes
-    ]
-    return {wanted.param: values} if any(values) else {}
 
 
 def _cpu_ns() -> int:

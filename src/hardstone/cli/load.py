@@ -57,13 +57,15 @@ def command(
     cpu=10ms/100ms+disk+network=4000/s+search. The elements are cpu, disk, interrupt, network,
     syscall, memory, search, storm, build, kernel, messages, and 'stress-ng:OPTIONS'. A degree
     holds for the whole system, or with @cpu for each CPU: heavy@cpu. network=4000/s@HOST:PORT
-    sends packets to a host; without a host they go over loopback.
+    sends packets to a host; without a host they go over loopback. A name of a host is looked up
+    on this machine.
 
     Without -D the load runs until Ctrl-C, which then is no error. Exit code 3: an element
     reached less than 80 % of its degree, or ended early.
     """
     from hardstone.campaign.campaign import stop_on_signals
     from hardstone.cli.messages import notice_messages
+    from hardstone.hosts import addresses_of, with_addresses
     from hardstone.targets import find_transport
     from hardstone.targets.base import Stop
     from hardstone.targets.probe_target import check_load, load_lines
@@ -74,9 +76,10 @@ def command(
     with closing(find_transport(target)) as transport:
         transport.open(notice_messages(quiet=quiet))
         load = _one_load(transport, load)
-        check_load(transport, load, cpus)
+        addressed = with_addresses(load, addresses_of([load]))
+        check_load(transport, addressed, cpus)
         with stop_on_signals(stop), _progress(duration_ns, quiet=quiet) as show:
-            lines = list(load_lines(transport, load, duration_ns, cpus, stop, show))
+            lines = list(load_lines(transport, addressed, duration_ns, cpus, stop, show))
     code = _report(target, load, lines, as_json=as_json)
     return EXIT_INTERRUPTED if stop.is_set() and duration_ns is not None else code
 

@@ -23,6 +23,7 @@ from typing import Literal
 import msgspec
 
 from hardstone.errors import InputError, printable
+from hardstone.facts import cpus_of
 from hardstone.model import Scalar, SelfTest
 
 DOCTOR_SCHEMA = "hardstone.doctor/1"
@@ -380,9 +381,7 @@ def find_rule(name: str) -> tuple[str, Rule]:
     raise InputError(f"there is no rule '{shown}'", hint)
 
 
-_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 _GROUP = re.compile(r"@([A-Za-z_][\w.-]{0,31})=(\d{1,2})", re.ASCII)
-_MOST_CPUS = 65_536
 
 
 def derive(facts: Mapping[str, Scalar], probe_path: str | None = None) -> dict[str, Scalar]:
@@ -400,20 +399,6 @@ def _of_selftest(selftest: SelfTest) -> Iterator[tuple[str, Scalar]]:
     names, seen = ", ".join(one.name for one in failed), "; ".join(one.why for one in failed)
     yield "derived.selftest_count", len(selftest.checks)
     yield "derived.selftest_failed", f"{names}: {seen}" if failed else None
-
-
-def cpus_of(text: Scalar) -> list[int]:
-    """CPUs of a list such as "0-3,6", ascending; empty for anything else."""
-    found: set[int] = set()
-    for part in str(text).split(",") if isinstance(text, str) else ():
-        match = _RANGE.fullmatch(part.strip())
-        if match is None:
-            return []
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last - first > _MOST_CPUS:
-            return []
-        found.update(range(first, last + 1))
-    return sorted(found)
 
 
 def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tuple[str, Scalar]]:

@@ -164,8 +164,7 @@ def find_tests(
 def select_tests(
     patterns: Sequence[str], register: Register, catalogue: Catalogue, problems: Problems
 ) -> list[Descriptor]:
-    """The tests that `patterns` name, each once, in the given order; a test that gives figures
-    to another one comes before it.
+    """The tests that `patterns` name, each once, in the given order.
 
     A glob gives battery order. A pattern without a match is noted, with the nearest name.
     """
@@ -180,18 +179,7 @@ def select_tests(
         if not found:
             problems.add(*_unknown(pattern, list(ordered), catalogue))
         selected.update({test: ordered[test] for test in found})
-    return [selected[test] for test in _givers_first(list(selected), catalogue)]
-
-
-def _givers_first(tests: Sequence[str], catalogue: Catalogue) -> list[str]:
-    """`tests`, in which a test that gives figures to another one comes before it."""
-    order: dict[str, None] = {}
-    for test in tests:
-        giver = catalogue.entry(test).after
-        if giver in tests:
-            order.setdefault(giver)
-        order.setdefault(test)
-    return list(order)
+    return list(selected.values())
 
 
 def _unknown(pattern: str, ordered: Sequence[str], catalogue: Catalogue) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from os.path import commonprefix
 from typing import NamedTuple
 
 from hardstone.event_names import DIFFER, TIRE_TESTS
+from hardstone.hosts import with_addresses
 from hardstone.model import (
     ChangedFact,
     Conditions,
@@ -89,11 +90,15 @@ def planned_conditions(plan: Plan) -> list[Condition]:
     return list(dict.fromkeys([*map(condition_of, plan.tests), *later]))
 
 
-def result_under(planned: PlannedTest, result: Result) -> Result:
-    """`result` under the conditions of `planned`.
+def result_under(
+    planned: PlannedTest, result: Result, addresses: Mapping[str, str] | None = None
+) -> Result:
+    """`result` under the conditions of `planned`; the probe got `addresses` for names of hosts.
 
     If the probe reports other conditions, the event `conditions_differ` records them.
     """
+    if result.conditions.load == with_addresses(planned.load, addresses or {}):
+        result.conditions.load = planned.load
     asked, said = condition_of(planned), condition_of(result)
     differs = any(b not in (a, NOT_KNOWN) for a, b in zip(asked, said, strict=True))
     if differs and result.complete and result.status == "measured":

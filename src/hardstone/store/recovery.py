@@ -261,7 +261,7 @@ def _under_plan(document: RunDocument, place: int, result: Result) -> Result:
     planned = document.plan.tests[place : place + 1]
     if planned and planned[0].test == result.test:
         result.params = result.params or planned[0].params
-        return result_under(planned[0], result)
+        return result_under(planned[0], result, document.plan.addresses)
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from hardstone.errors import (
@@ -129,7 +129,8 @@ class RunOptions:
     """How the measuring threads run; None leaves it to the probe.
 
     `dma_latency_us`: the bound on the exit latency of idle states meanwhile; None: no bound.
-    `trace`: the kernel's events around each worst value are kept.
+    `trace`: the kernel's events around each worst value are kept. `addresses`: of the hosts that a
+    load names.
     """
 
     cpu: int | None = None
@@ -140,6 +141,7 @@ class RunOptions:
     counter_hz: int | None = None
     dma_latency_us: int | None = None
     trace: bool = False
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_options(plan: Plan, facts: Facts) -> RunOptions:
@@ -154,6 +156,7 @@ def run_options(plan: Plan, facts: Facts) -> RunOptions:
         counter_hz=clock.counter_hz if clock.trusted and plan.clock == "auto" else None,
         dma_latency_us=plan.dma_latency_us,
         trace=plan.trace,
+        addresses=plan.addresses,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +17,7 @@ from hardstone.errors import (
     PrivilegeError,
     TargetError,
 )
+from hardstone.hosts import with_addresses
 from hardstone.memory import Memory
 from hardstone.model import (
     FACTS_SCHEMA,
@@ -35,6 +36,7 @@ from hardstone.model import (
     StreamEvent,
     StreamLoad,
 )
+from hardstone.raw_facts import with_raw_facts
 from hardstone.targets.base import (
     REBUILD,
     SILENT,
@@ -63,7 +65,7 @@ def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | No
     if planned.samples or planned.duration_ns:  # else the test takes as long as it takes
         arguments += ["--samples", str(planned.samples)]
         arguments += ["--duration-ns", str(planned.duration_ns)]
-    arguments += _conditions(planned)
+    arguments += _conditions(planned, options.addresses)
     arguments += ["--deadline-ns", str(planned.deadline_ns)]
     arguments += ["--policy", options.policy, "--clock", options.clock]
     arguments += ["--seed", str(options.seed)]
@@ -75,11 +77,11 @@ def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | No
     return arguments + ([] if backing is None else ["--backing", backing])
 
 
-def _conditions(planned: PlannedTest) -> list[str]:
+def _conditions(planned: PlannedTest, addresses: Mapping[str, str]) -> list[str]:
     """What is not the probe's default, so that one without load takes all the rest."""
     arguments = []
     if planned.load != "none":
-        arguments += ["--load", planned.load]
+        arguments += ["--load", with_addresses(planned.load, addresses)]
     if planned.cpu_config != "shared":
         arguments += ["--cpu-config", planned.cpu_config]
     if planned.settings:
@@ -130,8 +132,8 @@ def decode_shield(raw: bytes) -> ShieldState:
 
 
 def decode_facts(raw: bytes) -> Facts:
-    """The facts in `raw`; InputError for anything else."""
-    return _decode(raw, Facts, FACTS_SCHEMA, "facts")
+    """The facts in `raw`, those too that are read from sources; InputError for anything else."""
+    return with_raw_facts(_decode(raw, Facts, FACTS_SCHEMA, "facts"))
 
 
 class _SelfTestHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
 
-import msgspec
 import pytest
 
 from hardstone.doctor.diagnose import diagnose, realtime_refusal
 from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
-from hardstone.model import Facts, StreamEvent, StreamSeries
+from hardstone.model import StreamEvent, StreamSeries
+from hardstone.targets.probe_target import decode_facts
 from tests import machine, refusing
 from tests.conftest import ROOT
 from tests.running import run
@@ -45,7 +45,7 @@ def cause_and_step(probe: Path, prefix: Sequence[str]) -> tuple[object, str]:
     done = subprocess.run([*prefix, probe, "facts", "--json"], capture_output=True, check=False)
     if not done.stdout:
         pytest.skip(f"not to be made here: {done.stderr.decode()[-200:]}")
-    facts = msgspec.json.decode(done.stdout, type=Facts).facts
+    facts = decode_facts(done.stdout).facts
     refusal = realtime_refusal(facts, str(probe))
     step = refusal.steps[0] if refusal else None
     said = f"{step.command or ''}{step.words or ''}" if step else ""
@@ -118,7 +118,7 @@ def test_a_ring_that_may_not_yield_says_so(
 def test_locked_memory_is_refused_by_a_filter(probe: Path) -> None:
     prefix = refuse("mlockall=EPERM")
     done = subprocess.run([*prefix, probe, "facts", "--json"], capture_output=True, check=True)
-    facts = msgspec.json.decode(done.stdout, type=Facts).facts
+    facts = decode_facts(done.stdout).facts
     assert facts["limits.lock_cause"] == "filter"
     (found,) = [one for one in diagnose(facts).findings if one.rule == "memory-lock"]
     assert ["allow mlockall there" in one.words for one in found.steps] == [True]

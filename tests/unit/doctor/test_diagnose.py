@@ -20,7 +20,6 @@ from hardstone.doctor.diagnose import (
     advice_lines,
     blocks,
     brings_texts,
-    cpus_of,
     derive,
     diagnose,
     fill,
@@ -29,6 +28,7 @@ from hardstone.doctor.diagnose import (
     prove_command,
     realtime_refusal,
 )
+from hardstone.facts import cpus_of
 from hardstone.model import Scalar
 from tests.conftest import ROOT
 from tests.unit.doctor.machine import machine

@@ -18,19 +18,12 @@ struct ping_pong_table {
     _Atomic uint64_t received_ticks, answered_ticks; /* its stamps, in tests that take them */
 };
 
-/* What SEM-P-RTP subtracts: the mean of the current variant; the variants so far for the event
- * signal_wait_mean, by whether their mean was given. */
-struct signal_wait_mean {
-    int64_t ns;
-    char variants[2][ARENA_TEXT_BYTES / 2];
-};
-
 struct ping_pong {
     struct ipc_cleanup ipc_cleanup;
     struct ping_pong_table *table;
     struct peer peer;
     struct burst burst;
-    struct signal_wait_mean mean; /* of SEM-P-RTP */
+    int64_t signal_wait_ns; /* of SEM-P-RTP: its mean in the current variant */
 };
 
 enum { PING_PONG_WARM_UP = 64 }; /* values; their page faults are then over in both parties */

@@ -3,7 +3,8 @@
  * What: two parties, threads or processes that share memory. The first signals `there` and waits on
  *   `back`, the second waits on `there` and signals `back`: two signals, two waits that block, two
  *   context switches. context_switch = round trip / 2 - mean of a signal and a wait without a
- *   switch: SEM-P-SIG's (parameter signal_wait_ns), or that of 20000 values taken right before.
+ *   switch: of the series signal_wait, what SEM-P-SIG measures for the same kind (with `mutex`
+ *   unlock and lock), 20000 values that are taken right before each variant.
  * Begin, end: the first party before its signal and after its wait, by fenced reads of the counter.
  * Threads: the measuring thread is the first party; both at the run's priority on one CPU. With the
  *   kind `mutex` each of the two has a mutex, of the default protocol, and a condition variable;
@@ -21,26 +22,12 @@
 
 #include "run/variant.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { ROUND_TRIP, CONTEXT_SWITCH, SIGNAL_WAIT };
 enum { SAMPLES = 50000, SIGNAL_SAMPLES = 20000, BURST = 64 };
-
-/* The parameter `signal_wait_ns` of a test that also has `kinds` and `scopes`: one number for each
- * kind and scope, for kind in kinds, for scope in scopes. */
-#define SIGNAL_WAIT_PARAM                                                                          \
-    {                                                                                              \
-        "signal_wait_ns", PARAM_NS, true, "0", 0, INT64_C(1000000000), NULL,                       \
-            "mean signal and wait in one thread (SEM-P-SIG), which context_switch subtracts: for " \
-            "each kind, for each scope; 0 or none: measured right before",                         \
-            NULL                                                                                   \
-    }
 
 static const struct param_spec params[] = {
     SEMAPHORE_AND_MUTEX_PARAM("kinds of semaphore, and a mutex with a condition variable"),
     SEMAPHORE_SCOPE_PARAM("between two threads, between two processes"),
-    SIGNAL_WAIT_PARAM,
     {0},
 };
 
@@ -48,94 +35,13 @@ static const struct series_spec series[] = {
     {"round_trip", "ns", "kind,scope", "first party before it signals the second",
      "first party after its wait for the answer"},
     {"context_switch", "ns", "kind,scope",
-     "round trip / 2 - mean of signal and wait in one thread (SEM-P-SIG, or signal_wait); of kinds "
-     "that only enter the kernel when somebody waits it includes two system calls",
-     NULL, "round_trip / 2 - mean(signal_wait of SEM-P-SIG in the same run, else its own)",
-     .range = {RECORD_NO_LEAST, 0}},
+     "round trip / 2 - mean of signal and wait in one thread (signal_wait); of kinds that only "
+     "enter the kernel when somebody waits it includes two system calls",
+     NULL, "round_trip / 2 - mean(signal_wait)", .range = {RECORD_NO_LEAST, 0}},
     {"signal_wait", "ns", "kind,scope", "before the signal (post)",
      "after the wait of the same thread, which never blocks"},
     {0},
 };
-
-/* ---- the mean that context_switch subtracts ---- */
-
-enum { MEASURED, GIVEN, SOURCES };
-
-static const char *const sources[SOURCES] = {
-    [MEASURED] = "context_switch subtracts the mean of this test's own signal_wait",
-    [GIVEN] = "context_switch subtracts the given mean (signal_wait_ns)",
-};
-
-static const char *const source_names[SOURCES] = {[MEASURED] = "measured", [GIVEN] = "given"};
-
-/* 0, or -1 with the outcome if more numbers are given than there are kinds and scopes. */
-static int signal_wait_check(struct run *run)
-{
-    int wanted = run_param(run, "kinds")->count * run_param(run, "scopes")->count;
-    int given = run_param(run, "signal_wait_ns")->count;
-    if (given <= wanted)
-        return 0;
-    return outcome_set(&run->outcome, STATUS_FAILED,
-                       "give one number for each kind and scope, or fewer",
-                       "signal_wait_ns has %d numbers, but there are only %d combinations of kinds "
-                       "and scopes",
-                       given, wanted);
-}
-
-static int place_in(const struct run *run, const char *param)
-{
-    const struct param_value *value = run_param(run, param);
-    int place = 0;
-    while (value->number[place] != variant_number(run, param))
-        place++;
-    return place;
-}
-
-/* The number given for the kind and scope of run->variant; 0: none. */
-static int64_t signal_wait_given(const struct run *run)
-{
-    const struct param_value *given = run_param(run, "signal_wait_ns");
-    int place = place_in(run, "kinds") * run_param(run, "scopes")->count + place_in(run, "scopes");
-    return place < given->count ? given->number[place] : 0;
-}
-
-static void tell_source(struct run *run, struct signal_wait_mean *mean, int source)
-{
-    if (mean->variants[source][0])
-        arena_event(run->arena, "signal_wait_mean", -1,
-                    DATA(data_text("source", source_names[source]),
-                         data_text("means", mean->variants[source])),
-                    "%s: %s", sources[source], mean->variants[source]);
-    mean->variants[source][0] = '\0';
-}
-
-/* Sends the collected entries if there is no room for one more. */
-static void note_variant(struct run *run, struct signal_wait_mean *mean, int source)
-{
-    char one[2 * ARENA_NAME_BYTES], name[ARENA_NAME_BYTES];
-    char *text = mean->variants[source];
-    variant_name(run, name, sizeof name);
-    snprintf(one, sizeof one, "%s %lld ns", name, (long long)mean->ns);
-    if (strlen(text) + strlen(one) + sizeof "; " > sizeof mean->variants[source])
-        tell_source(run, mean, source);
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof mean->variants[source] - used, "%s%s", used ? "; " : "", one);
-}
-
-/* Chooses the mean for run->variant: the given one, or `measured_ns` if there is none. */
-static void signal_wait_choose(struct run *run, struct signal_wait_mean *mean, int64_t measured_ns)
-{
-    int64_t given_ns = signal_wait_given(run);
-    mean->ns = given_ns > 0 ? given_ns : measured_ns;
-    note_variant(run, mean, given_ns > 0 ? GIVEN : MEASURED);
-}
-
-/* After the last variant: events say which mean each variant used. */
-static void signal_wait_tell(struct run *run, struct signal_wait_mean *mean)
-{
-    for (int source = 0; source < SOURCES; source++)
-        tell_source(run, mean, source);
-}
 
 /* ---- the second party ---- */
 
@@ -199,7 +105,7 @@ static int measure_signal_wait(struct run *run)
     semaphore_close(semaphore);
     const struct record *record = run->records[SIGNAL_WAIT];
     if (record->count > 0)
-        signal_wait_choose(run, &ping_pong->mean, (int64_t)(record_mean(record) + 0.5));
+        ping_pong->signal_wait_ns = (int64_t)(record_mean(record) + 0.5);
     return result;
 }
 
@@ -214,7 +120,7 @@ static __attribute__((noinline)) int keep_round_trip(struct run *run, uint64_t a
         return ping_pong_refuse(run, "the second party did not answer exactly once");
     int64_t ns = clock_ns(&run->clock, end - begin);
     run_record_value(run, ROUND_TRIP, ns, end);
-    run_record_value(run, CONTEXT_SWITCH, ns / 2 - ping_pong->mean.ns, end);
+    run_record_value(run, CONTEXT_SWITCH, ns / 2 - ping_pong->signal_wait_ns, end);
     return 0;
 }
 
@@ -251,14 +157,6 @@ static int measure_variant(struct run *run)
     return ping_pong_measure(run, &body);
 }
 
-/* Report the means also when the test is stopped early. */
-static int measure(struct run *run)
-{
-    int result = variants_measure(run);
-    signal_wait_tell(run, &((struct ping_pong *)run->own)->mean);
-    return result;
-}
-
 const struct test sem_p_rtp = {
     .id = "SEM-P-RTP",
     .title = "Semaphore round trip between two threads or processes (sync test 2)",
@@ -270,10 +168,9 @@ const struct test sem_p_rtp = {
     .setup_ns = INT64_C(500000000),
     .sample_ns = 8000,
     .warm_up_samples = PING_PONG_WARM_UP,
-    .check = signal_wait_check,
     .has_variant = peer_has_variant,
     .prepare = ping_pong_prepare,
-    .measure = measure,
+    .measure = variants_measure,
     .measure_variant = measure_variant,
     .judge = semaphore_require_any,
     .finish = ping_pong_finish,

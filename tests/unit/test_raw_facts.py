@@ -1,0 +1,302 @@
+"""Facts from raw texts: of emulated processors, and of damaged and hostile texts."""
+
+from __future__ import annotations
+
+import base64
+import time
+import zlib
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from hardstone.facts import cpus_of, load_facts
+from hardstone.model import Facts, RunDocument, Scalar, Source
+from hardstone.raw_facts import (
+    Emulation,
+    Raw,
+    emulation_by_cpuid,
+    emulation_by_lab,
+    emulation_by_names,
+    hypervisor_by_names,
+    read_again,
+    read_facts,
+    unpacked,
+    with_raw_facts,
+)
+from tests.process.targets import sample
+from tests.unit.stats import make
+from tests.unit.test_facts import check_value
+
+DMI = "/sys/class/dmi/id"
+TREE = "/proc/device-tree"
+CPU = "/sys/devices/system/cpu"
+NOTHING = "nothing names a hypervisor, and none is excluded"
+MAY_BE = "it may be run by KVM, or emulated"
+QEMU = {f"{DMI}/sys_vendor": "QEMU\n"}
+VIRT = {f"{TREE}/compatible": "linux,dummy-virt"}
+
+
+def of(*names: str) -> list[Source]:
+    return [Source(source=name) for name in names]
+
+
+def sources(texts: Mapping[str, str]) -> list[Source]:
+    return [Source(source=name, text=text) for name, text in texts.items()]
+
+
+def raw(texts: Mapping[str, str]) -> Raw:
+    return Raw(sources(texts))
+
+
+def cpuinfo(implementer: str, part: str) -> dict[str, str]:
+    text = f"processor\t: 0\nCPU implementer\t: {implementer}\nCPU part\t: {part}\n"
+    return {"/proc/cpuinfo": text}
+
+
+@pytest.mark.parametrize(
+    ("vendor", "hypervisor", "is_emulated", "reason"),
+    [
+        ("GenuineIntel", "TCGTCGTCGTCG", True, "CPUID names QEMU's emulator, TCG"),
+        *(
+            ("AuthenticAMD", name, False, f"CPUID names the hypervisor {name}")
+            for name in ("KVMKVMKVM", "Microsoft Hv", "VMwareVMware", "XenVMMXenVMM")
+        ),
+        *(
+            ("GenuineIntel", name, None, f"CPUID names an unknown hypervisor, {name}")
+            for name in ("SomethingNew", "unnamed")
+        ),
+        ("VirtualApple", "", True, "CPUID names the translator VirtualApple"),
+        ("GenuineIntel", "", False, "CPUID names no hypervisor"),
+    ],
+)
+def test_cpuid(vendor: str, hypervisor: str, is_emulated: bool | None, reason: str) -> None:
+    found = emulation_by_cpuid(raw({}), vendor, hypervisor)
+    assert (found.is_emulated, found.reason) == (is_emulated, reason)
+
+
+def test_qemu_can_hide_the_flag_of_a_hypervisor() -> None:
+    reason = f"{DMI}/sys_vendor names QEMU's machine QEMU: {MAY_BE}"
+    assert emulation_by_cpuid(raw(QEMU), "GenuineIntel", "")[:2] == (None, reason)
+    reason = "CPUID names the hypervisor KVMKVMKVM"
+    assert emulation_by_cpuid(raw(QEMU), "GenuineIntel", "KVMKVMKVM")[:2] == (False, reason)
+
+
+def test_the_signatures_of_cpuid() -> None:
+    name = base64.b64encode(b"KVMKVMKVM\0\0\0").decode()
+    signature = Source(source="cpuid:0x40000000", base64=name)
+    vendor = Source(source="cpuid:0", text="GenuineIntel")
+    assert read_facts([vendor], {})["virtual.hypervisor"] is None
+    assert "virtual.hypervisor" not in read_facts([], {})
+    assert read_facts([vendor, signature], {})["virtual.hypervisor"] == "KVMKVMKVM"
+    odd = msgspec.structs.replace(signature, base64=base64.b64encode(b"\x01\xffAB").decode())
+    assert read_facts([vendor, odd], {})["virtual.hypervisor"] == "??AB"
+    none = msgspec.structs.replace(signature, base64=base64.b64encode(bytes(12)).decode())
+    assert read_facts([vendor, none], {})["virtual.hypervisor"] == "unnamed"
+
+
+def test_user_mode() -> None:
+    program = {"/proc/self/task/PID/exe": "/usr/bin/qemu-aarch64-static"}
+    reason = "qemu-aarch64-static runs this process"
+    assert emulation_by_names(raw(program))[:2] == (True, reason)
+    assert emulation_by_cpuid(raw(program), "GenuineIntel", "")[:2] == (True, reason)
+    program = {"/proc/self/task/PID/exe": "/usr/bin/hardstone-probe"}
+    assert emulation_by_names(raw(program)) == Emulation(None, NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_emulated", "reason"),
+    [
+        (
+            {f"{TREE}/hypervisor/compatible": "linux,kvm", **VIRT},
+            False,
+            "names the hypervisor linux,kvm",
+        ),
+        ({f"{TREE}/hypervisor/compatible": "xen"}, False, "names the hypervisor xen"),
+        (
+            {"/sys/hypervisor/type": "xen\n"},
+            False,
+            "/sys/hypervisor/type names the hypervisor xen",
+        ),
+        (
+            {**QEMU, f"{DMI}/product_name": "KVM Virtual Machine\n"},
+            False,
+            "names the hypervisor KVM Virtual Machine",
+        ),
+        ({f"{DMI}/sys_vendor": "VMware, Inc.\n"}, False, "names the hypervisor VMware, Inc."),
+        (
+            {**QEMU, f"{DMI}/product_name": "QEMU Virtual Machine\n"},
+            None,
+            f"QEMU Virtual Machine: {MAY_BE}",
+        ),
+        (VIRT, None, "linux,dummy-virt: it may be"),
+        ({f"{TREE}/compatible": "riscv-virtio"}, None, "riscv-virtio: it may be"),
+        ({f"{TREE}/compatible": "raspberrypi,4-model-b"}, None, NOTHING),
+        (
+            {**cpuinfo("0x00", "0x051"), **VIRT},
+            True,
+            "the processor is QEMU's own model",
+        ),
+        ({**cpuinfo("0x41", "0xd07"), **VIRT}, None, "it may be run by KVM"),
+        (
+            {f"{TREE}/fw-cfg@9020000/compatible": "qemu,fw-cfg-mmio"},
+            None,
+            f"QEMU's fw-cfg: {MAY_BE}",
+        ),
+        ({f"{TREE}/compatible": "linux,dummy-virt\0another"}, None, "linux,dummy-virt: it may be"),
+    ],
+)
+def test_names(texts: dict[str, str], is_emulated: bool | None, reason: str) -> None:
+    found = emulation_by_names(raw(texts))
+    assert found.is_emulated is is_emulated and reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("line", "before", "after"),
+    [
+        ("quiet hardstone.lab=tcg\n", None, True),
+        ("hardstone.lab=icount nokaslr\n", None, True),
+        ("hardstone.lab=tcg\n", False, True),
+        ("hardstone.lab=kvm\n", None, False),
+        ("hardstone.lab=kvm\n", True, True),
+        ("hardstone.lab=other\n", None, None),
+        ("quiet xhardstone.lab=tcg -- hardstone.lab=tcg\n", None, None),
+    ],
+)
+def test_the_word_of_the_lab(line: str, before: bool | None, after: bool | None) -> None:
+    found = emulation_by_lab(raw({"/proc/cmdline": line}), Emulation(before, "as before"))
+    assert found.is_emulated is after
+    assert ("hardstone.lab=" in found.reason) is (before is not after)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "name"),
+    [
+        ("/sys/hypervisor/type", "xen\n", "xen"),
+        (f"{TREE}/hypervisor/compatible", "linux,kvm", "linux,kvm"),
+        (f"{DMI}/sys_vendor", "QEMU\n", "QEMU"),
+        (f"{TREE}/compatible", "linux,dummy-virt", "QEMU virt"),
+        (f"{TREE}/fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio", "QEMU"),
+        (f"{TREE}/fw-cfg@9020000/compatible", "other,fw-cfg", None),
+        (f"{TREE}/compatible", "raspberrypi,4-model-b", None),
+    ],
+)
+def test_names_of_hypervisors(source: str, text: str, name: str | None) -> None:
+    assert hypervisor_by_names(raw({source: text})) == name
+
+
+def packed(text: bytes, level: int = 9, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> bytes:
+    packer = zlib.compressobj(level, wbits=31, strategy=strategy)
+    return packer.compress(text) + packer.flush()
+
+
+@pytest.mark.parametrize("level", [0, 1, 9])
+@pytest.mark.parametrize("strategy", [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY])
+def test_a_packed_configuration(level: int, strategy: int) -> None:
+    text = b"".join(b"CONFIG_%d=%d\n" % (n, n * n % 97) for n in range(20_000))
+    data = packed(text, level, strategy)
+    assert unpacked(data) == text.decode()
+    assert unpacked(data[: len(data) // 2]) is None
+
+
+def test_a_damaged_configuration_is_none_and_none_fills_the_memory() -> None:
+    data = bytearray(packed(b"CONFIG_A=y\n" * 3000))
+    for at in range(len(data)):
+        spoilt = bytearray(data)
+        spoilt[at] ^= 0x55
+        unpacked(bytes(spoilt))
+    assert unpacked(packed(bytes(1 << 26))) is None
+    assert unpacked(b"") is None
+
+
+def facts(*more: Source, port: str = "linux", **known: Scalar) -> Facts:
+    told = {"probe.port": port} | {name.replace("__", "."): one for name, one in known.items()}
+    return msgspec.structs.replace(sample.facts(), facts=told, sources=list(more))
+
+
+def test_of_a_packed_configuration_what_facts_are_read_from_is_kept() -> None:
+    text = b"# a comment\nCONFIG_PREEMPT_RT=y\n# CONFIG_PROVE_LOCKING is not set\nCONFIG_USB=y\n"
+    data = base64.b64encode(packed(text)).decode()
+    found = with_raw_facts(facts(Source(source="/proc/config.gz", base64=data)))
+    assert found.facts["kernel.lock_checking"] is False
+    assert found.sources is not None
+    (kept,) = found.sources
+    assert kept.text == "CONFIG_PREEMPT_RT=y\n# CONFIG_PROVE_LOCKING is not set\n"
+    assert kept.base64 is None
+    assert read_facts(found.sources, found.facts)["kernel.lock_checking"] is False
+
+
+def test_only_a_port_that_sends_sources_has_facts_read_from_them() -> None:
+    tainted = Source(source="/proc/sys/kernel/tainted", text="0\n")
+    assert with_raw_facts(facts(tainted)).facts["kernel.tainted"] == 0
+    assert set(with_raw_facts(facts(tainted, port="posix")).facts) == {"probe.port"}
+    older = msgspec.structs.replace(facts(), sources=None)
+    assert with_raw_facts(older) is older
+
+
+def test_what_is_missing_is_no_fact() -> None:
+    told = {"virtual.emulated", "virtual.emulated_reason", "virtual.time"}  # "not known"
+    assert set(read_facts([], {})) == told
+    assert read_facts([], {})["virtual.emulated"] is None
+
+
+def test_the_facts_of_a_stored_run_can_be_read_again() -> None:
+    told = with_raw_facts(facts(Source(source="/proc/cmdline", text="quiet idle=poll\n")))
+    document = make.document(system=told.facts)
+    document.sources = told.sources or []
+    stored = msgspec.json.decode(msgspec.json.encode(document), type=RunDocument)
+    assert read_again(stored) == stored.system
+    del stored.system["power.idle_boot"]  # as if the version that stored it had not known it
+    assert read_again(stored)["power.idle_boot"] == "poll"
+    assert read_again(make.document()) == make.document().system
+
+
+LONG = "9" * 65_536
+HOSTILE = {
+    "long": LONG,
+    "brackets": "(" * 65_536,
+    "tabs": "CPU part" + "\t" * 60_000,
+    "CPUs": "0-65535 1\n" * 6_000,
+    "list": ",".join(["0-65535"] * 8_000),
+    "negative": "-9223372036854775808\n",
+    "large": "cpu 9223372036854775807 9 9 9 9 9 9 9223372036854775807\n",
+    "swap": "SwapTotal: 9223372036854775807 kB\nSwapFree: -9223372036854775807 kB\n",
+    "zero": "\0",
+    "empty": "",
+    "blank": " \n\n \n",
+    "letters": "\u2028\x1b[31mé\n",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_texts_give_facts_of_their_type_that_can_be_stored(text: str) -> None:
+    names = {one for fact in load_facts().values() for one in fact.sources}
+    names = {one.replace("state*", "state0").replace("config-*", "config-6.12.1") for one in names}
+    known: dict[str, Scalar] = {
+        "kernel.version": "#1 SMP PREEMPT_DYNAMIC",
+        "kernel.release": "6.12.1",
+        "power.dma_latency_us": 0,
+    }
+    begin = time.process_time()
+    for texts in (
+        [Source(source=name, text=text) for name in names],
+        [Source(source=name, base64=text) for name in names],
+        [*sources(dict.fromkeys(names, text)), *sources({f"{CPU}/online": "0-3\n"})],
+    ):
+        found = read_facts(texts, known)
+        for name, value in found.items():
+            check_value(name, value)
+        document = make.document(system={**known, **found})
+        document.sources = texts
+        msgspec.json.decode(msgspec.json.encode(document), type=RunDocument)
+    assert time.process_time() - begin < 10.0
+
+
+def test_a_list_of_cpus_that_is_too_long_is_none() -> None:
+    assert cpus_of("0-65536") == list(range(65_537))
+    assert cpus_of("0-40000,0-40000") == []
+
+
+def test_presence_is_enough() -> None:
+    assert read_facts(of("/usr/bin/grubby"), {})["os.boot_tool"] == "grubby"
+    assert read_facts(of("/proc/lockdep"), {})["kernel.lock_checking"] is True
