@@ -81,6 +81,8 @@ struct own {
 
 static int check(struct run *run)
 {
+    if (!HS_HAS_CLOCK_NANOSLEEP)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, LACKS_CLOCK_NANOSLEEP);
     return rig_check(run, HANDLER_OF_WAKE_UP);
 }
 

@@ -133,6 +133,8 @@ static int prepare(struct run *run)
     own->random[0] = 0x330e;
     own->random[1] = (unsigned short)run->request->seed;
     own->random[2] = (unsigned short)(run->request->seed >> 16);
+    if (!HS_HAS_CLOCK_NANOSLEEP)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, LACKS_CLOCK_NANOSLEEP);
     if (!port_has_processes())
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system cannot start a second process (fork)");
