@@ -230,6 +230,26 @@ def tests(tree: Tree) -> Iterator[Complaint]:
         yield files[REGISTER].wrong_word(name, f"{name} is no test, or twice here: remove it")
 
 
+# ---- words of Linux ----
+
+# /dev/null and /dev/tty are POSIX's, /dev/zero is in every Unix.
+OF_LINUX = re.compile(r"/(?:proc|sys)\b|/dev/(?!null\b|tty\b|zero\b)\w+|\bsysctl\b")
+OF_CONTRACT = {"port/device.h": "/dev/uio"}  # Linux's user-space I/O, by its name
+
+
+def words_of_linux(tree: Tree) -> Iterator[Complaint]:
+    """Only the port to Linux has its paths and settings in a string: others ask port_hint."""
+    for path, file in sources(tree).items():
+        if path.startswith("port/linux/"):
+            continue
+        text = code(file)
+        for literal in re.finditer(STRING, text):
+            for word in OF_LINUX.findall(literal[0]):
+                if word != OF_CONTRACT.get(path):
+                    line = text.count("\n", 0, literal.start()) + 1
+                    yield file.wrong(line, f"{word} is a word of Linux: ask port_hint for it")
+
+
 # ---- facts ----
 
 FACTS = "src/hardstone/facts.toml"
@@ -444,4 +464,4 @@ def tables(tree: Tree) -> Iterator[Complaint]:
 
 
 RULES = [includes, table_of_rooms, circles, function_names, tests, facts_sent, facts_named]
-RULES += [events, event_data, tables]
+RULES += [events, event_data, tables, words_of_linux]

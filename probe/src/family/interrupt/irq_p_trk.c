@@ -38,6 +38,7 @@
 #include "family/interrupt/added.h"
 #include "family/shared/peer.h"
 
+#include "port/port.h"
 #include "realtime/one_cpu.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -139,10 +140,9 @@ static int prepare(struct run *run)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system cannot start a second process (fork)");
     own->flood = port_shared_memory(sizeof *own->flood);
-    return own->flood
-               ? 0
-               : outcome_set_errno(&run->outcome, errno, "memory shared with the flood",
-                                   "see that shared memory can be written (/dev/shm on Linux)");
+    return own->flood ? 0
+                      : outcome_set_errno(&run->outcome, errno, "memory shared with the flood",
+                                          port_hint(PORT_HINT_SHARED_MEMORY));
 }
 
 /* ---- the process ---- */

@@ -2,6 +2,8 @@
 
 #include "family/interrupt/rig.h"
 
+#include "port/port.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +72,7 @@ static void fail_uncounted(const struct rig *rig, int source, int64_t count)
         return;
     outcome_set(
         &rig->run->outcome, STATUS_FAILED,
-        is_wake_up ? "end other real-time threads on that CPU"
-                   : "see /proc/interrupts for the CPU that serves them",
+        is_wake_up ? "end other real-time threads on that CPU" : port_hint(PORT_HINT_INTERRUPT_CPU),
         "source %s: of %lld interrupts sent to CPU %d the kernel has counted %lld there: %s",
         interrupt_source_names[source], (long long)sent, rig->run->setup.cpu, (long long)count,
         is_wake_up ? "another thread had the CPU when the others were sent"
@@ -105,7 +106,7 @@ static void tell_handler_thread(struct rig *rig, const struct interrupt_line *li
         arena_event(
             rig->run->arena, "handler_is_thread", -1,
             DATA(data_text("source", line->source->name), data_integer("priority", priority)),
-            "%s: the kernel serves the interrupt of /dev/uio%d in a thread of priority %d",
+            "%s: the kernel serves the interrupt of " PORT_UIO_PATH "%d in a thread of priority %d",
             line->source->name, line->uio.number, priority);
 }
 

@@ -107,7 +107,8 @@ void interrupt_source_tell_missing(struct run *run, int64_t id, const struct out
 static void set_no_device(struct outcome *outcome)
 {
     outcome_set(outcome, STATUS_SKIPPED,
-                "name one that only this test uses: -p uio=N for /dev/uioN", "no device is named");
+                "name one that only this test uses: -p uio=N for " PORT_UIO_PATH "N",
+                "no device is named");
 }
 
 void interrupt_sources_tell_missing(struct run *run)

@@ -70,13 +70,13 @@ static int refuse_cpu(const struct interrupt_line *line, const struct run *run, 
                       struct outcome *outcome)
 {
     char command[STATUS_COMMAND_BYTES];
-    snprintf(command, sizeof command, "echo %d > /proc/irq/%d/smp_affinity_list", run->setup.cpu,
-             line->uio.irq);
+    port_uio_route_command(&line->uio, run->setup.cpu, command, sizeof command);
     return outcome_set_remedy(outcome, STATUS_UNSUPPORTED,
                               (struct remedy){"measure that CPU (--cpu), or have the kernel send "
                                               "the interrupt to the CPU under test",
                                               command},
-                              "CPU %d serves the interrupt of /dev/uio%d, and the test measures "
+                              "CPU %d serves the interrupt of " PORT_UIO_PATH
+                              "%d, and the test measures "
                               "CPU %d",
                               cpu, line->uio.number, run->setup.cpu);
 }
