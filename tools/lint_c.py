@@ -305,6 +305,26 @@ def head_comments(tree: Tree) -> Iterator[Complaint]:
             yield file.wrong(1, f"{told} and at most {LONGEST_HEAD} lines")
 
 
+# ---- words of Linux ----
+
+# /dev/null and /dev/tty are POSIX's, /dev/zero is in every Unix.
+OF_LINUX = re.compile(r"/(?:proc|sys)\b|/dev/(?!null\b|tty\b|zero\b)\w+|\bsysctl\b")
+OF_CONTRACT = {"port/device.h": "/dev/uio"}  # Linux's user-space I/O, by its name
+
+
+def words_of_linux(tree: Tree) -> Iterator[Complaint]:
+    """Only the port to Linux has its paths and settings in a string: others ask port_hint."""
+    for path, file in sources(tree).items():
+        if path.startswith("port/linux/"):
+            continue
+        text = code(file)
+        for literal in re.finditer(STRING, text):
+            for word in OF_LINUX.findall(literal[0]):
+                if word != OF_CONTRACT.get(path):
+                    line = text.count("\n", 0, literal.start()) + 1
+                    yield file.wrong(line, f"{word} is a word of Linux: ask port_hint for it")
+
+
 # ---- facts ----
 
 FACTS = "src/hardstone/facts.toml"
@@ -558,4 +578,4 @@ def tables(tree: Tree) -> Iterator[Complaint]:
 
 
 RULES = [includes, table_of_rooms, probe_layers, given_on, visitors, long_files, function_names]
-RULES += [tests, head_comments, facts_sent, facts_read, facts_named, events, event_data, tables]
+RULES += [tests, head_comments, facts_sent, facts_read, facts_named, events, event_data, tables, words_of_linux]

@@ -57,6 +57,11 @@ int port_uio_wait(const struct port_uio *uio, uint32_t *count)
 }
 
 ANSWERS(int, port_uio_cpu, (const struct port_uio *uio), device.cpu);
+void port_uio_route_command(const struct port_uio *uio, int cpu, char *command, size_t bytes)
+{
+    snprintf(command, bytes, "send %d to CPU %d", uio->irq, cpu);
+}
+
 ANSWERS(int, port_uio_handler_priority, (const struct port_uio *uio), -1);
 
 void port_uio_close(struct port_uio *uio)
@@ -151,7 +156,7 @@ TEST(other_cpu)
     CHECK_SAME(outcome.status, STATUS_UNSUPPORTED);
     CHECK_TEXT(outcome.reason,
                "CPU 0 serves the interrupt of /dev/uio0, and the test measures CPU 1");
-    CHECK_TEXT(outcome.command, "echo 1 > /proc/irq/11/smp_affinity_list");
+    CHECK_TEXT(outcome.command, "send 11 to CPU 1");
     CHECK_SAME(device.closed, 1);
     end();
 }

@@ -10,7 +10,10 @@
 #include "family/semaphore/kind.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 static void have_no_processes(struct request *request)
@@ -63,6 +66,45 @@ TEST(files)
     CHECK_HOLDS(text, "\"preallocation_unsupported\"");
     text = STREAM("FIO-P-STR", "-p", "mode=direct", "--samples", "20");
     CHECK_HOLDS(text, "\"direct_unsupported\"");
+}
+
+/* POSIX requires these calls, and a system may lack them all the same. */
+TEST(sleeping_and_timers)
+{
+    const char *text = STREAM("TMR-P-LAT", "--samples", "10");
+    CHECK_HOLDS(text, "\"status\":\"unsupported\",\"reason\":\"" LACKS_CLOCK_NANOSLEEP "\"");
+    text = STREAM("TMR-P-JIT", "-p", "mechanisms=timer-handler,nanosleep,setitimer", "-p",
+                  "periods_ns=1000000", "--samples", "10");
+    CHECK_HOLDS(text,
+                "\"timer-handler\",\"period_ns\":1000000,\"error\":\"Function not implemented\"");
+    CHECK_HOLDS(text, "\"nanosleep\",\"period_ns\":1000000,\"error\":\"Function not implemented\"");
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_HOLDS(text, "\"memory_locked\":false");
+}
+
+TEST(sleeping_until_a_moment)
+{
+    struct timespec until = {.tv_nsec = 1000000000}, now;
+    CHECK_SAME(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL), EINVAL);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec = (until.tv_nsec + 2000000) % 1000000000;
+    until.tv_sec += until.tv_nsec < 2000000 ? 1 : 0;
+    CHECK_SAME(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL), 0);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    CHECK(now.tv_sec > until.tv_sec ||
+          (now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec));
+}
+
+/* A signal that comes while it waits ends the wait, as a time-out of the whole does. */
+TEST(waiting_with_signals)
+{
+    struct timespec second = {.tv_sec = 1}, moment = {.tv_nsec = 1000000};
+    sigset_t none;
+    sigemptyset(&none);
+    CHECK_SAME(pselect(0, NULL, NULL, NULL, &second, &none), -1);
+    CHECK_SAME(errno, EINTR);
+    CHECK_SAME(pselect(0, NULL, NULL, NULL, &moment, &none), 0);
+    CHECK_SAME(pselect(0, NULL, NULL, NULL, &moment, NULL), 0);
 }
 
 TEST(locks)

@@ -199,6 +199,9 @@ DEVICE_TEST(edu_is_known)
     CHECK_SAME(uio.vendor, 0x1234);
     CHECK_SAME(uio.device, 0x11e8);
     CHECK_SAME(uio.irq, 11);
+    char command[80];
+    port_uio_route_command(&uio, 1, command, sizeof command);
+    CHECK_TEXT(command, "echo 1 > /proc/irq/11/smp_affinity_list");
     CHECK_SAME(uio.first_count, 41);
     CHECK_SAME(register_at(ACK), 1); /* what an ended program left raised */
     CHECK_SAME(changed_bytes(), 4);  /* and nothing is raised */

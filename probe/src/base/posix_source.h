@@ -1,4 +1,7 @@
-/* Feature test macros: POSIX.1-2008 with XSI. Every file includes this header first. */
+/* Feature test macros: POSIX.1-2008 with XSI. Every file includes this header first.
+ *
+ * Of the calls below a system may lack one, though POSIX requires it (posix_optional.h has those
+ * that are optional). Every file then gets what stands for it. */
 #ifndef HS_BASE_POSIX_SOURCE_H
 #define HS_BASE_POSIX_SOURCE_H
 
@@ -7,6 +10,30 @@
 #endif
 #ifndef _XOPEN_SOURCE
 #define _XOPEN_SOURCE 700
+#endif
+
+/* clock_nanosleep until a moment. */
+#ifndef HS_HAS_CLOCK_NANOSLEEP
+#define HS_HAS_CLOCK_NANOSLEEP 1
+#endif
+#define LACKS_CLOCK_NANOSLEEP "this system cannot sleep until a moment (clock_nanosleep)"
+
+/* timer_create and related calls. */
+#ifndef HS_HAS_TIMERS
+#define HS_HAS_TIMERS 1
+#endif
+
+/* mlockall and munlockall. */
+#ifndef HS_HAS_MLOCKALL
+#define HS_HAS_MLOCKALL 1
+#endif
+
+#ifndef HS_HAS_PSELECT
+#define HS_HAS_PSELECT 1
+#endif
+
+#if !HS_HAS_CLOCK_NANOSLEEP || !HS_HAS_TIMERS || !HS_HAS_MLOCKALL || !HS_HAS_PSELECT
+#include "base/posix_missing.h"
 #endif
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/status.h"
 
 #include "base/emit.h"
+#include "port/port.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -100,15 +101,11 @@ const char *status_limit_remedy(int error)
     case EMFILE:
         return "raise the limit on open files (ulimit -n)";
     case ENFILE:
-        return "raise the system's limit on open files (Linux: sysctl fs.file-max)";
+        return port_hint(PORT_HINT_OPEN_FILES);
     case ENOSPC:
-        return "make room: in shared memory (/dev/shm on Linux), or for System V semaphores "
-               "(sysctl kernel.sem; ipcs -s lists the existing ones)";
+        return port_hint(PORT_HINT_SPACE);
     case EROFS:
-        return "it is mounted read-only: mount it writable (shared memory is /dev/shm on Linux: "
-               "mount "
-               "-o remount,rw /dev/shm; of a container --tmpfs /dev/shm), or name another folder "
-               "(--dir)";
+        return port_hint(PORT_HINT_READ_ONLY);
     case ENOMEM:
         return "raise the limits on memory (ulimit -v, ulimit -l), or free some";
     case EAGAIN:

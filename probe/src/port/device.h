@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of device N: this, then N. */
+#define PORT_UIO_PATH "/dev/uio"
+
 enum { PORT_UIO_NOT_GIVEN = -1, PORT_UIO_MOST_NUMBER = 255, PORT_UIO_NAME_BYTES = 64 };
 
 /* Registers of 32 bits in the device's first memory: BAR 0 of a PCI device, map 0 of others.
@@ -77,6 +80,9 @@ int port_uio_wait(const struct port_uio *uio, uint32_t *count);
 /* The CPU that the interrupt is routed to, as the kernel says (effective_affinity): -1 if it does
  * not, or if they are several. A line of an IO-APIC may stay with its former CPU until it fires. */
 int port_uio_cpu(const struct port_uio *uio);
+
+/* What to type to have the kernel send the interrupt to `cpu`; "": not known. */
+void port_uio_route_command(const struct port_uio *uio, int cpu, char *command, size_t bytes);
 
 /* The priority of the kernel's thread that serves the interrupt (PREEMPT_RT, or threadirqs on the
  * boot line): 0 for one that is not real-time, -1 if there is none, or it is not known. Threads of

@@ -322,6 +322,33 @@ void port_lock_refusal(int error, struct port_refusal *refusal);
  * (ENOTSUP: the system has no such bound). */
 int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us);
 
+/* Words of this system for a message: what helps, what to type, with its paths and settings. A port
+ * without such words has those of POSIX. */
+enum port_hint {
+    PORT_HINT_SHARED_MEMORY,   /* shared memory cannot be made */
+    PORT_HINT_SEMAPHORE_RIGHT, /* a semaphore may not be made */
+    PORT_HINT_OPEN_FILES,      /* ENFILE */
+    PORT_HINT_SPACE,           /* ENOSPC */
+    PORT_HINT_READ_ONLY,       /* EROFS */
+    PORT_HINT_MESSAGE_BYTES,   /* of a POSIX queue: EMSGSIZE */
+    PORT_HINT_QUEUE_MESSAGES,  /* ENOBUFS */
+    PORT_HINT_QUEUES,          /* ENOSPC */
+    PORT_HINT_SYSV_BYTES,      /* of a System V queue */
+    PORT_HINT_SYSV_QUEUES,
+    PORT_HINT_SOCKET_BUFFER,
+    PORT_HINT_DEADLINE_BUDGET, /* EBUSY of port_deadline_self */
+    PORT_HINT_DEADLINE_PERIOD, /* its EINVAL */
+    PORT_HINT_LIFT_BUDGET,     /* command: ends real-time throttling */
+    PORT_HINT_BUDGET_FILE,     /* that has the budget, in the folder of a group */
+    PORT_HINT_INTERRUPT_CPU,   /* to see which CPU serves interrupts */
+    PORT_HINT_SHIELD_RIGHT,    /* the shield was refused */
+    PORT_HINT_ONLINE,          /* port_online_cpus does not tell: what helps */
+    PORT_HINT_ONLINE_UNKNOWN,  /* the same: the cause */
+    PORT_HINT_IDLE_DEVICE,     /* of port_hold_dma_latency */
+    PORT_HINTS
+};
+const char *port_hint(enum port_hint hint);
+
 /* ---- for load ---- */
 
 /* As port_kill_with_parent, but with SIGTERM, for a program that has something to restore. Survives

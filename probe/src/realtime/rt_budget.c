@@ -3,6 +3,7 @@
 #include "realtime/rt_budget.h"
 
 #include "base/clock.h"
+#include "port/port.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,11 +22,12 @@ static void choose_command(struct rt_budget *rt_budget)
     char *command = rt_budget->lift_command;
     size_t bytes = sizeof rt_budget->lift_command;
     if (!limit->group[0]) {
-        snprintf(command, bytes, "sudo sysctl kernel.sched_rt_runtime_us=-1");
+        snprintf(command, bytes, "%s", port_hint(PORT_HINT_LIFT_BUDGET));
         return;
     }
-    int length = snprintf(command, bytes, "echo %lld | sudo tee %s/cpu.rt_runtime_us",
-                          (long long)(limit->most_ns / 1000), limit->group);
+    int length =
+        snprintf(command, bytes, "echo %lld | sudo tee %s/%s", (long long)(limit->most_ns / 1000),
+                 limit->group, port_hint(PORT_HINT_BUDGET_FILE));
     if (length < 0 || (size_t)length >= bytes || !is_plain_word(limit->group))
         snprintf(command, bytes, "hardstone doctor");
 }

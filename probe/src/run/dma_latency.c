@@ -2,26 +2,26 @@
 
 #include "run/dma_latency.h"
 
+#include "port/port.h"
 #include "shield/shield.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define DEVICE "/dev/cpu_dma_latency"
-
 static int refuse(struct run *run, int32_t us, int error)
 {
-    char what[STATUS_TEXT_BYTES / 2];
+    char what[STATUS_TEXT_BYTES / 2], command[STATUS_COMMAND_BYTES];
+    const char *device = port_hint(PORT_HINT_IDLE_DEVICE);
+    snprintf(command, sizeof command, "sudo chmod a+rw %s", device);
     snprintf(what, sizeof what, "holding the exit latency of idle states at %ld us (%s)", (long)us,
-             DEVICE);
+             device);
     if (error == ENOTSUP)
         return outcome_set_errno(&run->outcome, error, what,
                                  "leave out --dma-latency: this system has no such limit");
     return outcome_set_errno_remedy(
         &run->outcome, error, what,
-        (struct remedy){"run as root, or let all users open it until the next boot",
-                        "sudo chmod a+rw " DEVICE});
+        (struct remedy){"run as root, or let all users open it until the next boot", command});
 }
 
 static void tell_lower(const struct run *run, int32_t us, int32_t in_force_us, bool is_of_shield)

@@ -111,9 +111,6 @@ static enum shield_answer with_command(struct shield *shield, enum shield_answer
     return what;
 }
 
-static const char how_to_grant[] = "run it as root (sudo); in a container make /proc/sys, "
-                                   "/proc/irq, /sys and the control groups writable";
-
 /* PORT_SHIELD_HELD, EACCES, EPERM and EROFS: denied; ENOTSUP: unsupported; other errors: failed.
  * With PORT_SHIELD_HELD, `text` names the group that has the CPUs. */
 static enum shield_answer answer_error(struct shield *shield, int error, const char *what,
@@ -125,7 +122,8 @@ static enum shield_answer answer_error(struct shield *shield, int error, const c
                       "take the CPU from that group, or choose another one with --cpu", "%s: %s",
                       what, text);
     if (is_denied)
-        return answer(shield, SHIELD_DENIED, how_to_grant, "%s: %s", what, text);
+        return answer(shield, SHIELD_DENIED, port_hint(PORT_HINT_SHIELD_RIGHT), "%s: %s", what,
+                      text);
     if (error == ENOTSUP)
         return answer(shield, SHIELD_UNSUPPORTED, "leave it out with --settings", "%s: %s", what,
                       text);
@@ -154,10 +152,8 @@ static enum shield_answer check_cpus(struct shield *shield)
         return port_allowed_cpus(&online) < 0
                    ? answer(shield, SHIELD_UNSUPPORTED, "use a port that can bind threads",
                             "this port cannot tell CPUs apart")
-                   : answer(shield, SHIELD_UNSUPPORTED,
-                            "make it readable (Linux: mount -t sysfs sysfs /sys)",
-                            "the system does not tell which CPUs are online (Linux: "
-                            "/sys/devices/system/cpu/online cannot be read)");
+                   : answer(shield, SHIELD_UNSUPPORTED, port_hint(PORT_HINT_ONLINE), "%s",
+                            port_hint(PORT_HINT_ONLINE_UNKNOWN));
     struct cpus missing = cpus_without(&shield->port.reserved, &online);
     shield->port.others = cpus_without(&online, &shield->port.reserved);
     cpus_format_list(cpus_first(&missing) >= 0 ? &missing : &shield->port.reserved, list,
@@ -249,7 +245,8 @@ static enum shield_answer make_way(struct shield *shield, const struct shield_wi
         enum journal_state state = journal_find(&found, NULL, &image, reason, sizeof reason);
         enum shield_answer held = SHIELD_DONE;
         if (state == JOURNAL_BAD && geteuid() != 0)
-            return answer(shield, SHIELD_DENIED, how_to_grant, "%s: %s", found.path, reason);
+            return answer(shield, SHIELD_DENIED, port_hint(PORT_HINT_SHIELD_RIGHT), "%s: %s",
+                          found.path, reason);
         if (state == JOURNAL_BAD) {
             answer(shield, SHIELD_FAILED, SHIELD_DROP, "%s: %s", found.path, reason);
             return with_command(shield, SHIELD_FAILED, SHIELD_DROP_COMMAND);

@@ -18,6 +18,7 @@
 
 #include "family/file/place.h"
 #include "family/shared/peer.h"
+#include "port/port.h"
 #include "realtime/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -95,7 +96,7 @@ static int make_table(struct background_writer *writer)
     writer->table = peer_memory(sizeof *writer->table, &cleanup->places[0]);
     if (!writer->table)
         return outcome_set_errno(&run->outcome, errno, "memory for both processes",
-                                 "see that shared memory can be written (/dev/shm on Linux)");
+                                 port_hint(PORT_HINT_SHARED_MEMORY));
     if (!peer_memory_is_shared(writer->table))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no shared memory (shm_open)");

@@ -335,6 +335,8 @@ struct own {
 
 static int check(struct run *run)
 {
+    if (!HS_HAS_CLOCK_NANOSLEEP)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, LACKS_CLOCK_NANOSLEEP);
     if (interrupt_sources_check(run) != 0)
         return -1;
     return handler_trace_check(run, HANDLER_OF_WAKE_UP);

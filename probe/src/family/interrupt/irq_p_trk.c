@@ -21,6 +21,7 @@
 #include "family/interrupt/irq_p_trk.h"
 
 #include "family/shared/peer.h"
+#include "port/port.h"
 #include "realtime/one_cpu.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -180,14 +181,15 @@ static int prepare(struct run *run)
     own->random[0] = 0x330e;
     own->random[1] = (unsigned short)run->request->seed;
     own->random[2] = (unsigned short)(run->request->seed >> 16);
+    if (!HS_HAS_CLOCK_NANOSLEEP)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, LACKS_CLOCK_NANOSLEEP);
     if (!port_has_processes())
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system cannot start a second process (fork)");
     own->flood = port_shared_memory(sizeof *own->flood);
-    return own->flood
-               ? 0
-               : outcome_set_errno(&run->outcome, errno, "memory shared with the flood",
-                                   "see that shared memory can be written (/dev/shm on Linux)");
+    return own->flood ? 0
+                      : outcome_set_errno(&run->outcome, errno, "memory shared with the flood",
+                                          port_hint(PORT_HINT_SHARED_MEMORY));
 }
 
 /* ---- the process ---- */

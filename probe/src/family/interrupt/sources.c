@@ -2,6 +2,7 @@
 
 #include "family/interrupt/sources.h"
 
+#include "port/port.h"
 #include "run/shield_run.h"
 
 #include <errno.h>
@@ -184,13 +185,13 @@ static int refuse_cpu(const struct interrupt_line *line, const struct run *run, 
                       struct outcome *outcome)
 {
     char command[STATUS_COMMAND_BYTES];
-    snprintf(command, sizeof command, "echo %d > /proc/irq/%d/smp_affinity_list", run->setup.cpu,
-             line->uio.irq);
+    port_uio_route_command(&line->uio, run->setup.cpu, command, sizeof command);
     return outcome_set_remedy(outcome, STATUS_UNSUPPORTED,
                               (struct remedy){"measure that CPU (--cpu), or have the kernel send "
                                               "the interrupt to the CPU under test",
                                               command},
-                              "CPU %d serves the interrupt of /dev/uio%d, and the test measures "
+                              "CPU %d serves the interrupt of " PORT_UIO_PATH
+                              "%d, and the test measures "
                               "CPU %d",
                               cpu, line->uio.number, run->setup.cpu);
 }
@@ -336,7 +337,8 @@ void interrupt_source_report_missing(struct run *run, int64_t id, const struct o
 static void set_no_device(struct outcome *outcome)
 {
     outcome_set(outcome, STATUS_SKIPPED,
-                "name one that only this test uses: -p uio=N for /dev/uioN", "no device is named");
+                "name one that only this test uses: -p uio=N for " PORT_UIO_PATH "N",
+                "no device is named");
 }
 
 void interrupt_sources_report_missing(struct run *run)
@@ -448,8 +450,7 @@ static void fail_uncounted(const struct interrupt_sources *sources, int source, 
         return;
     outcome_set(
         &sources->run->outcome, STATUS_FAILED,
-        is_wake_up ? "end other real-time threads on that CPU"
-                   : "see /proc/interrupts for the CPU that serves them",
+        is_wake_up ? "end other real-time threads on that CPU" : port_hint(PORT_HINT_INTERRUPT_CPU),
         "source %s: of %lld interrupts sent to CPU %d the kernel has counted %lld there: %s",
         interrupt_source_names[source], (long long)sent, sources->run->setup.cpu, (long long)count,
         is_wake_up ? "another thread had the CPU when the others were sent"
@@ -484,7 +485,7 @@ static void report_handler_thread(struct interrupt_sources *sources,
         arena_event(
             sources->run->arena, "handler_is_thread", -1,
             DATA(data_text("source", line->source->name), data_integer("priority", priority)),
-            "%s: the kernel serves the interrupt of /dev/uio%d in a thread of priority %d",
+            "%s: the kernel serves the interrupt of " PORT_UIO_PATH "%d in a thread of priority %d",
             line->source->name, line->uio.number, priority);
 }
 

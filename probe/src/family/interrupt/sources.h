@@ -119,7 +119,7 @@ bool interrupt_source_has_variant(const struct run *run, struct variant *variant
      "ipi: from another CPU; timer: the CPU's own; external: the UIO device named by `uio`", \
      "source"}, \
     {"uio", PARAM_COUNT, false, "-1", PORT_UIO_NOT_GIVEN, PORT_UIO_MOST_NUMBER, NULL, \
-     "number N of the device /dev/uioN for source=external; -1: none", NULL}, \
+     "number N of the device " PORT_UIO_PATH "N for source=external; -1: none", NULL}, \
     {"raise_bytes", PARAM_BYTES, false, "-1", PORT_UIO_NOT_GIVEN, UINT32_MAX, NULL, \
      "offset of the 32-bit register that raises the device's interrupt; -1: that of a known " \
      "device", NULL}, \

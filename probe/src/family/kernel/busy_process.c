@@ -2,6 +2,7 @@
 
 #include "family/kernel/busy_process.h"
 
+#include "port/port.h"
 #include "run/supervise.h"
 #include "work/job.h"
 
@@ -188,7 +189,7 @@ int busy_process_open(struct busy_process *busy, struct run *run)
     busy->table = peer_memory(sizeof *busy->table, &busy->cleanup.places[0]);
     if (!busy->table)
         return outcome_set_errno(&run->outcome, errno, "memory for both processes",
-                                 "see that shared memory can be written (/dev/shm on Linux)");
+                                 port_hint(PORT_HINT_SHARED_MEMORY));
     if (!peer_memory_is_shared(busy->table))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no shared memory (shm_open)");

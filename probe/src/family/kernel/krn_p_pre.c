@@ -65,6 +65,8 @@ struct own {
 
 static int check(struct run *run)
 {
+    if (!HS_HAS_CLOCK_NANOSLEEP)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, LACKS_CLOCK_NANOSLEEP);
     if (port_has_processes())
         return sections_check(run);
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,

@@ -18,6 +18,7 @@
 
 #include "family/memory/working_set.h"
 #include "port/limits.h"
+#include "port/port.h"
 #include "realtime/rt_budget.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -202,7 +203,7 @@ static int require_processes(struct run *run)
     own->shared = peer_memory(sizeof *own->shared, &own->cleanup.places[0]);
     if (!own->shared)
         return outcome_set_errno(&run->outcome, errno, "memory for all processes",
-                                 "see that shared memory can be written (/dev/shm on Linux)");
+                                 port_hint(PORT_HINT_SHARED_MEMORY));
     if (!peer_memory_is_shared(own->shared))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no shared memory (shm_open)");

@@ -3,6 +3,7 @@
 #include "family/message/kind.h"
 
 #include "base/options.h"
+#include "port/port.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -328,16 +329,13 @@ static const char *queue_remedy(int error)
 {
     switch (error) {
     case EMSGSIZE:
-        return "raise the length of a message (Linux: sysctl fs.mqueue.msgsize_max)";
+        return port_hint(PORT_HINT_MESSAGE_BYTES);
     case ENOBUFS:
-        return "raise the messages of a queue (Linux: sysctl fs.mqueue.msg_max), or ask MSG-P-THR "
-               "for "
-               "less (-p depth=...)";
+        return port_hint(PORT_HINT_QUEUE_MESSAGES);
     case EMFILE:
         return "raise the memory of message queues (ulimit -q) or the open files (ulimit -n)";
     case ENOSPC:
-        return "raise the number of queues (Linux: sysctl fs.mqueue.queues_max), or remove some "
-               "(/dev/mqueue)";
+        return port_hint(PORT_HINT_QUEUES);
     case ENOSYS:
         return "use a kernel with POSIX message queues (Linux: CONFIG_POSIX_MQUEUE)";
     default:
@@ -349,9 +347,9 @@ static const char *sysv_remedy(int error)
 {
     switch (error) {
     case EMSGSIZE:
-        return "raise the length of a message (Linux: sysctl kernel.msgmax and kernel.msgmnb)";
+        return port_hint(PORT_HINT_SYSV_BYTES);
     case ENOSPC:
-        return "raise the number of queues (Linux: sysctl kernel.msgmni), or remove some (ipcs -q)";
+        return port_hint(PORT_HINT_SYSV_QUEUES);
     case ENOSYS:
         return "use a kernel with System V IPC (Linux: CONFIG_SYSVIPC)";
     default:
@@ -366,7 +364,7 @@ static const char *remedy_of_kind(enum message_kind kind, int error)
     if (kind == MESSAGE_SYSV)
         return sysv_remedy(error);
     if (kind == MESSAGE_UNIX && error == EMSGSIZE)
-        return "raise the buffer of a socket (Linux: sysctl net.core.wmem_default)";
+        return port_hint(PORT_HINT_SOCKET_BUFFER);
     if (kind == MESSAGE_UNIX && error == ENOTSUP)
         return "use a system with Unix sockets of type SOCK_SEQPACKET (Linux: CONFIG_UNIX)";
     if (kind == MESSAGE_FIFO && (error == ENOENT || error == EACCES || error == EROFS))

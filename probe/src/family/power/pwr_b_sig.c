@@ -21,6 +21,7 @@
 #include "family/shared/peer.h"
 #include "family/shared/signal_state.h"
 #include "port/limits.h"
+#include "port/port.h"
 #include "realtime/one_cpu.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -131,7 +132,7 @@ static int prepare(struct run *run)
     own->table = peer_memory(sizeof *own->table, &own->ipc_cleanup.places[0]);
     if (!own->table)
         return outcome_set_errno(&run->outcome, errno, "memory for three processes",
-                                 "see that shared memory can be written (/dev/shm on Linux)");
+                                 port_hint(PORT_HINT_SHARED_MEMORY));
     if (!peer_has_scope(&own->ipc_cleanup, own->table, PEER_PROCESS))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no memory that processes share (shm_open)");

@@ -21,6 +21,7 @@
 #include "base/rt_thread.h"
 #include "family/shared/peer.h"
 #include "port/limits.h"
+#include "port/port.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -224,7 +225,7 @@ static int prepare(struct run *run)
     own->trial = peer_memory(sizeof *own->trial, &own->ipc_cleanup.places[0]);
     if (!own->trial)
         return outcome_set_errno(&run->outcome, errno, "memory for two processes",
-                                 "see that shared memory can be written (/dev/shm on Linux)");
+                                 port_hint(PORT_HINT_SHARED_MEMORY));
     if (!peer_has_scope(&own->ipc_cleanup, own->trial, PEER_PROCESS))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no memory that processes share (shm_open)");

@@ -2,6 +2,8 @@
 
 #include "family/semaphore/kind.h"
 
+#include "port/port.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -290,10 +292,8 @@ void semaphore_deny(struct run *run, enum semaphore_kind kind, bool is_shared, i
                           data_bool("is_shared", is_shared), data_text("error", strerror(error))),
                      "%s: %s", name, strerror(error));
     outcome_set_errno(&run->outcome, error, what,
-                      error == EACCES || error == EPERM
-                          ? "grant what it needs (write access to /dev/shm on Linux), or choose "
-                            "other kinds (-p kinds=...)"
-                          : NULL);
+                      error == EACCES || error == EPERM ? port_hint(PORT_HINT_SEMAPHORE_RIGHT)
+                                                        : NULL);
 }
 
 int semaphore_report_missing(struct run *run, enum semaphore_kind kind, bool is_shared, int error)

@@ -3,6 +3,7 @@
 #include "family/shared/peer.h"
 
 #include "base/shared_memory.h"
+#include "port/port.h"
 #include "realtime/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -111,8 +112,7 @@ void *peer_table(struct run *run, size_t bytes, const struct ipc_cleanup *ipc_cl
     if (memory)
         peer_report_scopes(run, ipc_cleanup, memory);
     else
-        outcome_set_errno(&run->outcome, errno, what,
-                          "see that shared memory can be written (/dev/shm on Linux)");
+        outcome_set_errno(&run->outcome, errno, what, port_hint(PORT_HINT_SHARED_MEMORY));
     return memory;
 }
 

@@ -196,7 +196,7 @@ int mechanism_arm(struct timer_armed *timer, enum timer_kind kind, int64_t start
         timer->descriptor = port_event_timer_open(start_ns, period_ns);
         return timer->descriptor < 0 ? errno : 0;
     }
-    return 0;
+    return HS_HAS_CLOCK_NANOSLEEP ? 0 : ENOSYS;
 }
 
 /* Waits for the timer's signal: 1 if it came, 0 time-out, -1 error. */

@@ -86,13 +86,12 @@ int64_t policy_runtime_ns(int64_t period_ns, int threads, int cpus)
 static const char *deadline_remedy(int error)
 {
     if (error == EBUSY)
-        return "end other threads under SCHED_DEADLINE, or allow real-time threads more of the CPU "
-               "(sysctl kernel.sched_rt_runtime_us)";
+        return port_hint(PORT_HINT_DEADLINE_BUDGET);
     if (error == EPERM)
         return "run as root or with CAP_SYS_NICE, and let the threads use all CPUs "
                "(--cpu-config shared, without --cpu)";
     if (error == EINVAL)
-        return "choose a longer period (sysctl kernel.sched_deadline_period_min_us)";
+        return port_hint(PORT_HINT_DEADLINE_PERIOD);
     return "choose another policy";
 }
 

@@ -97,6 +97,8 @@ static int check(struct run *run)
         cpus_add(&run->uses_cpu, cpu);
         run->is_measured_elsewhere = true;
     }
+    if (!HS_HAS_CLOCK_NANOSLEEP)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, LACKS_CLOCK_NANOSLEEP);
     return wakeup_parts_check(run);
 }
 

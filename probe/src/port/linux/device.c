@@ -372,6 +372,11 @@ int port_uio_cpu(const struct port_uio *uio)
     return cpus_first(&cpus);
 }
 
+void port_uio_route_command(const struct port_uio *uio, int cpu, char *command, size_t bytes)
+{
+    snprintf(command, bytes, "echo %d > /proc/irq/%d/smp_affinity_list", cpu, uio->irq);
+}
+
 void port_uio_close(struct port_uio *uio)
 {
     if (!uio->is_open)

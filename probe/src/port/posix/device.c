@@ -31,6 +31,13 @@ int port_uio_cpu(const struct port_uio *uio)
     return -1;
 }
 
+void port_uio_route_command(const struct port_uio *uio, int cpu, char *command, size_t bytes)
+{
+    (void)uio, (void)cpu;
+    if (bytes > 0)
+        command[0] = '\0';
+}
+
 int port_uio_handler_priority(const struct port_uio *uio)
 {
     (void)uio;

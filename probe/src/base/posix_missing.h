@@ -1,0 +1,65 @@
+/* What stands for calls of POSIX that this system lacks (posix_source.h, which includes this). */
+#ifndef HS_BASE_POSIX_MISSING_H
+#define HS_BASE_POSIX_MISSING_H
+
+#include "base/posix_source.h"
+
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <time.h>
+
+/* Sleeps for what is left until `until`, never shorter, with the errors of clock_nanosleep; `flags`
+ * has to be TIMER_ABSTIME. The sleep begins later than the reading of the clock: for waiting, not
+ * for measuring a wake-up. What measures one says LACKS_CLOCK_NANOSLEEP. */
+#if !HS_HAS_CLOCK_NANOSLEEP
+#ifndef TIMER_ABSTIME
+#define TIMER_ABSTIME 1
+#endif
+#define clock_nanosleep missing_clock_nanosleep
+int missing_clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
+                            struct timespec *left);
+#endif
+
+/* No timer can be created: -1 with ENOSYS. */
+#if !HS_HAS_TIMERS
+struct sigevent;
+struct missing_itimerspec {
+    struct timespec it_interval, it_value;
+};
+typedef int missing_timer_t;
+#define itimerspec missing_itimerspec
+#define timer_t missing_timer_t
+#define timer_create missing_timer_create
+#define timer_settime missing_timer_settime
+#define timer_gettime missing_timer_gettime
+#define timer_getoverrun missing_timer_getoverrun
+#define timer_delete missing_timer_delete
+int missing_timer_create(clockid_t clock, struct sigevent *event, missing_timer_t *timer);
+int missing_timer_settime(missing_timer_t timer, int flags, const struct missing_itimerspec *when,
+                          struct missing_itimerspec *before);
+int missing_timer_gettime(missing_timer_t timer, struct missing_itimerspec *left);
+int missing_timer_getoverrun(missing_timer_t timer);
+int missing_timer_delete(missing_timer_t timer);
+#endif
+
+/* No memory can be locked as a whole: -1 with ENOSYS. */
+#if !HS_HAS_MLOCKALL
+#ifndef MCL_CURRENT
+#define MCL_CURRENT 1
+#define MCL_FUTURE 2
+#endif
+#define mlockall missing_mlockall
+#define munlockall missing_munlockall
+int missing_mlockall(int flags);
+int missing_munlockall(void);
+#endif
+
+/* select with the signals of `mask`, in two steps: a signal in between does not end the wait. So
+ * with a mask it waits for 50 ms at most, and then returns -1 with EINTR, as after a signal. */
+#if !HS_HAS_PSELECT
+#define pselect missing_pselect
+int missing_pselect(int count, fd_set *readers, fd_set *writers, fd_set *others,
+                    const struct timespec *timeout, const sigset_t *mask);
+#endif
+
+#endif
