@@ -156,6 +156,7 @@ int args_parse(int argc, char *const argv[], struct request *request, char *erro
             request->command = commands[i].command;
             return commands[i].parse(&parser, argc > 2 ? argc - 2 : 0, argv + 2);
         }
-    return parser_fail(&parser,
-                       "there is no command '%.60s'; list, run, load, facts, selftest, dump or shield", word);
+    return parser_fail(
+        &parser, "there is no command '%.60s'; list, run, load, facts, selftest, dump or shield",
+        word);
 }
