@@ -129,7 +129,7 @@ static void try_rate(struct stamps *stamps, double hz)
             try_order(stamps, (UINT64_C(1) << bit) + i - 1);
         }
     for (int i = 0; i < RANDOM_TICKS; i++) {
-        uint64_t ticks = next_random(&state) >> (next_random(&state) % 60 + 1);
+        uint64_t shift = next_random(&state) % 60 + 1, ticks = next_random(&state) >> shift;
         try_ticks(stamps, ticks);
         try_order(stamps, ticks);
     }
