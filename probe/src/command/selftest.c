@@ -129,7 +129,7 @@ static void try_rate(struct stamps *stamps, double hz)
             try_order(stamps, (UINT64_C(1) << bit) + i - 1);
         }
     for (int i = 0; i < RANDOM_TICKS; i++) {
-        uint64_t ticks = next_random(&state) >> (next_random(&state) % 60 + 1);
+        uint64_t shift = next_random(&state) % 60 + 1, ticks = next_random(&state) >> shift;
         try_ticks(stamps, ticks);
         try_order(stamps, ticks);
     }
@@ -194,7 +194,8 @@ static int compare(const void *one, const void *other)
 /* From differences to a value among them, in two passes. */
 static void find_moments(struct values *values)
 {
-    double middle = (double)values->sorted[values->count / 2], sum = 0, squares = 0;
+    int half = values->count / 2;
+    double middle = (double)values->sorted[half], sum = 0, squares = 0;
     for (int i = 0; i < values->count; i++)
         sum += (double)values->sorted[i] - middle;
     double mean = sum / values->count;
@@ -528,7 +529,7 @@ static const char *wrong_of_torn(const struct recovery *recovery)
         return "the least or the largest value is another";
     if (record->worst_count > 0 && record->worst[0].value_ns != record->max)
         return "the largest values are others";
-    if (fabs(record_mean(record) - record_mean(before)) > 2 * span / WHOLE_VALUES)
+    if (fabs(record_mean(record) - record_mean(before)) > 2 * span / (double)WHOLE_VALUES)
         return "the mean is another";
     return NULL;
 }

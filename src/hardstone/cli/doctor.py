@@ -70,8 +70,9 @@ def command(options: DoctorOptions) -> int:
     """Check whether a machine is fit for real-time work, and say what to change.
 
     Each rule is found, fine or unknown, for the user who would run the probe. A rule that
-    is found has a level: blocks, hurts or note. The doctor changes nothing. Only --prove
-    applies settings, and only during its own runs. Exit code 5 when a rule blocks.
+    is found has a level: blocks, hurts or note. The probe checks its own code too
+    (hardstone-probe selftest). The doctor changes nothing. Only --prove applies settings,
+    and only during its own runs. Exit code 5 when a rule blocks.
     """
     if options.prove is not None and options.explain is not None:
         raise InputError("--prove and --explain are both given", "give one of them")
