@@ -100,8 +100,8 @@ static void find(const struct load_address *to, struct answer *answer)
 
 static bool wait_for_answer(int pipe_end, struct answer *answer)
 {
-    int64_t until_ns = duty_now_ns() + PATIENCE_NS, left_ns;
-    while ((left_ns = until_ns - duty_now_ns()) > 0) {
+    int64_t until_ns = clock_monotonic_ns() + PATIENCE_NS, left_ns;
+    while ((left_ns = until_ns - clock_monotonic_ns()) > 0) {
         struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
                                 .tv_nsec = (long)(left_ns % 1000000000)};
         fd_set watched;
