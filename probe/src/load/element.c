@@ -55,7 +55,7 @@ int64_t worker_cpu_ns(void)
     struct timespec used;
     if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
         return 0;
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    return clock_timespec_ns(&used);
 }
 
 int64_t worker_children_cpu_ns(void)
@@ -73,18 +73,6 @@ struct usage {
     int64_t wall_ns, cpu_ns, delay_ns;
 };
 
-int64_t duty_now_ns(void)
-{
-    return clock_monotonic_ns();
-}
-
-void duty_sleep_until(int64_t until_ns)
-{
-    struct timespec until = clock_ns_timespec(until_ns);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-        ;
-}
-
 /* Reads the clock between two equal readings of the run delay. Otherwise a wait for a CPU between
  * the two would be in one and not in the other. */
 static struct usage usage_now(const struct worker *worker)
@@ -94,7 +82,7 @@ static struct usage usage_now(const struct worker *worker)
     int64_t delay_ns = is_wall ? port_run_delay_ns() : 0, before_ns;
     do {
         before_ns = delay_ns;
-        now.wall_ns = duty_now_ns();
+        now.wall_ns = clock_monotonic_ns();
         delay_ns = is_wall ? port_run_delay_ns() : 0;
     } while (delay_ns != before_ns);
     now.delay_ns = delay_ns > 0 ? delay_ns : 0;
@@ -136,12 +124,12 @@ void duty_keep(struct worker *worker)
 {
     int64_t period_ns = worker->degree->period_ns, busy_ns = worker->degree->busy_ns;
     /* offsets spread over the period, so that not all elements start at once */
-    int64_t start_ns = duty_now_ns() + period_ns * worker->place / worker->places;
+    int64_t start_ns = clock_monotonic_ns() + period_ns * worker->place / worker->places;
     int64_t overdrawn_ns = 0;
     for (int64_t period = 0; !worker_should_stop(worker); period++) {
         int64_t begin_ns = start_ns + period * period_ns;
-        duty_sleep_until(begin_ns);
-        int64_t late = (duty_now_ns() - begin_ns) / period_ns;
+        (void)clock_sleep_until(begin_ns);
+        int64_t late = (clock_monotonic_ns() - begin_ns) / period_ns;
         period += late;
         begin_ns += late * period_ns;
         int64_t budget_ns = busy_ns * (1 + late) - overdrawn_ns;

@@ -5,6 +5,7 @@
 
 #include "base/posix_source.h"
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "base/random.h"
 #include "port/port.h"
@@ -253,12 +254,6 @@ int64_t worker_children_cpu_ns(void);
  * waits for a device), time within the work. Updates COUNTER_BUSY_NS, COUNTER_CPU_NS and
  * COUNTER_ROUNDS. */
 void duty_keep(struct worker *worker);
-
-/* Sleeps until `until_ns` of CLOCK_MONOTONIC; resumes after EINTR. */
-void duty_sleep_until(int64_t until_ns);
-
-/* CLOCK_MONOTONIC, ns. */
-int64_t duty_now_ns(void);
 
 /* ---- events at a fixed rate, on a fixed grid ---- */
 

@@ -100,21 +100,21 @@ void external_stressor_look(struct external_stressor *external_stressor)
     }
     if (external_stressor->kill_ns == 0 && is_short(external_stressor)) {
         ask_to_end(process);
-        external_stressor->kill_ns = duty_now_ns() + EXTERNAL_STRESSOR_END_NS;
+        external_stressor->kill_ns = clock_monotonic_ns() + EXTERNAL_STRESSOR_END_NS;
     }
     if (external_stressor->kill_ns != 0 &&
-        (duty_now_ns() >= external_stressor->kill_ns || is_very_short(external_stressor)))
+        (clock_monotonic_ns() >= external_stressor->kill_ns || is_very_short(external_stressor)))
         kill(process, SIGKILL); /* the caller adopts its children and kills them */
 }
 
 void external_stressor_end(const struct external_stressor *external_stressor)
 {
-    int64_t until_ns = duty_now_ns() + EXTERNAL_STRESSOR_END_NS;
+    int64_t until_ns = clock_monotonic_ns() + EXTERNAL_STRESSOR_END_NS;
     pid_t process = external_stressor->slot ? atomic_load(&external_stressor->slot->process) : 0;
     if (process <= 0 || atomic_load(&external_stressor->slot->state) == WORKER_ENDED ||
         waitpid(process, NULL, WNOHANG) != 0)
         return;
     ask_to_end(process);
-    while (waitpid(process, NULL, WNOHANG) == 0 && duty_now_ns() < until_ns)
-        duty_sleep_until(duty_now_ns() + END_LOOK_NS);
+    while (waitpid(process, NULL, WNOHANG) == 0 && clock_monotonic_ns() < until_ns)
+        (void)clock_sleep_until(clock_monotonic_ns() + END_LOOK_NS);
 }

@@ -285,18 +285,6 @@ static int make_map(struct load *load)
 
 /* ---- start ---- */
 
-static bool is_installed(const char *name)
-{
-    const char *folders = getenv("PATH");
-    for (; folders && *folders; folders += strcspn(folders, ":"), folders += *folders == ':') {
-        char path[LOAD_PATH_BYTES];
-        snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(folders, ":"), folders, name);
-        if (access(path, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool needs_names(const struct load_spec *spec)
 {
     for (int i = 0; i < spec->count; i++)
@@ -349,7 +337,9 @@ static bool find_peer(const struct load_spec *spec, struct load_peer *peer, stru
 
 static int check(const struct load_spec *spec, struct load_peer *peer, struct outcome *outcome)
 {
-    if (has_kind(spec, LOAD_EXTERNAL_STRESSOR) && !is_installed("stress-ng"))
+    char path[LOAD_PATH_BYTES];
+    if (has_kind(spec, LOAD_EXTERNAL_STRESSOR) &&
+        job_find_in_path("stress-ng", path, sizeof path) != 0)
         return outcome_set_remedy(
             outcome, STATUS_UNSUPPORTED,
             (struct remedy){"choose other elements, or install it", "sudo apt install stress-ng"},
@@ -367,7 +357,7 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
 {
     memset(load, 0, sizeof *load);
     load->setup = *setup;
-    load->started_ns = duty_now_ns();
+    load->started_ns = clock_monotonic_ns();
     if (setup->spec->count == 0)
         return 0;
     struct load_peer peer = {.bytes = 0};
@@ -433,23 +423,23 @@ static void note_guard(struct load *load)
 {
     int64_t none = 0;
     if (has_guard_ended(load) && !is_over(load))
-        atomic_compare_exchange_strong(&load->map->guard_ended_ns, &none, duty_now_ns());
+        atomic_compare_exchange_strong(&load->map->guard_ended_ns, &none, clock_monotonic_ns());
 }
 
 /* Waits until every process but the latest (most_late) has reached `state` or has ended. */
 static bool wait_for(struct load *load, int state, int64_t until_ns, bool (*should_stop)(void))
 {
     int64_t stall_ns = load->setup.stall_ns > 0 ? load->setup.stall_ns : STALL_NS;
-    int64_t moved_ns = duty_now_ns();
+    int64_t moved_ns = clock_monotonic_ns();
     int late, before = INT_MAX;
     while ((late = count_below(load, state)) > most_late(load)) {
-        int64_t now_ns = duty_now_ns();
+        int64_t now_ns = clock_monotonic_ns();
         moved_ns = late < before ? now_ns : moved_ns;
         before = late;
         if (now_ns > until_ns || now_ns - moved_ns > stall_ns || is_over(load) ||
             (should_stop && should_stop()) || has_guard_ended(load))
             return false;
-        duty_sleep_until(now_ns + LOOK_NS);
+        (void)clock_sleep_until(now_ns + LOOK_NS);
     }
     return true;
 }
@@ -495,20 +485,20 @@ int64_t load_patience_ns(int processes)
 void load_wait_ready(struct load *load)
 {
     if (load->guard > 0)
-        (void)wait_for(load, WORKER_READY, duty_now_ns() + load_patience_ns(load->map->slot_count),
-                       NULL);
+        (void)wait_for(load, WORKER_READY,
+                       clock_monotonic_ns() + load_patience_ns(load->map->slot_count), NULL);
 }
 
 bool load_settle(struct load *load, bool (*should_stop)(void))
 {
     if (load->guard <= 0)
         return true;
-    int64_t until_ns = duty_now_ns() + load_patience_ns(load->map->process_count);
+    int64_t until_ns = clock_monotonic_ns() + load_patience_ns(load->map->process_count);
     bool is_good = wait_for(load, WORKER_READY, until_ns, should_stop);
     open_gate(load);
     is_good = is_good && wait_for(load, WORKER_WORKS, until_ns, should_stop);
     if (is_good)
-        duty_sleep_until(duty_now_ns() + WARM_UP_NS);
+        (void)clock_sleep_until(clock_monotonic_ns() + WARM_UP_NS);
     return is_good;
 }
 
@@ -574,11 +564,11 @@ static bool counts_late(const struct load *load)
  * no CPU within COUNT_NS keeps its count. */
 static void count_late(struct load *load)
 {
-    int64_t until_ns = duty_now_ns() + COUNT_NS;
+    int64_t until_ns = clock_monotonic_ns() + COUNT_NS;
     if (!load->is_measured)
         return;
-    while (counts_late(load) && !is_over(load) && duty_now_ns() < until_ns)
-        duty_sleep_until(duty_now_ns() + LOOK_NS);
+    while (counts_late(load) && !is_over(load) && clock_monotonic_ns() < until_ns)
+        (void)clock_sleep_until(clock_monotonic_ns() + LOOK_NS);
     load_snapshot_recount(load->map, &load->end);
 }
 
@@ -594,11 +584,11 @@ static bool is_broken(int channel)
 
 static bool wait_for_break(int channel, int64_t span_ns)
 {
-    int64_t until_ns = duty_now_ns() + span_ns;
+    int64_t until_ns = clock_monotonic_ns() + span_ns;
     while (!is_broken(channel)) {
-        if (duty_now_ns() > until_ns)
+        if (clock_monotonic_ns() > until_ns)
             return false;
-        duty_sleep_until(duty_now_ns() + LOOK_NS);
+        (void)clock_sleep_until(clock_monotonic_ns() + LOOK_NS);
     }
     return true;
 }
@@ -606,16 +596,16 @@ static bool wait_for_break(int channel, int64_t span_ns)
 /* Waits for the guard's end. Sends SIGCONT in case it is stopped, and SIGKILL at the time limit. */
 static void end_guard(struct load *load)
 {
-    int64_t until_ns = duty_now_ns() + load_grace_ns(load->map) + GUARD_END_NS;
+    int64_t until_ns = clock_monotonic_ns() + load_grace_ns(load->map) + GUARD_END_NS;
     if (has_kind(load->setup.spec,
                  LOAD_EXTERNAL_STRESSOR)) /* the guard may end it in place of the supervisor */
         until_ns += EXTERNAL_STRESSOR_END_NS;
     while (!has_guard_ended(load)) {
-        if (duty_now_ns() > until_ns)
+        if (clock_monotonic_ns() > until_ns)
             kill(load->guard, SIGKILL);
         else
             kill(load->guard, SIGCONT);
-        duty_sleep_until(duty_now_ns() + LOOK_NS);
+        (void)clock_sleep_until(clock_monotonic_ns() + LOOK_NS);
     }
 }
 

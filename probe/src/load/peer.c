@@ -83,9 +83,9 @@ static bool echoes(int end)
     static const char sent[] = "hardstone";
     char got[sizeof sent];
     size_t count = 0;
-    int64_t until_ns = duty_now_ns() + PATIENCE_NS;
+    int64_t until_ns = clock_monotonic_ns() + PATIENCE_NS;
     ssize_t more = send(end, sent, sizeof sent, MSG_NOSIGNAL);
-    while (more > 0 && count < sizeof sent && duty_now_ns() < until_ns) {
+    while (more > 0 && count < sizeof sent && clock_monotonic_ns() < until_ns) {
         more = recv(end, got + count, sizeof got - count, 0);
         count += more > 0 ? (size_t)more : 0;
     }

@@ -33,7 +33,7 @@ static int64_t cpu_time_ns(pid_t process)
     if (process <= 0 || clock_getcpuclockid(process, &clock) != 0 ||
         clock_gettime(clock, &used) != 0)
         return 0;
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    return clock_timespec_ns(&used);
 }
 
 /* Needed if guard and supervisor were killed: nobody else then records the end of a worker. */
@@ -46,7 +46,7 @@ static bool is_gone(pid_t process)
 static int64_t stopped_ns(const struct load_slot *slot)
 {
     int64_t stopped_ns = atomic_load(&slot->stopped_ns);
-    return stopped_ns < 0 ? stopped_ns + duty_now_ns() : stopped_ns;
+    return stopped_ns < 0 ? stopped_ns + clock_monotonic_ns() : stopped_ns;
 }
 
 bool load_sample_did_work(const struct load_sample *from, const struct load_sample *to)
@@ -114,7 +114,7 @@ static bool has_element(const struct load_spec *spec, const struct load_element 
 void load_snapshot_take(const struct load_map *map, struct load_snapshot *snapshot)
 {
     bool is_over = atomic_load(&map->stop) != 0;
-    snapshot->at_ns = duty_now_ns();
+    snapshot->at_ns = clock_monotonic_ns();
     for (int i = 0; i < map->slot_count; i++)
         take_sample(&map->slots[i], is_over, &snapshot->samples[i]);
 }

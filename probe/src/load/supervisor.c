@@ -269,12 +269,12 @@ static void kill_children(void)
  * be read; 0: none. */
 static void end_children(pid_t group)
 {
-    int64_t until_ns = duty_now_ns() + END_PATIENCE_NS;
+    int64_t until_ns = clock_monotonic_ns() + END_PATIENCE_NS;
     if (group > 0)
         kill(-group, SIGKILL);
-    while (has_children() && duty_now_ns() < until_ns) {
+    while (has_children() && clock_monotonic_ns() < until_ns) {
         kill_children();
-        duty_sleep_until(duty_now_ns() + END_LOOK_NS);
+        (void)clock_sleep_until(clock_monotonic_ns() + END_LOOK_NS);
     }
 }
 
@@ -295,7 +295,7 @@ static void note_stop(struct load_slot *slot, bool is_stopped)
     int64_t stopped_ns = atomic_load(&slot->stopped_ns);
     if (is_stopped == (stopped_ns < 0))
         return;
-    int64_t now_ns = duty_now_ns();
+    int64_t now_ns = clock_monotonic_ns();
     atomic_store(&slot->stopped_ns, stopped_ns + (is_stopped ? -now_ns : now_ns));
 }
 
@@ -303,7 +303,7 @@ static void note_end(struct load_slot *slot, int status)
 {
     note_stop(slot, false);
     atomic_store(&slot->status, status);
-    atomic_store(&slot->ended_ns, duty_now_ns());
+    atomic_store(&slot->ended_ns, clock_monotonic_ns());
     if (atomic_load(&slot->state) != WORKER_REFUSED)
         atomic_store(&slot->state, WORKER_ENDED);
 }
@@ -357,14 +357,13 @@ static void wait_for_order(struct supervisor *supervisor, int lifeline, const si
 {
     int order = supervisor->plan->order, most = order > lifeline ? order : lifeline;
     for (;;) {
-        int64_t left_ns = supervisor->plan->limit_ns - duty_now_ns();
+        int64_t left_ns = supervisor->plan->limit_ns - clock_monotonic_ns();
         if (left_ns <= 0)
             return;
         if (left_ns > EXTERNAL_STRESSOR_LOOK_NS &&
             external_stressor_is_watched(&supervisor->external_stressor))
             left_ns = EXTERNAL_STRESSOR_LOOK_NS;
-        struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
-                                .tv_nsec = (long)(left_ns % 1000000000)};
+        struct timespec left = clock_ns_timespec(left_ns);
         fd_set watched;
         FD_ZERO(&watched);
         FD_SET(order, &watched);
@@ -375,7 +374,7 @@ static void wait_for_order(struct supervisor *supervisor, int lifeline, const si
         if (ready <= 0)
             continue;
         if (FD_ISSET(lifeline, &watched))
-            atomic_store(&supervisor->map->guard_ended_ns, duty_now_ns());
+            atomic_store(&supervisor->map->guard_ended_ns, clock_monotonic_ns());
         return;
     }
 }
@@ -430,11 +429,10 @@ static bool wait_for_supervisor(pid_t supervisor, int report, int order, int64_t
 {
     bool watches_order = true;
     for (;;) {
-        int64_t left_ns = limit_ns - duty_now_ns();
+        int64_t left_ns = limit_ns - clock_monotonic_ns();
         if (left_ns <= 0)
             return false;
-        struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
-                                .tv_nsec = (long)(left_ns % 1000000000)};
+        struct timespec left = clock_ns_timespec(left_ns);
         fd_set watched;
         FD_ZERO(&watched);
         FD_SET(report, &watched);
@@ -449,7 +447,7 @@ static bool wait_for_supervisor(pid_t supervisor, int report, int order, int64_t
         if (ready > 0) { /* the supervisor sees the order too */
             watches_order = false;
             kill(supervisor, SIGCONT); /* it may be stopped; its id is valid until waitpid */
-            limit_ns = duty_now_ns() + grace_ns;
+            limit_ns = clock_monotonic_ns() + grace_ns;
         }
     }
 }
@@ -458,13 +456,13 @@ static bool wait_for_supervisor(pid_t supervisor, int report, int order, int64_t
  * DEATH_NS. */
 static bool wait_for_death(pid_t supervisor)
 {
-    int64_t until_ns = duty_now_ns() + DEATH_NS;
+    int64_t until_ns = clock_monotonic_ns() + DEATH_NS;
     siginfo_t facts = {0};
     while (waitid(P_PID, (id_t)supervisor, &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            facts.si_pid != supervisor) {
-        if (duty_now_ns() > until_ns)
+        if (clock_monotonic_ns() > until_ns)
             return false;
-        duty_sleep_until(duty_now_ns() + DEATH_LOOK_NS);
+        (void)clock_sleep_until(clock_monotonic_ns() + DEATH_LOOK_NS);
     }
     return true;
 }
@@ -474,7 +472,7 @@ static void replace_supervisor(const struct supervisor_plan *plan, pid_t supervi
 {
     struct external_stressor external_stressor;
     kill(supervisor, SIGKILL);
-    atomic_store(&plan->map->supervisor_ended_ns, duty_now_ns());
+    atomic_store(&plan->map->supervisor_ended_ns, clock_monotonic_ns());
     atomic_store(&plan->map->stop, 1);
     external_stressor_find(&external_stressor, plan->map, plan->spec);
     if (wait_for_death(supervisor))

@@ -58,8 +58,7 @@ bool job_main(int argc, char *const argv[], int *code)
     return true;
 }
 
-/* Searches PATH for a name without '/', as execvp does. */
-static int find_in_path(const char *name, char *path, size_t bytes)
+int job_find_in_path(const char *name, char *path, size_t bytes)
 {
     const char *folders = getenv("PATH");
     while (folders && *folders) {
@@ -78,7 +77,7 @@ int job_find_program(const char *called_as, char *path, size_t bytes)
     if (port_own_executable(path, bytes) == 0)
         return 0;
     if (!strchr(called_as, '/'))
-        return find_in_path(called_as, path, bytes);
+        return job_find_in_path(called_as, path, bytes);
     char *whole = realpath(called_as, NULL);
     bool fits = whole && (size_t)snprintf(path, bytes, "%s", whole) < bytes;
     free(whole);

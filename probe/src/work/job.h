@@ -20,6 +20,9 @@ bool job_main(int argc, char *const argv[], int *code);
 /* Finds the path of this program; `called_as` is argv[0]. 0; ENOENT: not found, or too long. */
 int job_find_program(const char *called_as, char *path, size_t bytes);
 
+/* Searches PATH for a program, as execvp does: 0; ENOENT: not found, or too long. */
+int job_find_in_path(const char *name, char *path, size_t bytes);
+
 /* In a child after fork: executes the job `name` ("compile", "nothing"). Never returns; exits with
  * JOB_NOT_STARTED if exec fails. */
 void job_be(const char *program, const char *name) __attribute__((noreturn));

@@ -14,6 +14,7 @@
  */
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/shared/timer_mechanism.h"
 #include "run/run.h"
 #include "run/shield_run.h"
@@ -386,7 +387,7 @@ struct expiry_look {
     int64_t call_ns; /* nanosleep: bound of the time from the call to its look at the clock */
     int64_t step_ns, last_ns; /* previous pair: time between its expiries; its end */
     int early_count, error;
-    unsigned short random[3];
+    struct random random;
 };
 
 /* Requests an expiry at `at_ns` and waits for it. False if it does not count. */
@@ -418,7 +419,7 @@ static int64_t longer(int64_t one, int64_t other)
 static int64_t just_before_the_next(struct expiry_look *look, int place)
 {
     int64_t part_ns = look->step_ns >> (1 + (place + DISTANCES - 8) % DISTANCES);
-    int64_t before_ns = part_ns / 2 + (int64_t)(erand48(look->random) * (double)part_ns / 2);
+    int64_t before_ns = part_ns / 2 + (int64_t)(random_share(&look->random) * (double)part_ns / 2);
     return longer(look->last_ns + look->step_ns - before_ns, clock_monotonic_ns() + look->lead_ns);
 }
 
@@ -518,10 +519,8 @@ static bool measure_one(const struct run *run, enum timer_kind kind, struct reco
 {
     int64_t longest_call_ns = kind == TIMER_NANOSLEEP ? call_ns() : 0;
     struct expiry_look look = {
-        .kind = kind,
-        .lead_ns = LEAD_LEAST_NS + longest_call_ns,
-        .call_ns = longest_call_ns,
-        .random = {0x330e, (unsigned short)run->request->seed, (unsigned short)kind}};
+        .kind = kind, .lead_ns = LEAD_LEAST_NS + longest_call_ns, .call_ns = longest_call_ns};
+    random_start(&look.random, (uint64_t)kind << 16 | (uint16_t)run->request->seed);
     struct pair smallest = look_at_mechanism(run, &look, record);
     report_mechanism(run, &look, record);
     return record->count > 0 && smallest.late_ns < smallest.ns / 4 * 3;

@@ -16,6 +16,7 @@
  */
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/file/place.h"
 #include "family/shared/peer.h"
 #include "port/port.h"
@@ -246,7 +247,7 @@ struct own {
     int64_t file_bytes, size_bytes;
     unsigned char *memory; /* reads go there: the writer's must stay as it is */
     void *memory_block;
-    unsigned short random[3];
+    struct random random;
 };
 
 static int check(struct run *run)
@@ -323,9 +324,7 @@ static int prepare(struct run *run)
         return -1;
     own->file = -1;
     own->size_bytes = run_number(run, "size_bytes");
-    own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&own->random, run->request->seed);
     if (file_place_open(&own->place, run, true) != 0 || make_memory(own) != 0)
         return -1;
     report_io_priority(own);
@@ -349,7 +348,7 @@ static void finish(struct run *run)
 
 static void pause_at_random(struct own *own)
 {
-    struct timespec pause = {.tv_nsec = (long)(erand48(own->random) * (double)MOST_PAUSE_NS)};
+    struct timespec pause = {.tv_nsec = (long)random_below(&own->random, MOST_PAUSE_NS)};
     nanosleep(&pause, NULL);
 }
 
@@ -358,7 +357,7 @@ static int take(struct run *run)
     struct own *own = run->own;
     pause_at_random(own);
     int64_t blocks = own->file_bytes / own->size_bytes;
-    int64_t at = (int64_t)(erand48(own->random) * (double)blocks) * own->size_bytes;
+    int64_t at = random_below(&own->random, blocks) * own->size_bytes;
     if (!own->place.can_direct)
         file_place_forget(own->file);
     uint64_t begin = clock_begin(&run->clock);

@@ -20,6 +20,7 @@
 
 #include "family/interrupt/interrupt_latency.h"
 
+#include "base/random.h"
 #include "family/interrupt/pause_watch.h"
 #include "family/interrupt/sources.h"
 #include "run/variant.h"
@@ -67,7 +68,7 @@ struct sender {
     uint32_t sent_count, refused_count;
     int error; /* errno value of a send that was refused, or not settled; 0: none */
     struct sent sends[BURST];
-    unsigned short random[3];
+    struct random random;
 };
 
 static void wait_for(sem_t *semaphore)
@@ -91,7 +92,7 @@ static void spin(const struct clock *clock, int64_t ns)
 
 static int64_t random_pause_ns(struct sender *sender)
 {
-    return LEAST_PAUSE_NS + (int64_t)(erand48(sender->random) * MORE_PAUSE_NS);
+    return LEAST_PAUSE_NS + random_below(&sender->random, MORE_PAUSE_NS);
 }
 
 /* `at` is right before the call. */
@@ -160,9 +161,7 @@ static int sender_start(struct sender *sender, struct run *run, const struct int
     sender->run = run;
     sender->line = line;
     sender->skew_ticks = interrupt_skew_ticks(run, setup.cpu);
-    sender->random[0] = 0x330e;
-    sender->random[1] = (unsigned short)run->request->seed;
-    sender->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&sender->random, run->request->seed);
     sem_init(&sender->start, 0, 0);
     sem_init(&sender->parked, 0, 0);
     int error = rt_thread_start(&sender->rt_thread, &setup, be_sender, sender);
@@ -317,7 +316,7 @@ struct own {
     int unseen_bursts;  /* in a row */
     int64_t ahead_ns;   /* least time from arming to expiry */
     int64_t settled_ns; /* of the burst: time spent settling */
-    unsigned short random[3];
+    struct random random;
     struct clock_anchor anchor; /* of the burst; bracket_ns is of both sides */
     struct gap_log gap_log;
     struct gap gaps[GAPS];
@@ -431,7 +430,7 @@ static uint32_t burst_elsewhere(struct own *own, uint32_t count)
 
 static int64_t random_ahead_ns(struct own *own)
 {
-    return own->ahead_ns + (int64_t)(erand48(own->random) * MORE_AHEAD_NS);
+    return own->ahead_ns + random_below(&own->random, MORE_AHEAD_NS);
 }
 
 /* Watches until some time after the expiry, and then until the interrupt has come. */
@@ -791,9 +790,7 @@ static int prepare(struct run *run, interruption_record record)
         return -1;
     own->run = run;
     own->record = record;
-    own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&own->random, run->request->seed);
     return interrupt_sources_open(&own->sources, run, HANDLER_OF_INTERRUPT);
 }
 

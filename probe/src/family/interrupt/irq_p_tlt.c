@@ -18,6 +18,7 @@
  */
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/interrupt/pause_watch.h"
 #include "family/interrupt/sources.h"
 #include "realtime/one_cpu.h"
@@ -178,13 +179,13 @@ struct waker {
     atomic_int_fast64_t sent_ns;
     atomic_uint_fast64_t served; /* wake-ups of the blocked thread */
     uint32_t wanted_count;       /* of the burst */
-    unsigned short random[3];
+    struct random random;
 };
 
 static void pause_at_random(struct waker *waker)
 {
     int64_t until_ns =
-        clock_monotonic_ns() + LEAST_PAUSE_NS + (int64_t)(erand48(waker->random) * MORE_PAUSE_NS);
+        clock_monotonic_ns() + LEAST_PAUSE_NS + random_below(&waker->random, MORE_PAUSE_NS);
     while (clock_monotonic_ns() < until_ns)
         ;
 }
@@ -257,9 +258,7 @@ static int waker_start(struct waker *waker, struct run *run, const struct interr
     waker->run = run;
     waker->line = line;
     waker->low = low;
-    waker->random[0] = 0x330e;
-    waker->random[1] = (unsigned short)run->request->seed;
-    waker->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&waker->random, run->request->seed);
     sem_init(&waker->start, 0, 0);
     sem_init(&waker->parked, 0, 0);
     sem_init(&waker->ready, 0, 0);
@@ -330,7 +329,7 @@ struct own {
     int unseen_bursts; /* in a row */
     int64_t ahead_ns;  /* least time from high's sleep to the expiry */
     struct wake_up wake_ups[BURST];
-    unsigned short random[3];
+    struct random random;
 };
 
 static int check(struct run *run)
@@ -350,9 +349,7 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->run = run;
-    own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&own->random, run->request->seed);
     return interrupt_sources_open(&own->sources, run, HANDLER_OF_WAKE_UP);
 }
 
@@ -437,7 +434,7 @@ static uint32_t burst_by_low(struct own *own, uint32_t count)
     bool has_come = true;
     drain_device(own->line);
     while (taken < count && has_come && !run_should_stop()) {
-        int64_t pause_ns = LEAST_PAUSE_NS + (int64_t)(erand48(own->random) * MORE_PAUSE_NS);
+        int64_t pause_ns = LEAST_PAUSE_NS + random_below(&own->random, MORE_PAUSE_NS);
         low_spinner_ask(&own->low, &own->line->uio, pause_ns);
         has_come = wait_for_device(own->line, &now_ns);
         if (has_come)
@@ -474,7 +471,7 @@ static uint32_t burst_by_timer(struct own *own, uint32_t count)
         if (run_should_stop())
             return i;
         uint64_t turns = low_spinner_turns(&own->low);
-        int64_t ahead_ns = own->ahead_ns + (int64_t)(erand48(own->random) * MORE_AHEAD_NS);
+        int64_t ahead_ns = own->ahead_ns + random_below(&own->random, MORE_AHEAD_NS);
         int64_t release_ns = clock_monotonic_ns() + ahead_ns;
         struct timespec release = clock_ns_timespec(release_ns);
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)

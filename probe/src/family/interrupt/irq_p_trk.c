@@ -20,6 +20,7 @@
 
 #include "family/interrupt/irq_p_trk.h"
 
+#include "base/random.h"
 #include "family/shared/peer.h"
 #include "port/port.h"
 #include "realtime/one_cpu.h"
@@ -142,7 +143,7 @@ struct own {
     struct record *without;        /* latencies without a flood */
     struct block blocks[3];        /* without, with, without the flood */
     int64_t both[2 * BLOCK];
-    unsigned short random[3];
+    struct random random;
     int flood_count; /* that ran */
     /* of this flood */
     uint64_t below_count, done_count, failed_count;
@@ -178,9 +179,7 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->run = run;
-    own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&own->random, run->request->seed);
     if (!HS_HAS_CLOCK_NANOSLEEP)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, LACKS_CLOCK_NANOSLEEP);
     if (!port_has_processes())
@@ -260,7 +259,7 @@ static bool flood_is(struct own *own, bool is_on)
 
 static void take_one(struct own *own, struct block *block)
 {
-    int64_t ahead_ns = LEAST_AHEAD_NS + (int64_t)(erand48(own->random) * MORE_AHEAD_NS);
+    int64_t ahead_ns = LEAST_AHEAD_NS + random_below(&own->random, MORE_AHEAD_NS);
     int64_t release_ns = clock_monotonic_ns() + ahead_ns;
     struct timespec release = clock_ns_timespec(release_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)

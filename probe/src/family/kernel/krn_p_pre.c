@@ -20,6 +20,7 @@
 
 #include "family/kernel/krn_p_pre.h"
 
+#include "base/random.h"
 #include "family/kernel/busy_process.h"
 #include "family/kernel/sections.h"
 #include "run/variant.h"
@@ -28,7 +29,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 10000, WARM_UP = 16, FIRST_STREAM = 0x330e, SEED_BITS = 16 };
+enum { SAMPLES = 10000, WARM_UP = 16 };
 
 static const struct param_spec params[] = {
     {"operation", PARAM_NAME, true,
@@ -113,15 +114,13 @@ static void sleep_until(int64_t release_ns)
 void random_release_begin(struct random_release *release, uint64_t seed, int stream,
                           int64_t mean_ns)
 {
-    release->state[0] = (unsigned short)(FIRST_STREAM + stream);
-    release->state[1] = (unsigned short)seed;
-    release->state[2] = (unsigned short)(seed >> SEED_BITS);
+    random_start_stream(&release->random, seed, stream);
     release->mean_ns = (double)(mean_ns - RANDOM_RELEASE_LEAST_NS);
 }
 
 int64_t random_release_ahead_ns(struct random_release *release)
 {
-    double more_ns = -log(1 - erand48(release->state)) * release->mean_ns;
+    double more_ns = -log(1 - random_share(&release->random)) * release->mean_ns;
     return RANDOM_RELEASE_LEAST_NS + (int64_t)more_ns;
 }
 

@@ -5,12 +5,14 @@
 
 #include "base/posix_source.h"
 
+#include "base/random.h"
+
 #include <stdint.h>
 
 enum { RANDOM_RELEASE_LEAST_NS = 50000 };
 
 struct random_release {
-    unsigned short state[3];
+    struct random random;
     double mean_ns; /* of the exponential time */
 };
 

@@ -3,6 +3,7 @@
 #include "family/memory/working_set.h"
 
 #include "base/options.h"
+#include "base/random.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ struct place {
     size_t page_bytes, half_bytes;
     uint32_t page_count, next;
     uint32_t *order;
-    unsigned short random[3];
+    struct random random;
 };
 
 static int fill_file(int file, size_t bytes)
@@ -97,9 +98,7 @@ static void init_place(struct place *place, struct working_set_table *table)
     place->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     place->half_bytes = table->bytes / WORKING_SET_HALVES / place->page_bytes * place->page_bytes;
     place->page_count = (uint32_t)(WORKING_SET_HALVES * place->half_bytes / place->page_bytes);
-    place->random[0] = 0x330e;
-    place->random[1] = (unsigned short)table->seed;
-    place->random[2] = (unsigned short)(table->seed >> 16);
+    random_start(&place->random, table->seed);
 }
 
 /* The other process has ends of its own; the ends of the probe tell this one that it has gone. */
@@ -130,7 +129,7 @@ static int set_up(struct place *place)
 static void shuffle(struct place *place)
 {
     for (uint32_t i = place->page_count - 1; i > 0; i--) {
-        uint32_t other = (uint32_t)(erand48(place->random) * (i + 1)), kept = place->order[i];
+        uint32_t other = (uint32_t)random_below(&place->random, i + 1), kept = place->order[i];
         place->order[i] = place->order[other];
         place->order[other] = kept;
     }

@@ -16,6 +16,7 @@
 #include "base/posix_source.h"
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "family/message/kind.h"
 #include "family/message/order_check.h"
 #include "family/shared/peer.h"
@@ -401,7 +402,7 @@ struct queue_waiters {
     struct queue_users users;
     struct burst burst;
     struct message *room; /* of QUEUE_USER_BYTES */
-    unsigned short random[3];
+    struct random random;
 };
 
 enum { ROUNDS = 20, EQUALS = 3, LATE_TRIES = 500, ORDER_BYTES = 64 };
@@ -418,7 +419,7 @@ static void choose_arrival(struct queue_waiters *waiters, enum arrival arrival,
     if (arrival != MIXED && arrival != PAIRS)
         return;
     for (int i = QUEUE_USERS - 1; i > 0; i--) {
-        int other = (int)(erand48(waiters->random) * (i + 1)), kept = arrived[i];
+        int other = (int)random_below(&waiters->random, i + 1), kept = arrived[i];
         arrived[i] = arrived[other];
         arrived[other] = kept;
     }
@@ -638,8 +639,7 @@ static int prepare(struct run *run)
     if (!own || ipc_cleanup_open(&own->ipc_cleanup, run, true) != 0)
         return -1;
     own->room = own->waiters.room = (struct message *)(own + 1);
-    own->waiters.random[0] = 0x330e;
-    own->waiters.random[1] = (unsigned short)run->request->seed;
+    random_start(&own->waiters.random, run->request->seed);
     own->waiters.users.table = peer_table(run, sizeof *own->waiters.users.table, &own->ipc_cleanup,
                                           "memory for all waiters");
     return own->waiters.users.table ? 0 : -1;

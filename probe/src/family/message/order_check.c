@@ -2,6 +2,8 @@
 
 #include "family/message/order_check.h"
 
+#include "base/random.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +148,7 @@ enum { LEVELS = 4, LEAST_BYTES = 8, LEAST_PRIORITY_COUNT = 32 /* of POSIX */, MO
 
 static int draw(struct queue_order *order, int count)
 {
-    return (int)(erand48(order->random) * count);
+    return (int)random_below(&order->random, count);
 }
 
 /* From the lowest to the highest that there is; of System V the highest is type 1. */
@@ -224,9 +226,7 @@ int queue_order_try(struct queue_order *order, struct message_channel *channel,
 {
     memset(&order->check, 0, sizeof order->check);
     order->check.has_types = channel->kind == MESSAGE_SYSV && !order->takes_any;
-    order->random[0] = 0x330e;
-    order->random[1] = (unsigned short)seed;
-    order->random[2] = (unsigned short)(seed >> 16);
+    random_start(&order->random, seed);
     bool is_posix = channel->kind == MESSAGE_MQ;
     if (is_posix && queue_set_nonblocking(channel->queue, true) != 0)
         return errno;

@@ -4,6 +4,7 @@
 
 #include "base/options.h"
 #include "base/posix_source.h"
+#include "base/random.h"
 #include "family/message/kind.h"
 
 #include <stdbool.h>
@@ -55,7 +56,7 @@ enum { QUEUE_ORDER_DEPTH = 8, QUEUE_ORDER_BYTES = 256, QUEUE_ORDER_STEPS = 2000 
 
 struct queue_order {
     struct order_check check;
-    unsigned short random[3];
+    struct random random;
     bool takes_any; /* of System V: the oldest message, whatever its type */
 };
 

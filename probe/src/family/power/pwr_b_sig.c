@@ -18,6 +18,7 @@
  */
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/shared/peer.h"
 #include "family/shared/signal_state.h"
 #include "port/limits.h"
@@ -73,7 +74,7 @@ struct table {
     atomic_uint handled_count, other_count; /* other: from other processes */
     atomic_int sender;                      /* process */
     _Atomic uint64_t turn_count;            /* of the busy process */
-    unsigned short random[3];
+    struct random random;
     int pipe[2];
     size_t page_bytes;
     unsigned char buffer[BUFFER_BYTES];
@@ -109,9 +110,7 @@ static int open_table(struct run *run, struct own *own)
     table->clock = &run->clock;
     table->signal = port_power_signal();
     table->receiver = getpid();
-    table->random[0] = 0x330e;
-    table->random[1] = (unsigned short)run->request->seed;
-    table->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&table->random, run->request->seed);
     table->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (pipe(table->pipe) != 0)
         return outcome_set_errno(&run->outcome, errno, "pipe", NULL);
@@ -154,7 +153,7 @@ static void finish(struct run *run)
 
 static void pause_sender(struct table *table)
 {
-    int64_t ns = LEAST_PAUSE_NS + (int64_t)(erand48(table->random) * MORE_PAUSE_NS);
+    int64_t ns = LEAST_PAUSE_NS + random_below(&table->random, MORE_PAUSE_NS);
     struct timespec pause = clock_ns_timespec(ns);
     nanosleep(&pause, NULL);
 }

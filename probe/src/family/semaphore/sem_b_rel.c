@@ -14,6 +14,7 @@
  */
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/semaphore/waiters.h"
 #include "realtime/burst.h"
 #include "realtime/one_cpu.h"
@@ -45,7 +46,7 @@ struct own {
     struct ipc_cleanup ipc_cleanup;
     struct burst burst;
     struct waiters row;
-    unsigned short random[3];
+    struct random random;
     int tried_count;
     char other_order[2 * TEXT_BYTES + 80]; /* first such order of a kind without a promise */
     int priorities[WAITERS];
@@ -58,9 +59,7 @@ static int prepare(struct run *run)
     struct own *own = run_own(run, sizeof *own);
     if (!own)
         return -1;
-    own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&own->random, run->request->seed);
     if (semaphore_guard(run, &own->ipc_cleanup, true) != 0)
         return -1;
     return waiters_make(&own->row, run, &own->ipc_cleanup, WAITERS);
@@ -90,7 +89,7 @@ static void choose_order(struct own *own, enum order order, int blocking[WAITERS
     if (order != ORDER_MIXED && order != ORDER_EQUALS)
         return;
     for (int i = WAITERS - 1; i > 0; i--)
-        swap(&blocking[i], &blocking[(int)(erand48(own->random) * (i + 1))]);
+        swap(&blocking[i], &blocking[(int)random_below(&own->random, i + 1)]);
 }
 
 /* The promised order: by priority, FIFO among equals. */

@@ -17,6 +17,7 @@
  */
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/shared/peer.h"
 #include "family/signal/queued.h"
 #include "port/limits.h"
@@ -85,7 +86,7 @@ struct own {
     int64_t limit; /* as it was; INT64_MAX: none */
     bool is_limited_told, is_shared_told;
     struct totals totals;
-    unsigned short random[3];
+    struct random random;
 };
 
 static int prepare(struct run *run)
@@ -99,9 +100,7 @@ static int prepare(struct run *run)
         return -1;
     port_signal_queue(&queue);
     own->limit = queue.limit < 0 ? LEAST_LIMIT : queue.limit;
-    own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&own->random, run->request->seed);
     return 0;
 }
 
@@ -133,7 +132,7 @@ static bool is_full(int64_t limit)
 static int choose_number(struct own *own, uint64_t burst)
 {
     int count = own->table->number_count;
-    return burst <= MIXED ? (int)(erand48(own->random) * count) : count - 1;
+    return burst <= MIXED ? (int)random_below(&own->random, count) : count - 1;
 }
 
 /* Queues one signal. EAGAIN: the limit is reached; EBUSY: EAGAIN came although it is not. */

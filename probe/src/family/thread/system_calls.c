@@ -1,5 +1,6 @@
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/thread/scenario.h"
 #include "family/thread/system_calls.h"
 #include "work/kernel_operations.h"
@@ -160,7 +161,7 @@ static void be_preferred(void *argument)
 /* Its wake-up interrupts the party at a random place of its call. */
 static void sleep_a_while(struct system_calls *calls)
 {
-    int64_t more_ns = (int64_t)(erand48(calls->random) * MORE_AHEAD_NS);
+    int64_t more_ns = random_below(&calls->random, MORE_AHEAD_NS);
     struct timespec ahead = clock_ns_timespec(LEAST_AHEAD_NS + more_ns);
     nanosleep(&ahead, NULL);
 }
@@ -321,8 +322,7 @@ int system_calls_try(struct system_calls *calls)
     struct run *run = calls->run;
     if (make_party(calls) != 0)
         return -1;
-    calls->random[0] = 0x330e;
-    calls->random[1] = (unsigned short)run->request->seed;
+    random_start(&calls->random, run->request->seed);
     sem_init(&calls->wake, 0, 0);
     sem_init(&calls->done, 0, 0);
     cpu_loss_open(&calls->cpu_loss, run);

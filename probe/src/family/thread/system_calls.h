@@ -3,6 +3,7 @@
 #ifndef HS_FAMILY_THREAD_SYSTEM_CALLS_H
 #define HS_FAMILY_THREAD_SYSTEM_CALLS_H
 
+#include "base/random.h"
 #include "family/shared/peer.h"
 #include "realtime/cpu_loss.h"
 
@@ -66,7 +67,7 @@ struct system_calls {
     sem_t wake, done;
     atomic_bool is_over;
     struct call_progress before, first, last; /* made ready; it ran; it blocks */
-    unsigned short random[3];
+    struct random random;
     uint64_t inside_count, delayed_count; /* rounds: the party was inside; it went on */
     int64_t longest_ns;                   /* that it went on */
 };

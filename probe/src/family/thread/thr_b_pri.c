@@ -18,6 +18,7 @@
  */
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "base/rt_thread.h"
 #include "family/thread/scenario.h"
 #include "family/thread/system_calls.h"
@@ -136,11 +137,12 @@ static int start_all(struct levels *levels, bool is_chain)
 
 static void shuffle_calls(struct level *level, int count, uint64_t seed)
 {
-    unsigned short state[3] = {0x330e, (unsigned short)seed, (unsigned short)(seed >> 16)};
+    struct random random;
+    random_start(&random, seed);
     for (int i = 0; i < count; i++)
         level[i].called = i;
     for (int i = count - 1; i > 0; i--) {
-        int other = (int)(erand48(state) * (i + 1));
+        int other = (int)random_below(&random, i + 1);
         int kept = level[i].called;
         level[i].called = level[other].called;
         level[other].called = kept;

@@ -17,6 +17,7 @@
  */
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/thread/scenario.h"
 
 #include "realtime/burst.h"
@@ -71,7 +72,7 @@ struct own {
     uint64_t unstarted_count; /* samples before low's first turn in a chunk */
     int64_t unstarted_ns;     /* the longest of them */
     int unstarted_chunks;     /* chunks in a row without a turn of low */
-    unsigned short random[3];
+    struct random random;
 };
 
 static int prepare(struct run *run)
@@ -82,9 +83,7 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->run = run;
-    own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    random_start(&own->random, run->request->seed);
     sem_init(&own->start, 0, 0);
     sem_init(&own->ready, 0, 0);
     sem_init(&own->parked, 0, 0);
@@ -166,7 +165,7 @@ static void leave_out(struct own *own, int64_t ns)
 static void take_one_by_timer(struct own *own, struct record *record, uint64_t limit)
 {
     uint64_t turns = atomic_load_explicit(&own->turns, memory_order_relaxed);
-    int64_t ahead_ns = LEAST_AHEAD_NS + (int64_t)(erand48(own->random) * MORE_AHEAD_NS);
+    int64_t ahead_ns = LEAST_AHEAD_NS + random_below(&own->random, MORE_AHEAD_NS);
     int64_t release_ns = clock_monotonic_ns() + ahead_ns;
     struct timespec release = clock_ns_timespec(release_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)

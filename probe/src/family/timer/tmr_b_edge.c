@@ -17,6 +17,7 @@
  */
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/shared/timer_mechanism.h"
 
 #include "run/run.h"
@@ -73,16 +74,9 @@ static void report_error(struct run *run, const char *claim, enum timer_kind kin
     report_claim(run, false, claim, kind, evidence);
 }
 
-static int64_t random_delay_ns(unsigned short state[3])
+static int64_t random_delay_ns(struct random *random)
 {
-    return 50000 + (int64_t)(erand48(state) * 2950000);
-}
-
-static void seed(const struct run *run, unsigned short state[3])
-{
-    state[0] = 0x330e;
-    state[1] = (unsigned short)run->request->seed;
-    state[2] = (unsigned short)(run->request->seed >> 16);
+    return 50000 + random_below(random, 2950000);
 }
 
 /* Waits once for `delay_ns`. Returns the lateness in ns (negative: early), or INT64_MIN with errno
@@ -117,15 +111,15 @@ static int64_t sleep_once(enum timer_kind kind, int64_t delay_ns)
 static void try_never_early(struct run *run, enum timer_kind kind, const char *claim,
                             int64_t (*wait)(enum timer_kind kind, int64_t delay_ns))
 {
-    unsigned short state[3];
+    struct random random;
     char evidence[ARENA_TEXT_BYTES];
     int64_t earliest_ns = INT64_MAX;
     int early_count = 0;
-    seed(run, state);
+    random_start(&random, run->request->seed);
     for (int i = 0; i < DELAYS; i++) {
         if (run_should_stop())
             return;
-        int64_t late_ns = wait(kind, random_delay_ns(state));
+        int64_t late_ns = wait(kind, random_delay_ns(&random));
         if (late_ns == INT64_MIN) {
             report_error(run, claim, kind, errno);
             return;

@@ -98,7 +98,7 @@ static int64_t bound_ns(const struct worker *worker, const _Atomic int64_t *boun
 {
     int64_t ns;
     while ((ns = atomic_load(bound)) == WINDOW_MOVES && !worker_should_stop(worker))
-        duty_sleep_until(duty_now_ns() + WINDOW_NS);
+        (void)clock_sleep_until(clock_monotonic_ns() + WINDOW_NS);
     return ns;
 }
 
@@ -119,7 +119,7 @@ static bool is_delivery(const struct interrupts *own, const siginfo_t *info)
 static void count_delivered(struct worker *worker, struct interrupts *own)
 {
     static const struct timespec at_once = {0, 0};
-    int64_t begun_ns = duty_now_ns();
+    int64_t begun_ns = clock_monotonic_ns();
     siginfo_t info;
     sigset_t set;
     int number;
@@ -161,7 +161,7 @@ static bool arm_next(struct worker *worker, struct interrupts *own)
 
 static void arm(struct worker *worker, struct interrupts *own)
 {
-    int64_t missed = rate_skip(&own->rate, duty_now_ns(), 0);
+    int64_t missed = rate_skip(&own->rate, clock_monotonic_ns(), 0);
     if (missed > 0)
         worker_count(worker, MISSED, (uint64_t)missed);
     while (own->armed - own->gone < (uint64_t)own->count && arm_next(worker, own))
@@ -171,7 +171,7 @@ static void arm(struct worker *worker, struct interrupts *own)
 /* At most LOOK_NS ahead, and no later than when half of the armed timers are due. */
 static int64_t next_look_ns(const struct interrupts *own)
 {
-    int64_t soon_ns = duty_now_ns() + LOOK_NS;
+    int64_t soon_ns = clock_monotonic_ns() + LOOK_NS;
     if (own->armed == own->gone)
         return soon_ns;
     uint64_t half = own->gone + (own->armed - own->gone) / 2;
@@ -182,11 +182,11 @@ static int64_t next_look_ns(const struct interrupts *own)
 static void work(struct worker *worker)
 {
     struct interrupts *own = worker->own;
-    rate_start(&own->rate, worker->degree->number, duty_now_ns());
+    rate_start(&own->rate, worker->degree->number, clock_monotonic_ns());
     while (!worker_should_stop(worker)) {
         count_delivered(worker, own);
         arm(worker, own);
-        duty_sleep_until(next_look_ns(own));
+        (void)clock_sleep_until(next_look_ns(own));
     }
 }
 

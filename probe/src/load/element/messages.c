@@ -315,8 +315,8 @@ static bool others_work(const struct worker *worker)
  * load_settle waits for all of them. */
 static void wait_for_others(const struct worker *worker)
 {
-    int64_t until_ns = duty_now_ns() + OTHERS_NS;
-    while (!others_work(worker) && !worker_should_stop(worker) && duty_now_ns() < until_ns)
+    int64_t until_ns = clock_monotonic_ns() + OTHERS_NS;
+    while (!others_work(worker) && !worker_should_stop(worker) && clock_monotonic_ns() < until_ns)
         pass(FIRST_LOOK_NS);
 }
 

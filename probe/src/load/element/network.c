@@ -125,7 +125,7 @@ static bool transfer(struct connection *own)
 
 static bool send_what_is_due(struct worker *worker, struct rate *rate)
 {
-    while (rate_next_ns(rate) <= duty_now_ns() && !worker_should_stop(worker)) {
+    while (rate_next_ns(rate) <= clock_monotonic_ns() && !worker_should_stop(worker)) {
         rate_step(rate);
         if (!transfer(worker->own)) {
             worker_note(worker, "the connection over 127.0.0.1 broke: %s", strerror(errno));
@@ -143,11 +143,12 @@ static void work_over_loopback(struct worker *worker)
 {
     struct connection *own = worker->own;
     struct rate rate;
-    rate_start(&rate, worker->degree->number, duty_now_ns());
+    rate_start(&rate, worker->degree->number, clock_monotonic_ns());
     while (!worker_should_stop(worker)) {
-        int64_t now_ns = duty_now_ns(), next_ns = rate_next_ns(&rate);
-        duty_sleep_until(next_ns > now_ns + NETWORK_TICK_NS ? next_ns : now_ns + NETWORK_TICK_NS);
-        rate_skip(&rate, duty_now_ns(), NETWORK_BEHIND_NS);
+        int64_t now_ns = clock_monotonic_ns(), next_ns = rate_next_ns(&rate);
+        (void)clock_sleep_until(next_ns > now_ns + NETWORK_TICK_NS ? next_ns
+                                                                   : now_ns + NETWORK_TICK_NS);
+        rate_skip(&rate, clock_monotonic_ns(), NETWORK_BEHIND_NS);
         if (send_what_is_due(worker, &rate))
             continue;
         close(own->ends[0]);
@@ -182,7 +183,7 @@ static bool is_connected(struct worker *worker, struct stream *own)
     own->end = peer_connect(&worker->map->peer);
     own->sent = own->back = 0;
     own->broken = NULL;
-    own->heard_ns = duty_now_ns();
+    own->heard_ns = clock_monotonic_ns();
     return own->end >= 0;
 }
 
@@ -216,7 +217,7 @@ static bool send_message(struct worker *worker, struct stream *own)
     if (went <= 0)
         return false;
     if (own->sent == own->back)
-        own->heard_ns = duty_now_ns();
+        own->heard_ns = clock_monotonic_ns();
     own->sent += (uint64_t)went;
     worker_count(worker, NETWORK_SENT_BYTES, (uint64_t)went);
     return own->sent % NETWORK_MESSAGE_BYTES == 0;
@@ -226,7 +227,7 @@ static void send_due_messages(struct worker *worker, struct stream *own, struct 
 {
     if (own->sent % NETWORK_MESSAGE_BYTES != 0 && !send_message(worker, own))
         return;
-    while (!own->broken && rate_next_ns(rate) <= duty_now_ns() &&
+    while (!own->broken && rate_next_ns(rate) <= clock_monotonic_ns() &&
            own->sent - own->back < WINDOW_BYTES && !worker_should_stop(worker)) {
         rate_step(rate);
         if (!send_message(worker, own))
@@ -256,14 +257,14 @@ static void take_echoes(struct worker *worker, struct stream *own)
         }
         uint64_t before = own->back / NETWORK_MESSAGE_BYTES;
         own->back += (uint64_t)got;
-        own->heard_ns = duty_now_ns();
+        own->heard_ns = clock_monotonic_ns();
         worker_count(worker, NETWORK_PACKETS, own->back / NETWORK_MESSAGE_BYTES - before);
         if (own->back >= NETWORK_MESSAGE_BYTES)
             worker_works(worker);
     }
     if (!own->broken && got == 0)
         own->broken = "closed by the host";
-    else if (own->sent > own->back && duty_now_ns() - own->heard_ns > SILENCE_NS)
+    else if (own->sent > own->back && clock_monotonic_ns() - own->heard_ns > SILENCE_NS)
         own->broken = "nothing came back for 5 s";
 }
 
@@ -274,19 +275,19 @@ static void connect_again(struct worker *worker, struct stream *own)
     worker_count(worker, NETWORK_FAILED, 1);
     close(own->end);
     while (!worker_should_stop(worker) && !is_connected(worker, own))
-        duty_sleep_until(duty_now_ns() + AGAIN_NS);
+        (void)clock_sleep_until(clock_monotonic_ns() + AGAIN_NS);
 }
 
 static void work_with_host(struct worker *worker)
 {
     struct stream *own = worker->own;
     struct rate rate;
-    rate_start(&rate, worker->degree->number, duty_now_ns());
+    rate_start(&rate, worker->degree->number, clock_monotonic_ns());
     while (!worker_should_stop(worker)) {
-        int64_t now_ns = duty_now_ns(), next_ns = rate_next_ns(&rate);
+        int64_t now_ns = clock_monotonic_ns(), next_ns = rate_next_ns(&rate);
         bool is_idle = own->sent == own->back && next_ns > now_ns + NETWORK_TICK_NS;
-        duty_sleep_until(is_idle ? next_ns : now_ns + NETWORK_TICK_NS);
-        rate_skip(&rate, duty_now_ns(), NETWORK_BEHIND_NS);
+        (void)clock_sleep_until(is_idle ? next_ns : now_ns + NETWORK_TICK_NS);
+        rate_skip(&rate, clock_monotonic_ns(), NETWORK_BEHIND_NS);
         send_due_messages(worker, own, &rate);
         take_echoes(worker, own);
         if (own->broken)

@@ -14,7 +14,7 @@ static void begin(struct worker *worker)
     whetstone_piece(worker);
     worker_step_back(worker);
     worker_works(worker);
-    duty_sleep_until(duty_now_ns() + ASIDE_NS);
+    (void)clock_sleep_until(clock_monotonic_ns() + ASIDE_NS);
 }
 
 static void work(struct worker *worker)

@@ -4,7 +4,7 @@
 #endif
 #include "port/tracing.h"
 
-#include "port/linux/trace_guard.h"
+#include "base/guard.h"
 #include "port/linux/trace_page.h"
 #include "port/linux/tracefs.h"
 
@@ -15,10 +15,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* FLAG_HARD_INTERRUPT: TRACE_FLAG_HARDIRQ of the kernel. */
 enum { PAGES_A_CALL = 1024, FLAG_HARD_INTERRUPT = 0x08, FILE_BYTES = TRACEFS_PATH_BYTES + 300 };
+enum { REMOVE_TRIES = 500, REMOVE_PAUSE_NS = 20000000 };
 
 struct kind {
     unsigned id;
@@ -32,8 +34,8 @@ struct port_tracing {
     struct trace_field type, flags;
     struct trace_layout layout;
     char path[TRACEFS_PATH_BYTES]; /* of the instance */
-    pid_t guard;                   /* of the instance; 0: none */
-    int switch_file;               /* tracing_on, for port_tracing_stop */
+    struct guard guard; /* removes the instance if its owner ends: the kernel would go on */
+    int switch_file;    /* tracing_on, for port_tracing_stop */
     int rings[PORT_CPUS];
     uint8_t *page;
 };
@@ -255,15 +257,32 @@ static int open_rings(struct port_tracing *tracing, struct outcome *outcome)
     return 0;
 }
 
-/* timerlat's instance has the guard of its settings, which removes it before it puts them back. */
+/* Other processes that end with the owner may have files of the instance open a little longer. */
+static void remove_instance(void *instance)
+{
+    static const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_NS};
+    char path[TRACEFS_PATH_BYTES + 20];
+    snprintf(path, sizeof path, "%s/tracing_on", (const char *)instance);
+    (void)tracefs_write(path, "0", NULL);
+    for (int i = 0; i < REMOVE_TRIES && tracefs_remove(instance) != 0; i++)
+        nanosleep(&pause, NULL);
+}
+
+/* Before the instance is made. timerlat's has the guard of its settings, which removes it before it
+ * puts them back. */
 static int start_guard(struct port_tracing *tracing, struct outcome *outcome)
 {
     if (tracing->wish.tracer)
         return 0;
-    tracing->guard = trace_guard_start(tracing->path);
-    if (tracing->guard > 0)
+    const struct guard_duty duty = {.watch = GUARD_BY_SIGNAL,
+                                    .name = "hs-trace-guard",
+                                    .kept = -1,
+                                    .undo = remove_instance,
+                                    .context = tracing->path};
+    int error = guard_start(&tracing->guard, &duty);
+    if (!error)
         return 0;
-    return outcome_set_errno(outcome, errno,
+    return outcome_set_errno(outcome, error,
                              "starting the process that removes the trace after a kill", NULL);
 }
 
@@ -301,7 +320,7 @@ struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
              wish->purpose ? "." : "", wish->purpose ? wish->purpose : "");
     tracefs_remove_left(place);
     if (start_guard(tracing, outcome) != 0 || make(tracing, outcome) != 0) {
-        trace_guard_dismiss(tracing->guard);
+        guard_dismiss(&tracing->guard);
         free(tracing);
         return NULL;
     }
@@ -425,7 +444,7 @@ int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
             close(tracing->rings[i]);
     snprintf(path, bytes, "%s", tracing->path);
     int error = tracefs_remove(tracing->path);
-    trace_guard_dismiss(tracing->guard);
+    guard_dismiss(&tracing->guard);
     free(tracing->page);
     free(tracing);
     return error;
