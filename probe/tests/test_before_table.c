@@ -1,7 +1,7 @@
 /* Which task had the CPU before the worst values. */
 #include "base/posix_source.h"
 
-#include "record/before_table.h"
+#include "record/tables.h"
 #include "tap.h"
 
 static struct before_table table;

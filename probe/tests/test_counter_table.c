@@ -2,7 +2,7 @@
  * series that have left their slot. */
 #include "base/posix_source.h"
 
-#include "record/counter_table.h"
+#include "record/tables.h"
 #include "record_file.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* The table of gaps: room, and what a file of a killed probe gives. */
 #include "base/posix_source.h"
 
-#include "record/gap_table.h"
+#include "record/tables.h"
 #include "tap.h"
 
 #include <unistd.h>

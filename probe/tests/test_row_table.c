@@ -2,7 +2,7 @@
 #include "base/posix_source.h"
 
 #include "record/arena_layout.h"
-#include "record/row_table.h"
+#include "record/tables.h"
 #include "record_file.h"
 #include "run/table_lines.h"
 

@@ -74,7 +74,7 @@
 #define HS_ARENA_JSON_BYTES 4096
 #endif
 /* Seconds whose counters of the kernel are kept because a worst value lies in them, of one CPU each
- * (record/counter_table.h), 200 bytes. */
+ * (record/tables.h), 200 bytes. */
 #ifndef HS_ARENA_INTERVALS
 #define HS_ARENA_INTERVALS 128
 #endif
@@ -86,7 +86,7 @@
 #define HS_ARENA_TRACE_LINES 48
 #endif
 /* Rows of all tables of whole numbers that a test keeps at most, 48 bytes each; 0: no test keeps
- * tables (record/row_table.h). */
+ * tables (record/tables.h). */
 #ifndef HS_ARENA_ROWS
 #define HS_ARENA_ROWS (1 << 16)
 #endif

@@ -1,6 +1,6 @@
 /* Reads the kernel's counters once a second while a test measures, so that a reader can tell why a
  * value was late: those of the measured CPUs, of the threads that measure and of their control
- * group. The seconds in which a worst value lies are kept (record/counter_table.h).
+ * group. The seconds in which a worst value lies are kept (record/tables.h).
  *
  * The supervisor does it, bound to CPUs that nothing measures on; where the whole probe moves to
  * reserved CPUs, a process that stays outside (outside_look.h). Where all CPUs measure, the
@@ -70,7 +70,7 @@ void counter_watch_look_at_threads(struct counter_watch *watch);
 struct cpu_taken counter_watch_taken(const struct counter_watch *watch);
 
 /* Makes the arena what it was at the last look that found each thread at its place
- * (record/checkpoint.h): a thread was moved after it. False: there was none, or nothing was
+ * (record/recovery.h): a thread was moved after it. False: there was none, or nothing was
  * measured until then. After counter_watch_end. `watch` may be NULL. */
 bool counter_watch_go_back(const struct counter_watch *watch);
 

@@ -5,7 +5,7 @@
  * Before: a CPU is chosen among those allowed (scheduling.h). During: each look at the threads
  * compares the affinity and the migrations of those that are bound (thread_watch.h). After: the
  * last look, and run_check_place. A loss ends the test. Its figures are those that were there at
- * the last look that found each thread at its place (record/checkpoint.h); of what came later it is
+ * the last look that found each thread at its place (record/recovery.h); of what came later it is
  * not known which are of another CPU. */
 #ifndef HS_RUN_PLACEMENT_H
 #define HS_RUN_PLACEMENT_H

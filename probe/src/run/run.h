@@ -12,7 +12,7 @@
 #include "port/port.h"
 #include "realtime/rt_budget.h"
 #include "record/arena.h"
-#include "record/before_table.h"
+#include "record/tables.h"
 #include "run/counter_watch.h"
 #include "run/instrument.h"
 #include "run/stopped_watch.h"

@@ -3,8 +3,7 @@
 #include "run/stream.h"
 
 #include "load/report.h"
-#include "record/counter_table.h"
-#include "record/trace_table.h"
+#include "record/tables.h"
 #include "run/table_lines.h"
 #include "run/window_lines.h"
 #include "shield/shield.h"

@@ -26,7 +26,7 @@
 #define LAST_NS INT64_C(60000000000) /* time after that to send the results */
 #define LEAST_DEADLINE_NS INT64_C(30000000000)
 
-#define LATE_NOTE_NS INT64_C(20000000) /* of a stop: record/stops.c */
+#define LATE_NOTE_NS INT64_C(20000000) /* of a stop: record/arena.c */
 
 enum { LAST_SIGNAL = SIGVTALRM, CALIBRATION_TRIES = 3 };
 

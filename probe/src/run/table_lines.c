@@ -3,7 +3,7 @@
 #include "run/table_lines.h"
 
 #include "base/data.h"
-#include "record/row_table.h"
+#include "record/tables.h"
 
 static void column(struct emit *emit, const struct arena *arena, const struct row_table *table,
                    uint32_t place)

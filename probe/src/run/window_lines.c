@@ -2,7 +2,7 @@
 
 #include "run/window_lines.h"
 
-#include "record/gap_table.h"
+#include "record/tables.h"
 
 /* Negative values are unknown: null. */
 static void known_integer(struct emit *emit, const char *name, int64_t value)

@@ -2,7 +2,7 @@
 
 #include "family/simulate/step_blocks.h"
 
-#include "record/row_table.h"
+#include "record/tables.h"
 #include "run/variant.h"
 
 static int64_t with_table(int64_t threads)
@@ -21,7 +21,7 @@ void step_blocks_plan(struct run *run)
     run->plan.row_room += (uint32_t)(tables * steps);
 }
 
-/* The number of the step last: a row without it is none (record/row_table.h). */
+/* The number of the step last: a row without it is none (record/tables.h). */
 static void keep_step(const struct team *team, int table, uint32_t step,
                       const struct step_block *block)
 {

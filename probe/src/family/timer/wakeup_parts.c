@@ -5,7 +5,7 @@
 #include "family/timer/parts_report.h"
 #include "family/timer/parts_source.h"
 #include "family/timer/timerlat_match.h"
-#include "record/before_table.h"
+#include "record/tables.h"
 
 #include <errno.h>
 #include <fcntl.h>
