@@ -3,9 +3,8 @@
 
 #include "child_run.h"
 #include "fake_port.h"
-#include "realtime/one_cpu.h"
-#include "realtime/scheduling.h"
 #include "run/run.h"
+#include "run/scheduling.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -74,9 +73,8 @@ TEST(as_many_levels_as_wanted)
     static struct run run;
     struct request request = {.policy = ARGS_FIFO};
     for (int levels = 2; levels <= 4; levels++) {
-        memset(&run, 0, sizeof run);
-        run.request = &request;
         request.priority = sched_get_priority_min(SCHED_FIFO) + levels - 1;
+        run_init(&run, &request);
         CHECK_SAME(one_cpu_levels(&run), levels);
         CHECK_SAME(one_cpu_require_levels(&run, 3), levels < 3 ? -1 : 0);
         CHECK_SAME(run.outcome.status, levels < 3 ? STATUS_DENIED : 0);

@@ -4,7 +4,7 @@
 #include "base/posix_source.h"
 
 #include "fake_port.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "tap.h"
 
 #define LOST_NS INT64_C(60000000)

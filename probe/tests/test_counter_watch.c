@@ -2,9 +2,8 @@
  * linker wraps the clocks and the affinity of the caller. */
 #include "linux_machine.h"
 #include "record/tables.h"
-#include "run/counter_watch.h"
 #include "run/stream.h"
-#include "run/thread_watch.h"
+#include "run/watch.h"
 #include "tap.h"
 
 #include <sched.h>

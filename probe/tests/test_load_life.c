@@ -3,7 +3,7 @@
 
 #include "load/guard.h"
 #include "load/limits.h"
-#include "run/load_run.h"
+#include "run/life_cycle.h"
 #include "work/job.h"
 
 #include <fcntl.h>

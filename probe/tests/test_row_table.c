@@ -4,7 +4,7 @@
 #include "record/arena_layout.h"
 #include "record/tables.h"
 #include "record_file.h"
-#include "run/table_lines.h"
+#include "run/stream.h"
 
 enum { TABLES = 3, ROWS = 10, LINE_BYTES = 4096 };
 

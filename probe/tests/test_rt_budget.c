@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "fake_port.h"
-#include "realtime/rt_budget.h"
+#include "run/burst.h"
 #include "tap.h"
 
 #include <string.h>

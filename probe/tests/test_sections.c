@@ -2,7 +2,8 @@
 #include "base/posix_source.h"
 
 #include "family/kernel/sections.h"
-#include "run/stop.h"
+#include "run/request.h"
+#include "run/run.h"
 #include "tap.h"
 
 enum { MOST = 20, CPU = 3, PARAM = 0, DISPATCH = 0, FIRST_SERIES = 1, WINDOWS = 100 };

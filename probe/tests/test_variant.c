@@ -3,7 +3,7 @@
 #include "base/posix_source.h"
 
 #include "fake_port.h"
-#include "realtime/burst.h"
+#include "run/request.h"
 #include "run/variant.h"
 #include "tap.h"
 

@@ -6,8 +6,11 @@
 #include "family/timer/parts_source.h"
 #include "family/timer/timerlat_match.h"
 #include "family/timer/wakeup_parts.h"
+#include "record/tables.h"
+#include "run/request.h"
+#include "run/run.h"
 #include "run/shield_run.h"
-#include "run/stop.h"
+#include "run/trace_ring.h"
 #include "tap.h"
 
 #include <pthread.h>

@@ -21,13 +21,13 @@
 #define HS_CPUS 8192
 #endif
 
-/* Threads of a test whose run delay can be told (realtime/run_delay.h); with more a pause of the
+/* Threads of a test whose run delay can be told (run/burst.h); with more a pause of the
  * system cannot be told from a wake-up that was slow. 32 bytes each, twice. */
 #ifndef HS_THREADS
 #define HS_THREADS 600
 #endif
 
-/* Threads of a test whose counters are read each second (run/counter_watch.h), 112 bytes each, and
+/* Threads of a test whose counters are read each second (run/watch.h), 112 bytes each, and
  * counts of interrupts (lines times measured CPUs) that are remembered for it, 12 bytes each. */
 #ifndef HS_WATCH_THREADS
 #define HS_WATCH_THREADS 128

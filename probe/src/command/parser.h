@@ -3,7 +3,7 @@
 #ifndef HS_COMMAND_PARSER_H
 #define HS_COMMAND_PARSER_H
 
-#include "command/request.h"
+#include "run/request.h"
 
 struct parser {
     const char *command; /* as it was written */

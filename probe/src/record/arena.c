@@ -415,7 +415,7 @@ void arena_event_once(struct arena *arena, const char *name, const struct datum 
     arena_event(arena, name, -1, data, "%s", text);
 }
 
-static void tell_stop(struct arena *arena, const struct arena_stop *stop)
+static void report_stop(struct arena *arena, const struct arena_stop *stop)
 {
     int64_t least_ns = stop->least_ns, ended_ns = stop->ended_ns - arena->started_ns;
     char length[64] = "";
@@ -437,7 +437,7 @@ static bool has_event(const struct arena *arena, const char *name)
 }
 
 /* A recording that is read again may have been told when its run ended. */
-void arena_tell_stops(struct arena *arena)
+void arena_report_stops(struct arena *arena)
 {
     if (has_event(arena, "stopped") || has_event(arena, "stops_mixed"))
         return;
@@ -445,7 +445,7 @@ void arena_tell_stops(struct arena *arena)
     int64_t least_ns = 0;
     for (uint64_t i = count > ARENA_STOPS ? count - ARENA_STOPS : 0; i < count; i++)
         if (count - i <= told)
-            tell_stop(arena, &arena->stops[i % ARENA_STOPS]);
+            report_stop(arena, &arena->stops[i % ARENA_STOPS]);
         else
             least_ns += arena->stops[i % ARENA_STOPS].least_ns;
     if (arena->stops_mixed > 0)
@@ -805,7 +805,7 @@ static struct arena *repair(struct arena *arena)
     arena_recover(arena);
     for (uint32_t i = 0; i < arena->slot_count; i++)
         stops_take_out(arena, arena_slot(arena, i));
-    arena_tell_stops(arena);
+    arena_report_stops(arena);
     return arena;
 }
 

@@ -244,7 +244,7 @@ struct record *arena_record(struct arena *arena, int series);
 void arena_settle(struct arena *arena);
 
 /* Tells as events when the process was stopped (stops_add), once. After arena_settle. */
-void arena_tell_stops(struct arena *arena);
+void arena_report_stops(struct arena *arena);
 
 /* What the series holds, for reading: its slot, or its compact form in `scratch`, which has
  * arena_scratch_bytes. An empty record where nothing was recorded. */
@@ -305,7 +305,7 @@ bool stops_touch(const struct arena *arena, int64_t value_ns, int64_t at_ns);
 bool stops_since(const struct arena *arena, int64_t monotonic_ns);
 
 /* Takes the values of stops out of a record of the arena. To be called as record_settle. Where all
- * of `worst` is of stops, more of them may be left: arena_tell_stops tells it. */
+ * of `worst` is of stops, more of them may be left: arena_report_stops tells it. */
 void stops_take_out(struct arena *arena, struct record *record);
 
 #endif

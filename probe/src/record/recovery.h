@@ -53,8 +53,9 @@ static inline bool record_was_recovered(const struct recovered *recovered)
 /* ---- checkpoints ---- */
 
 /* What a measurement has recorded until a moment, to go back to where what came later may not be
- * used: a CPU was taken away (run/placement.h). The thread or process that looks each second copies
- * the records while the test goes on, then judges, and confirms the copy or lets it be replaced.
+ * used: a CPU was taken away (run/scheduling.h). The thread or process that looks each second
+ * copies the records while the test goes on, then judges, and confirms the copy or lets it be
+ * replaced.
  *
  * Two copies in turn, so that the one that is good stays until the next one is. What is only
  * appended (compact forms, gaps) is not copied: its end is noted. */

@@ -2,7 +2,7 @@
 
 #include "run/variant.h"
 
-#include "realtime/burst.h"
+#include "run/request.h"
 
 #include <errno.h>
 #include <stdio.h>

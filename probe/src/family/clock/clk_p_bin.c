@@ -15,7 +15,6 @@
  */
 #include "base/posix_source.h"
 
-#include "realtime/burst.h"
 #include "run/run.h"
 #include "run/variant.h"
 

@@ -188,11 +188,10 @@ static void tell(const struct run *run, const struct look *look, const struct re
 static bool measure_one(const struct run *run, enum timer_kind kind, struct record *record)
 {
     int64_t longest_call_ns = kind == TIMER_NANOSLEEP ? call_ns() : 0;
-    struct look look = {
-        .kind = kind,
-        .lead_ns = LEAD_LEAST_NS + longest_call_ns,
-        .call_ns = longest_call_ns,
-        .random = {0x330e, (unsigned short)run->request->seed, (unsigned short)kind}};
+    struct look look = {.kind = kind,
+                        .lead_ns = LEAD_LEAST_NS + longest_call_ns,
+                        .call_ns = longest_call_ns,
+                        .random = {0x330e, (unsigned short)run->seed, (unsigned short)kind}};
     struct pair smallest = look_at(run, &look, record);
     tell(run, &look, record);
     return record->count > 0 && smallest.late_ns < smallest.ns / 4 * 3;

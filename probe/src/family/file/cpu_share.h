@@ -1,10 +1,10 @@
 /* Whether a real-time thread that blocks now and then has to rest, so as not to be throttled. A
- * rest each second, as rt_budget.h has it, would give a device time to catch up. A bucket that
+ * rest each second, as run/burst.h has it, would give a device time to catch up. A bucket that
  * leaks: CPU time flows in, and the share of the budget that bursts may use flows out. */
 #ifndef HS_FAMILY_FILE_CPU_SHARE_H
 #define HS_FAMILY_FILE_CPU_SHARE_H
 
-#include "realtime/rt_budget.h"
+#include "run/run.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -30,7 +30,7 @@
 #include "family/file/background_writer.h"
 #include "family/file/place.h"
 #include "family/file/sampling.h"
-#include "realtime/scheduling.h"
+#include "run/scheduling.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -146,8 +146,8 @@ static int prepare(struct run *run)
     own->file = -1;
     own->size_bytes = run_number(run, "size_bytes");
     own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    own->random[1] = (unsigned short)run->seed;
+    own->random[2] = (unsigned short)(run->seed >> 16);
     if (file_place_open(&own->place, run, true) != 0 || make_memory(own) != 0)
         return -1;
     tell_io_priority(own);

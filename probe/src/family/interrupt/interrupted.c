@@ -68,8 +68,8 @@ int interrupted_prepare(struct run *run, interrupted_record record)
     own->run = run;
     own->record = record;
     own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    own->random[1] = (unsigned short)run->seed;
+    own->random[2] = (unsigned short)(run->seed >> 16);
     return rig_open(&own->rig, run, HANDLER_OF_INTERRUPT);
 }
 

@@ -31,7 +31,7 @@
 #include "family/interrupt/pause_watch.h"
 #include "family/interrupt/rig.h"
 #include "family/interrupt/waker.h"
-#include "realtime/one_cpu.h"
+#include "run/scheduling.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -93,8 +93,8 @@ static int prepare(struct run *run)
         return -1;
     own->run = run;
     own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    own->random[1] = (unsigned short)run->seed;
+    own->random[2] = (unsigned short)(run->seed >> 16);
     return rig_open(&own->rig, run, HANDLER_OF_WAKE_UP);
 }
 

@@ -38,7 +38,7 @@
 #include "family/interrupt/added.h"
 #include "family/shared/peer.h"
 
-#include "realtime/one_cpu.h"
+#include "run/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 #include "work/flood.h"
@@ -131,8 +131,8 @@ static int prepare(struct run *run)
         return -1;
     own->run = run;
     own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    own->random[1] = (unsigned short)run->seed;
+    own->random[2] = (unsigned short)(run->seed >> 16);
     if (!port_has_processes())
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system cannot start a second process (fork)");

@@ -33,7 +33,7 @@
  * event `sustained_step` and outlives a kill of the probe; passed_ns and failed_ns go on from
  * there.
  *
- * The thread rests as real-time throttling asks (rt_budget.h). The source pauses meanwhile and
+ * The thread rests as real-time throttling asks (run/burst.h). The source pauses meanwhile and
  * begins a new grid, so a step is a series of bursts of up to 0.4 s, in each of which the period is
  * held without a pause.
  *

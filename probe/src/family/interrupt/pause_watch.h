@@ -1,10 +1,10 @@
 /* Whether the threads on the CPU under test lost it during a burst, for tests of which another
  * thread keeps the process running elsewhere: real-time throttling, a thread of higher priority,
- * the hypervisor. Such a pause fails the result (realtime/cpu_loss.h). */
+ * the hypervisor. Such a pause fails the result (run/burst.h). */
 #ifndef HS_FAMILY_INTERRUPT_PAUSE_WATCH_H
 #define HS_FAMILY_INTERRUPT_PAUSE_WATCH_H
 
-#include "realtime/burst.h"
+#include "run/run.h"
 
 #include <pthread.h>
 

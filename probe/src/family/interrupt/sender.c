@@ -95,8 +95,8 @@ int sender_start(struct sender *sender, struct run *run, const struct interrupt_
     sender->line = line;
     sender->skew_ticks = interrupt_skew_ticks(run, setup.cpu);
     sender->random[0] = 0x330e;
-    sender->random[1] = (unsigned short)run->request->seed;
-    sender->random[2] = (unsigned short)(run->request->seed >> 16);
+    sender->random[1] = (unsigned short)run->seed;
+    sender->random[2] = (unsigned short)(run->seed >> 16);
     sem_init(&sender->start, 0, 0);
     sem_init(&sender->parked, 0, 0);
     int error = rt_thread_start(&sender->rt_thread, &setup, be_sender, sender);

@@ -65,7 +65,7 @@ uint64_t interrupt_skew_ticks(const struct run *run, int cpu)
 
 static bool wakes_a_thread(const struct run *run)
 {
-    for (const struct series_spec *one = run->request->test->series; one && one->name; one++)
+    for (const struct series_spec *one = run->test->series; one && one->name; one++)
         if (strcmp(one->name, "send_to_thread") == 0)
             return true;
     return false;

@@ -1,5 +1,5 @@
 /* One step of IRQ-S-SUS: interrupts at a fixed period, watched and counted. Runs on the measuring
- * thread, in constant memory. In bursts, between which the thread rests (rt_budget.h): the source
+ * thread, in constant memory. In bursts, between which the thread rests (run/burst.h): the source
  * pauses then, and its grid begins anew. */
 #ifndef HS_FAMILY_INTERRUPT_SUSTAINED_STEP_H
 #define HS_FAMILY_INTERRUPT_SUSTAINED_STEP_H

@@ -92,8 +92,8 @@ int waker_start(struct waker *waker, struct run *run, const struct interrupt_lin
     waker->line = line;
     waker->low = low;
     waker->random[0] = 0x330e;
-    waker->random[1] = (unsigned short)run->request->seed;
-    waker->random[2] = (unsigned short)(run->request->seed >> 16);
+    waker->random[1] = (unsigned short)run->seed;
+    waker->random[2] = (unsigned short)(run->seed >> 16);
     sem_init(&waker->start, 0, 0);
     sem_init(&waker->parked, 0, 0);
     sem_init(&waker->ready, 0, 0);

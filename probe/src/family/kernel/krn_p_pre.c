@@ -154,7 +154,7 @@ static int measure_variant(struct run *run)
 {
     struct own *own = run->own;
     enum operation operation = (enum operation)variant_number(run, "operation");
-    random_release_begin(&own->release, run->request->seed, (int)operation,
+    random_release_begin(&own->release, run->seed, (int)operation,
                          run_number(run, "mean_interval_ns"));
     own->still_count = 0;
     int result = busy_process_start(&own->busy, operation);

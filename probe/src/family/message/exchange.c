@@ -56,7 +56,7 @@ static int open_cleanup(struct run *run, struct ipc_cleanup *ipc_cleanup)
         return ipc_cleanup_open(ipc_cleanup, run,
                                 has_names || (peer_wants_process(run) && port_has_processes()));
     struct scratch scratch = {.folder = ""};
-    if (scratch_choose(&scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
+    if (scratch_choose(&scratch, true, run->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
         scratch_sweep(&scratch);
     if (ipc_cleanup_open_with(ipc_cleanup, run, &scratch) != 0)
         return -1;

@@ -9,7 +9,7 @@
 #include "family/message/content.h"
 #include "family/message/table.h"
 #include "family/shared/peer.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 
 struct exchange {
     struct ipc_cleanup ipc_cleanup;

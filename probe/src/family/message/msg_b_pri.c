@@ -24,7 +24,7 @@
 #include "family/message/queue_bounds.h"
 #include "family/message/queue_order.h"
 #include "family/message/queue_waiters.h"
-#include "realtime/one_cpu.h"
+#include "run/scheduling.h"
 #include "run/variant.h"
 
 #include <stdio.h>
@@ -77,7 +77,7 @@ static int prepare(struct run *run)
         return -1;
     own->room = own->waiters.room = (struct message *)(own + 1);
     own->waiters.random[0] = 0x330e;
-    own->waiters.random[1] = (unsigned short)run->request->seed;
+    own->waiters.random[1] = (unsigned short)run->seed;
     own->waiters.users.table = peer_table(run, sizeof *own->waiters.users.table, &own->ipc_cleanup,
                                           "memory for all waiters");
     return own->waiters.users.table ? 0 : -1;
@@ -155,7 +155,7 @@ static void tell_order(struct run *run, const struct order_check *first,
 static int judge_order(struct run *run, struct message_channel *channel)
 {
     struct own *own = run->own;
-    uint64_t seed = run->request->seed;
+    uint64_t seed = run->seed;
     own->order.takes_any = false;
     int error = queue_order_try(&own->order, channel, own->room, seed);
     if (error)

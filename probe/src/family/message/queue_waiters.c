@@ -3,7 +3,7 @@
 #include "family/message/queue_waiters.h"
 
 #include "family/message/content.h"
-#include "realtime/scheduling.h"
+#include "run/scheduling.h"
 
 #include <stdio.h>
 #include <stdlib.h>

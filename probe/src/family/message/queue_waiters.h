@@ -5,7 +5,7 @@
 #include "base/posix_source.h"
 
 #include "family/message/queue_users.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 
 enum { QUEUE_WAITERS_TEXT_BYTES = 200 };
 

@@ -23,7 +23,6 @@
 
 #include "family/mutex/inversion_repeat.h"
 #include "family/mutex/lock_kind.h"
-#include "realtime/burst.h"
 #include "record/order_log.h"
 #include "run/run.h"
 
@@ -97,7 +96,7 @@ int inversion_begin(struct inversion *scenario, struct run *run,
  * priority cannot be changed or restored, the outcome says so and the test ends. */
 bool inversion_round(struct inversion *scenario);
 
-/* Plays warm-up rounds if the test has rested (rt_budget.h) since the last ones: caches are cold
+/* Plays warm-up rounds if the test has rested (run/burst.h) since the last ones: caches are cold
  * after a rest, and the CPU frequency may be low. */
 void inversion_warm_up(struct inversion *scenario);
 

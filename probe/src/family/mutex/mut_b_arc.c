@@ -25,7 +25,7 @@
 #include "base/posix_source.h"
 
 #include "family/mutex/inversion.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 #include <stdio.h>

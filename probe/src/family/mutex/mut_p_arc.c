@@ -22,7 +22,7 @@
 #include "base/posix_source.h"
 
 #include "family/mutex/inversion.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 enum { ACQUIRE, RELEASE };

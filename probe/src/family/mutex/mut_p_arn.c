@@ -13,7 +13,7 @@
 #include "base/posix_source.h"
 
 #include "family/mutex/lock_kind.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 #include <sched.h>

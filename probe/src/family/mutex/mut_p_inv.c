@@ -17,7 +17,7 @@
 #include "base/posix_source.h"
 
 #include "family/mutex/inversion.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 enum { SAMPLES = 100 };

@@ -34,7 +34,7 @@
 #include "family/shared/peer.h"
 #include "family/shared/signal_state.h"
 #include "port/signal_queue.h"
-#include "realtime/one_cpu.h"
+#include "run/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 #include "work/kernel_operations.h"
@@ -122,8 +122,8 @@ static int open_table(struct run *run, struct own *own)
     table->signal = port_power_signal();
     table->receiver = getpid();
     table->random[0] = 0x330e;
-    table->random[1] = (unsigned short)run->request->seed;
-    table->random[2] = (unsigned short)(run->request->seed >> 16);
+    table->random[1] = (unsigned short)run->seed;
+    table->random[2] = (unsigned short)(run->seed >> 16);
     table->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (pipe(table->pipe) != 0)
         return outcome_set_errno(&run->outcome, errno, "pipe", NULL);

@@ -24,7 +24,6 @@
 
 #include "work/fixed_work.h"
 
-#include "realtime/burst.h"
 #include "run/run.h"
 #include "run/variant.h"
 

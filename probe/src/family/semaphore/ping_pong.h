@@ -8,7 +8,7 @@
 #include "family/semaphore/kind.h"
 #include "family/semaphore/signal_wait.h"
 #include "family/shared/peer.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 
 /* In memory that both parties share. The second party returns when ping_pong_is_over. */
 struct ping_pong_table {

@@ -17,10 +17,9 @@
 
 #include "family/semaphore/kind.h"
 #include "family/shared/peer.h"
-#include "realtime/burst.h"
-#include "realtime/one_cpu.h"
-#include "realtime/scheduling.h"
 #include "record/order_log.h"
+#include "run/run.h"
+#include "run/scheduling.h"
 
 #include <stdio.h>
 

@@ -19,9 +19,8 @@
 #include "base/posix_source.h"
 
 #include "family/semaphore/waiters.h"
-#include "realtime/burst.h"
-#include "realtime/one_cpu.h"
-#include "realtime/scheduling.h"
+#include "run/run.h"
+#include "run/scheduling.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +62,8 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    own->random[1] = (unsigned short)run->seed;
+    own->random[2] = (unsigned short)(run->seed >> 16);
     if (semaphore_guard(run, &own->ipc_cleanup, true) != 0)
         return -1;
     return waiters_make(&own->row, run, &own->ipc_cleanup, WAITERS);

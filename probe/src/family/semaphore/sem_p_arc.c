@@ -32,9 +32,8 @@
 #include "base/posix_source.h"
 
 #include "family/semaphore/waiters.h"
-#include "realtime/burst.h"
-#include "realtime/one_cpu.h"
-#include "realtime/scheduling.h"
+#include "run/run.h"
+#include "run/scheduling.h"
 
 #include <sched.h>
 #include <stdio.h>

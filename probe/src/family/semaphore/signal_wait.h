@@ -6,7 +6,7 @@
 #include "base/posix_source.h"
 
 #include "family/semaphore/kind.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 
 /* One value for `series`: begin = before V, end = after P, which does not block. */
 static inline void signal_wait_take(struct run *run, struct semaphore *semaphore, int series)

@@ -11,7 +11,7 @@
 
 #include "family/semaphore/kind.h"
 #include "family/shared/peer.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 /* Warm-up values: they take the cost of first calls, page faults and cold caches out of the

@@ -119,8 +119,8 @@ static int prepare(struct run *run)
     port_signal_queue(&queue);
     own->limit = queue.limit < 0 ? LEAST_LIMIT : queue.limit;
     own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    own->random[1] = (unsigned short)run->seed;
+    own->random[2] = (unsigned short)(run->seed >> 16);
     return 0;
 }
 

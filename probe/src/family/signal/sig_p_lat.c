@@ -31,7 +31,7 @@
 
 #include "family/shared/peer.h"
 #include "family/shared/signal_state.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 

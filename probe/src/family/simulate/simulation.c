@@ -5,7 +5,7 @@
 #include "family/simulate/step_blocks.h"
 #include "family/simulate/tire_checks.h"
 #include "family/simulate/tire_frames.h"
-#include "realtime/scheduling.h"
+#include "run/scheduling.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #define HS_FAMILY_THREAD_LONG_USE_H
 
 #include "family/thread/system_threads.h"
-#include "realtime/cpu_loss.h"
 #include "record/order_log.h"
+#include "run/run.h"
 
 enum { LONG_USERS = 3 };
 

@@ -4,7 +4,7 @@
 #define HS_FAMILY_THREAD_ROUND_ROBIN_H
 
 #include "family/thread/slice_log.h"
-#include "realtime/cpu_loss.h"
+#include "run/run.h"
 
 #include <stdatomic.h>
 

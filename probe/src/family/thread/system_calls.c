@@ -210,7 +210,7 @@ int system_calls_try(struct system_calls *calls)
     if (make_party(calls) != 0)
         return -1;
     calls->random[0] = 0x330e;
-    calls->random[1] = (unsigned short)run->request->seed;
+    calls->random[1] = (unsigned short)run->seed;
     sem_init(&calls->wake, 0, 0);
     sem_init(&calls->done, 0, 0);
     cpu_loss_open(&calls->cpu_loss, run);

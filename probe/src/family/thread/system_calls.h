@@ -5,7 +5,7 @@
 
 #include "family/shared/peer.h"
 #include "family/thread/call_party.h"
-#include "realtime/cpu_loss.h"
+#include "run/run.h"
 
 /* What the party has done: steps, and CPU time (0: not known). */
 struct call_progress {

@@ -2,7 +2,7 @@
 
 #include "family/thread/system_threads.h"
 
-#include "realtime/scheduling.h"
+#include "run/scheduling.h"
 
 #include <time.h>
 

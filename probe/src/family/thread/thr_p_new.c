@@ -28,8 +28,8 @@
 
 #include "family/thread/scenario.h"
 
-#include "realtime/burst.h"
-#include "realtime/scheduling.h"
+#include "run/run.h"
+#include "run/scheduling.h"
 #include "run/variant.h"
 
 #include <sched.h>

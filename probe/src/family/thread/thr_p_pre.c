@@ -36,7 +36,7 @@
 
 #include "family/thread/scenario.h"
 
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -100,8 +100,8 @@ static int prepare(struct run *run)
         return -1;
     own->run = run;
     own->random[0] = 0x330e;
-    own->random[1] = (unsigned short)run->request->seed;
-    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    own->random[1] = (unsigned short)run->seed;
+    own->random[2] = (unsigned short)(run->seed >> 16);
     sem_init(&own->start, 0, 0);
     sem_init(&own->ready, 0, 0);
     sem_init(&own->parked, 0, 0);

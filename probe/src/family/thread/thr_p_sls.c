@@ -26,7 +26,7 @@
 #include "family/thread/scenario.h"
 
 #include "base/stacks.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 #include <errno.h>

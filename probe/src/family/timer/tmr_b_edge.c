@@ -81,8 +81,8 @@ static int64_t random_delay_ns(unsigned short state[3])
 static void seed(const struct run *run, unsigned short state[3])
 {
     state[0] = 0x330e;
-    state[1] = (unsigned short)run->request->seed;
-    state[2] = (unsigned short)(run->request->seed >> 16);
+    state[1] = (unsigned short)run->seed;
+    state[2] = (unsigned short)(run->seed >> 16);
 }
 
 /* Waits once for `delay_ns`. Returns the lateness in ns (negative: early), or INT64_MIN with errno

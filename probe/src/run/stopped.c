@@ -1,11 +1,88 @@
 #include "base/posix_source.h"
 
-#include "run/clock_watch.h"
+#include "run/stopped.h"
 
 #include "base/clock.h"
 #include "port/port.h"
 
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+/* ---- the program ---- */
+
+static void note_stops(void *argument)
+{
+    struct stopped_watch *watch = argument;
+    atomic_store(&watch->id, port_own_id());
+    while (port_wait_for_stop(watch->stops))
+        stops_add(watch->arena, clock_monotonic_ns());
+}
+
+static int start_thread(struct stopped_watch *watch)
+{
+    const struct rt_thread_setup first = {SCHED_FIFO, sched_get_priority_max(SCHED_FIFO), -1};
+    const struct rt_thread_setup ordinary = {SCHED_OTHER, rt_thread_ordinary_priority(), -1};
+    int error = rt_thread_start_with_stack(&watch->rt_thread, &first, RT_THREAD_SMALL_STACK_BYTES,
+                                           note_stops, watch);
+    if (error == EPERM)
+        error = rt_thread_start_with_stack(&watch->rt_thread, &ordinary,
+                                           RT_THREAD_SMALL_STACK_BYTES, note_stops, watch);
+    return error;
+}
+
+static void close_all(struct stopped_watch *watch)
+{
+    if (watch->stops >= 0)
+        close(watch->stops);
+    if (watch->ends[1] >= 0)
+        close(watch->ends[1]);
+    if (watch->ends[0] >= 0)
+        close(watch->ends[0]);
+}
+
+/* 0 or an errno value. */
+static int start(struct stopped_watch *watch)
+{
+    if (pipe(watch->ends) != 0 || (watch->stops = port_stops_open(watch->ends[0])) < 0)
+        return errno;
+    return start_thread(watch);
+}
+
+void stopped_watch_start(struct stopped_watch *watch, struct arena *arena)
+{
+    watch->arena = arena;
+    watch->ends[0] = watch->ends[1] = watch->stops = -1;
+    int error = start(watch);
+    const char *why =
+        error == ENOTSUP ? "this port cannot tell when it is stopped" : strerror(error);
+    watch->is_there = !error;
+    if (!error) {
+        rt_thread_go(&watch->rt_thread);
+        return;
+    }
+    close_all(watch);
+    arena_event_once(arena, "stops_not_watched", DATA(data_text("reason", why)),
+                     "stops of the program (SIGSTOP, a debugger, a frozen control group) are not "
+                     "noticed (%s): one looks like a large value",
+                     why);
+}
+
+void stopped_watch_end(struct stopped_watch *watch)
+{
+    if (!watch->is_there)
+        return;
+    close(watch->ends[1]);
+    watch->ends[1] = -1;
+    rt_thread_join(&watch->rt_thread);
+    close_all(watch);
+    watch->is_there = false;
+    atomic_store(&watch->id, 0);
+}
+
+/* ---- the machine ---- */
 
 #define LEAST_SLEEP_NS INT64_C(5000000)
 #define LEAST_STEP_NS INT64_C(2000000)
@@ -56,7 +133,7 @@ static int64_t at_ns(const struct clock_watch *watch, const struct arena *arena)
 }
 
 /* Whether this one is told; else it is counted. */
-static bool is_told(struct clock_watch *watch, enum kind kind, int64_t ns)
+static bool is_reported(struct clock_watch *watch, enum kind kind, int64_t ns)
 {
     watch->more[kind].count++;
     if (watch->more[kind].count <= FEW)
@@ -65,18 +142,18 @@ static bool is_told(struct clock_watch *watch, enum kind kind, int64_t ns)
     return false;
 }
 
-static void tell_sleep(struct clock_watch *watch, struct arena *arena, int64_t ns)
+static void report_sleep(struct clock_watch *watch, struct arena *arena, int64_t ns)
 {
-    if (is_told(watch, SUSPENDED, ns))
+    if (is_reported(watch, SUSPENDED, ns))
         arena_event(arena, "suspended", at_ns(watch, arena), DATA(data_integer("asleep_ns", ns)),
                     "the machine was suspended for %.3f s: CLOCK_MONOTONIC, by which the figures "
                     "are, stood still; what waited for a timer or a device then may be late",
                     (double)ns / 1e9);
 }
 
-static void tell_step(struct clock_watch *watch, struct arena *arena, int64_t ns)
+static void report_step(struct clock_watch *watch, struct arena *arena, int64_t ns)
 {
-    if (is_told(watch, WALL_CLOCK_SET, ns))
+    if (is_reported(watch, WALL_CLOCK_SET, ns))
         arena_event(arena, "wall_clock_set", at_ns(watch, arena), DATA(data_integer("step_ns", ns)),
                     "the wall clock was set by %+.3f s: the figures do not depend on it "
                     "(CLOCK_MONOTONIC), times of day do",
@@ -92,9 +169,9 @@ void clock_watch_look(struct clock_watch *watch, struct arena *arena)
     int64_t least_ns = LEAST_STEP_NS + slewed_ns + error_ns;
     watch->now_ns = now.now_ns;
     if (asleep_ns > LEAST_SLEEP_NS + error_ns)
-        tell_sleep(watch, arena, asleep_ns);
+        report_sleep(watch, arena, asleep_ns);
     if (step_ns > least_ns || step_ns < -least_ns)
-        tell_step(watch, arena, step_ns);
+        report_step(watch, arena, step_ns);
     watch->asleep_ns = now.asleep_ns;
     watch->wall_ns = now.wall_ns;
 }

@@ -1,15 +1,37 @@
 #include "base/posix_source.h"
 
-#include "realtime/scheduling.h"
 #include "run/run.h"
 
+#include "run/request.h"
+#include "run/scheduling.h"
+#include "run/trace_ring.h"
+
 #include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { OWN_STEP_BYTES = 1024, ANCHOR_TRIES = 4 };
 
 #define ANCHOR_NS 1000 /* a bracket of readings that nothing interrupted */
+
+void run_init(struct run *run, const struct request *request)
+{
+    static const int policies[] = {
+        [ARGS_FIFO] = SCHED_FIFO, [ARGS_RR] = SCHED_RR, [ARGS_OTHER] = SCHED_OTHER};
+    memset(run, 0, sizeof *run);
+    run->request = request;
+    run->test = request->test;
+    run->deadline_ns = request->deadline_ns;
+    run->seed = request->seed;
+    run->folder = request->folder;
+    run->called_as = request->called_as;
+    run->asked_policy = policies[request->policy];
+    run->asked_priority = request->priority;
+    run->load_average_milli = -1;
+}
 
 const struct param_value *run_param(const struct run *run, const char *name)
 {
@@ -78,10 +100,49 @@ void *run_own(struct run *run, size_t bytes)
     return run->own = NULL;
 }
 
+void run_lock_again(const struct run *run)
+{
+    if (run->is_locked)
+        mlockall(MCL_CURRENT | MCL_FUTURE);
+}
+
 struct cpus run_measured_cpus(const struct run *run)
 {
     struct cpus measured = run->uses_cpu;
     if (!run->is_measured_elsewhere)
         cpus_add(&measured, run->setup.cpu);
     return measured;
+}
+
+/* ---- stop requests ---- */
+
+/* Bits of stop_flag; a run is interrupted only by STOP_FROM_OUTSIDE. */
+enum { STOP_BY_TEST = 1, STOP_FROM_OUTSIDE = 2 };
+
+/* At file scope for the signal handler; stop_reset clears it for each run. */
+static atomic_int stop_flag;
+
+void stop_reset(void)
+{
+    atomic_store(&stop_flag, 0);
+}
+
+bool run_should_stop(void)
+{
+    return atomic_load_explicit(&stop_flag, memory_order_relaxed) != 0;
+}
+
+void run_request_stop(void)
+{
+    atomic_fetch_or_explicit(&stop_flag, STOP_BY_TEST, memory_order_relaxed);
+}
+
+void stop_from_outside(void)
+{
+    atomic_fetch_or_explicit(&stop_flag, STOP_FROM_OUTSIDE, memory_order_relaxed);
+}
+
+bool stop_came_from_outside(void)
+{
+    return (atomic_load_explicit(&stop_flag, memory_order_relaxed) & STOP_FROM_OUTSIDE) != 0;
 }

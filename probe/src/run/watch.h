@@ -10,17 +10,33 @@
  * A look reads three or four small files of each thread, /proc/stat, /proc/interrupts and cpu.stat:
  * 150 us with one thread and 30 us more with each (x86-64, two CPUs). The test has nothing of it
  * but the lock on its signals that the kernel takes for a moment to read `stat`. */
-#ifndef HS_RUN_COUNTER_WATCH_H
-#define HS_RUN_COUNTER_WATCH_H
+#ifndef HS_RUN_WATCH_H
+#define HS_RUN_WATCH_H
 
+#include "base/build_options.h"
 #include "base/cpu_config.h"
 #include "base/cpus.h"
 #include "record/arena.h"
-#include "run/thread_watch.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* A CPU that a test does not have any more. Times: CLOCK_MONOTONIC. */
+struct cpu_taken {
+    bool is_found;
+    bool is_offline; /* seen by who looks */
+    int cpu;
+    int64_t sure_ns;  /* latest look at which the test had it; 0: none */
+    int64_t found_ns; /* 0: not while it measured */
+};
+
+/* Which threads have to stay on the CPU that they are bound to: all, those that start in the
+ * measurement (the measuring thread visits their CPUs to start them), or none (they change it
+ * themselves). */
+enum watch_held { WATCH_HOLDS_ALL, WATCH_HOLDS_LATER, WATCH_HOLDS_NONE };
+
+enum { WATCH_THREADS = HS_WATCH_THREADS };
 
 struct counter_watch_setup {
     struct arena *arena;
@@ -47,7 +63,7 @@ struct counter_watch;
 struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup);
 
 /* Tells that nobody looks each second, and why. */
-void counter_watch_tell_none(struct arena *arena, const char *reason);
+void counter_watch_report_none(struct arena *arena, const char *reason);
 
 /* At the begin of the measurement: reads what to compare with. */
 void counter_watch_begin(struct counter_watch *watch);

@@ -1,9 +1,8 @@
 #include "base/posix_source.h"
 
-#include "run/text_report.h"
+#include "run/stream.h"
 
 #include "load/report.h"
-#include "run/stream.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 enum { CLOCKS_APART = 2000 };
 enum { CELL_BYTES = 24, LABEL_BYTES = 2 * ARENA_NAME_BYTES, NAME_BYTES = 160, LEAST_COLUMNS = 30 };
 
-void plain_duration(char *text, size_t bytes, double ns)
+static void plain_duration(char *text, size_t bytes, double ns)
 {
     static const struct {
         double ns;
@@ -90,8 +89,8 @@ static void series_row(struct emit *emit, const struct arena *arena, uint32_t in
 }
 
 /* What the toolkit says at its top, for who reads the probe alone. */
-static void tell_impossible(struct emit *emit, const struct arena *arena, uint32_t index,
-                            struct record *scratch)
+static void report_impossible(struct emit *emit, const struct arena *arena, uint32_t index,
+                              struct record *scratch)
 {
     const struct arena_series *series = &arena->series[index];
     const struct record *record = arena_read(arena, index, scratch);
@@ -119,7 +118,7 @@ static void series_table(struct emit *emit, const struct arena *arena, struct re
             series_row(emit, arena, i, columns, scratch);
     for (uint32_t i = 0; i < arena->series_count; i++)
         if (arena_is_named(arena, i))
-            tell_impossible(emit, arena, i, scratch);
+            report_impossible(emit, arena, i, scratch);
 }
 
 static void head(struct emit *emit, const struct run *run)
@@ -151,7 +150,7 @@ static void calibrated(struct emit *emit, const struct arena *arena)
                     (long long)arena->calibrated[i].value);
 }
 
-static void tell_outcome(struct emit *emit, const struct run *run)
+static void report_outcome(struct emit *emit, const struct run *run)
 {
     if (run->outcome.status != STATUS_MEASURED || run->outcome.reason[0])
         emit_format(emit, "%s: %s\n", status_name(run->outcome.status), run->outcome.reason);
@@ -179,12 +178,12 @@ void text_report(struct emit *emit, const struct run *run)
         emit_format(emit, "%s  %s: %s\n", arena->verdicts[i].pass ? "pass" : "FAIL",
                     arena->verdicts[i].name, arena->verdicts[i].evidence);
     if (arena)
-        load_table(emit, &run->load);
+        load_table(emit, run->load);
     uint32_t event_count = arena ? arena->event_count : 0;
     for (uint32_t i = 0; i < event_count && i < arena_event_room(arena); i++)
         note(emit, arena_event_at(arena, i));
     if (run->instrument.pair_count > 0)
         emit_format(emit, "instrument: pair of stamps median %lld ns, record step %.1f ns\n",
                     (long long)run->instrument.pair_median_ns, run->instrument.record_step_ns);
-    tell_outcome(emit, run);
+    report_outcome(emit, run);
 }

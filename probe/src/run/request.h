@@ -1,6 +1,6 @@
 /* What the command line asks for. */
-#ifndef HS_COMMAND_REQUEST_H
-#define HS_COMMAND_REQUEST_H
+#ifndef HS_RUN_REQUEST_H
+#define HS_RUN_REQUEST_H
 
 #include "base/cpu_config.h"
 #include "base/cpus.h"
