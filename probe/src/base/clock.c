@@ -39,19 +39,10 @@ int clock_sleep(int64_t ns)
     return 0;
 }
 
-static int sleep_until(int64_t until_ns)
-{
-    struct timespec until = clock_ns_timespec(until_ns);
-    int error;
-    while ((error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL)) == EINTR)
-        ;
-    return error;
-}
-
 int clock_check_sleep(const char **call)
 {
     *call = "clock_nanosleep";
-    int error = sleep_until(1); /* which has passed */
+    int error = clock_sleep_until(1); /* which has passed */
     if (error)
         return error;
     *call = "nanosleep";

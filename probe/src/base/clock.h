@@ -15,6 +15,7 @@
 
 #include "base/counter.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -86,6 +87,17 @@ static inline int64_t clock_ns(const struct clock *clock, uint64_t ticks)
     uint64_t upper = ticks >> 32, lower = ticks & UINT32_MAX;
     return (int64_t)(upper * clock->mult + (lower * (clock->mult >> 32)) +
                      ((lower * (clock->mult & UINT32_MAX)) >> 32));
+}
+
+/* Sleeps until a CLOCK_MONOTONIC time, also through signals: 0, or the errno value of
+ * clock_nanosleep. Inline, for tests of which it is the call under test. */
+static inline int clock_sleep_until(int64_t until_ns)
+{
+    struct timespec until = clock_ns_timespec(until_ns);
+    int error;
+    while ((error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL)) == EINTR)
+        ;
+    return error;
 }
 
 /* Sleeps for `ns`, also through signals: 0, or the errno value of nanosleep. */

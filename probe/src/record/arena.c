@@ -373,6 +373,14 @@ uint64_t arena_count(const struct arena *arena, uint32_t number)
     return series->kept_offset ? kept_count((const char *)arena + series->kept_offset) : 0;
 }
 
+bool arena_has_values(const struct arena *arena)
+{
+    for (uint32_t i = 0; i < arena->series_count; i++)
+        if (arena_count(arena, i) > 0)
+            return true;
+    return false;
+}
+
 uint32_t arena_event_room(const struct arena *arena)
 {
     return ARENA_EVENTS + arena->more_events;

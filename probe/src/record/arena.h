@@ -251,8 +251,9 @@ void arena_report_stops(struct arena *arena);
 const struct record *arena_read(const struct arena *arena, uint32_t series, struct record *scratch);
 size_t arena_scratch_bytes(const struct arena *arena);
 
-/* Number of values of the series. */
+/* Number of values of the series; whether any series has one. */
 uint64_t arena_count(const struct arena *arena, uint32_t series);
+bool arena_has_values(const struct arena *arena);
 
 /* Adds an event: something that a reader must know. `data` has each name, figure and choice that
  * the text speaks of, for programs, and as `command` what a person may type, which the text leaves

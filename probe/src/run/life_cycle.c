@@ -365,14 +365,6 @@ static void finish(struct run *run)
         run->test->finish(run);
 }
 
-static bool has_samples(const struct run *run)
-{
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return true;
-    return false;
-}
-
 /* ---- nothing observed ---- */
 
 static bool may_be_empty(const struct test *test, const char *series)
@@ -423,7 +415,8 @@ static bool has_observed(const struct run *run)
     const struct arena_series *first;
     int all, count = without_value(run, &all, &first);
     if (all == 0)
-        return run->arena->verdict_count > 0 || run->observed_count > 0 || has_samples(run);
+        return run->arena->verdict_count > 0 || run->observed_count > 0 ||
+               arena_has_values(run->arena);
     return count < all || has_failed_verdict(run);
 }
 

@@ -676,10 +676,7 @@ static int64_t recorded_ns(const struct arena *arena, struct record *scratch)
 
 static bool has_values(const struct arena *arena)
 {
-    for (uint32_t i = 0; i < arena->series_count; i++)
-        if (arena_count(arena, i) > 0)
-            return true;
-    return arena->verdict_count > 0;
+    return arena_has_values(arena) || arena->verdict_count > 0;
 }
 
 static void dumped_result(struct emit *emit, const struct arena *arena, struct record *scratch)
