@@ -19,9 +19,7 @@ int64_t duty_now_ns(void)
 
 void duty_sleep_until(int64_t until_ns)
 {
-    struct timespec until = clock_ns_timespec(until_ns);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-        ;
+    clock_sleep_until(until_ns);
 }
 
 /* Reads the clock between two equal readings of the run delay. Otherwise a wait for a CPU between

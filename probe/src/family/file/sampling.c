@@ -25,11 +25,3 @@ int file_sample(struct file_place *place, int file, int counted, int warm_up,
     }
     return result;
 }
-
-bool file_has_values(const struct run *run)
-{
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return true;
-    return false;
-}

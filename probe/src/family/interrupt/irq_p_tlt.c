@@ -218,9 +218,7 @@ static uint32_t burst_by_timer(struct own *own, uint32_t count)
         uint64_t turns = low_spinner_turns(&own->low);
         int64_t ahead_ns = own->ahead_ns + (int64_t)(erand48(own->random) * MORE_AHEAD_NS);
         int64_t release_ns = clock_monotonic_ns() + ahead_ns;
-        struct timespec release = clock_ns_timespec(release_ns);
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)
-            ;
+        clock_sleep_until(release_ns);
         own->wake_ups[i] = (struct wake_up){release_ns, clock_monotonic_ns()};
         if (low_spinner_turns(&own->low) == turns)
             note_idle(own);

@@ -213,9 +213,7 @@ static void take_one(struct own *own, struct block *block)
 {
     int64_t ahead_ns = LEAST_AHEAD_NS + (int64_t)(erand48(own->random) * MORE_AHEAD_NS);
     int64_t release_ns = clock_monotonic_ns() + ahead_ns;
-    struct timespec release = clock_ns_timespec(release_ns);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)
-        ;
+    clock_sleep_until(release_ns);
     int64_t now_ns = clock_monotonic_ns();
     block->latency_ns[block->count] = now_ns - release_ns;
     block->at_ns[block->count++] = run_at_ns(own->run, now_ns);

@@ -141,20 +141,12 @@ int rig_open(struct rig *rig, struct run *run, enum handler_role role)
     return rig->is_open ? 0 : -1;
 }
 
-static bool has_values(const struct run *run)
-{
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return true;
-    return false;
-}
-
 int rig_judge(struct rig *rig)
 {
     for (int source = 0; source < INTERRUPT_SOURCES; source++)
         if (rig->lines[source].source)
             tell_counted(rig, source);
-    if (has_values(rig->run))
+    if (arena_has_values(rig->run->arena))
         return 0;
     return outcome_set(&rig->run->outcome, STATUS_FAILED,
                        "see the events for what became of those that were sent",
