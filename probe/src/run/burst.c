@@ -113,7 +113,8 @@ void cpu_loss_open(struct cpu_loss *cpu_loss, const struct run *run)
     cpu_loss->pause_ns = pause_ns > 0 && pause_ns < MOST_PAUSE_NS ? pause_ns : MOST_PAUSE_NS;
 }
 
-int cpu_loss_add_process(struct cpu_loss *cpu_loss, pid_t process)
+/* Includes the CPU time of `process`: 0, or an errno value if it cannot be read. */
+static int cpu_loss_add_process(struct cpu_loss *cpu_loss, pid_t process)
 {
     int error = clock_getcpuclockid(process, &cpu_loss->peer);
     cpu_loss->has_peer = error == 0;
@@ -187,7 +188,8 @@ static bool note_loss(struct cpu_loss *cpu_loss, int64_t lost_ns)
     return cpu_loss->cut_count++ < TOLD;
 }
 
-int64_t cpu_loss_lost_ns(const struct cpu_loss *cpu_loss, int64_t now_ns)
+/* CPU time that the test has lost since the burst began, ns; 0 if unknown. */
+static int64_t cpu_loss_lost_ns(const struct cpu_loss *cpu_loss, int64_t now_ns)
 {
     int64_t cpu_ns = used_cpu_ns(cpu_loss);
     if (cpu_loss->begin_cpu_ns < 0 || cpu_ns < 0)
@@ -263,7 +265,8 @@ static void list(struct run_delay *run_delay, pid_t process)
     }
 }
 
-void run_delay_open(struct run_delay *run_delay, pid_t peer)
+/* Lists the current threads of this process, and of `peer` if it is not 0. */
+static void run_delay_open(struct run_delay *run_delay, pid_t peer)
 {
     run_delay->is_known = true;
     run_delay->count = 0;
@@ -272,7 +275,8 @@ void run_delay_open(struct run_delay *run_delay, pid_t peer)
         list(run_delay, peer);
 }
 
-void run_delay_begin(struct run_delay *run_delay)
+/* Takes the values from which run_delay_kept_ns counts. */
+static void run_delay_begin(struct run_delay *run_delay)
 {
     run_delay->begin_ns = clock_monotonic_ns();
     for (int i = 0; i < run_delay->count && run_delay->is_known; i++)
@@ -292,7 +296,9 @@ static bool times_of(const struct run_delay *run_delay, int i, struct port_threa
     return true;
 }
 
-int64_t run_delay_kept_ns(const struct run_delay *run_delay)
+/* Lower bound of the time since run_delay_begin in which threads were runnable and no thread of
+ * the test ran, ns; two threads at once count twice. -1 if unknown. */
+static int64_t run_delay_kept_ns(const struct run_delay *run_delay)
 {
     struct port_thread_times times[RUN_DELAY_THREADS];
     int64_t ran_ns = 0, kept_ns = 0;

@@ -1,7 +1,6 @@
-/* Bursts of samples between rests. A burst in which the test lost CPU time
- * ends the test as failed. If all its threads slept meanwhile, the
- * gap was a slow wake-up of the system itself: it stays in the figures and is reported as the
- * event `idle_gap`.
+/* Bursts of samples between rests. A burst in which the test lost CPU time ends the test as failed.
+ * If all its threads slept meanwhile, the gap was a slow wake-up of the system itself: it stays in
+ * the figures and is reported as the event `idle_gap`.
  *
  * Only for tests in which some thread is always runnable or about to be woken, so that CPU time
  * equals elapsed time. */
@@ -89,12 +88,6 @@ struct cpu_loss {
 /* Reads the throttling limits and clears all losses. */
 void cpu_loss_open(struct cpu_loss *cpu_loss, const struct run *run);
 
-/* Includes the CPU time of `process`: 0, or an errno value if it cannot be read. */
-int cpu_loss_add_process(struct cpu_loss *cpu_loss, pid_t process);
-
-/* CPU time that the test has lost since the burst began, ns; 0 if unknown. */
-int64_t cpu_loss_lost_ns(const struct cpu_loss *cpu_loss, int64_t now_ns);
-
 /* Whether `lost_ns` in one burst may be due to throttling: at least half of its pause. */
 static inline bool cpu_loss_is_cut(const struct cpu_loss *cpu_loss, int64_t lost_ns)
 {
@@ -133,7 +126,6 @@ int cpu_loss_judge(const struct cpu_loss *cpu_loss, struct run *run);
  * have waited for them; the rest is a lower bound of the time withheld.
  *
  * Called outside timed sections; reading takes a few us per thread. */
-
 enum { RUN_DELAY_THREADS = HS_THREADS + 1 }; /* one only notes stops (run/stopped.h) */
 
 struct run_delay {
@@ -145,16 +137,6 @@ struct run_delay {
         struct port_thread_times begin;
     } threads[RUN_DELAY_THREADS];
 };
-
-/* Lists the current threads of this process, and of `peer` if it is not 0. */
-void run_delay_open(struct run_delay *run_delay, pid_t peer);
-
-/* Takes the values from which run_delay_kept_ns counts. */
-void run_delay_begin(struct run_delay *run_delay);
-
-/* Lower bound of the time since run_delay_begin in which threads were runnable and no thread of
- * the test ran, ns; two threads at once count twice. -1 if unknown. */
-int64_t run_delay_kept_ns(const struct run_delay *run_delay);
 
 /* ---- bursts ---- */
 

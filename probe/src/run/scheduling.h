@@ -1,4 +1,5 @@
-/* CPU, policy and priority of the measuring thread, and what happens if a request is refused. */
+/* CPU, policy and priority of the measuring thread, and what happens if a request is refused; tests
+ * that need one CPU (one_cpu); whether threads are where they should be (placement). */
 #ifndef HS_RUN_SCHEDULING_H
 #define HS_RUN_SCHEDULING_H
 

@@ -12,11 +12,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Difference of two readings; -1: not known, or set back. */
@@ -27,9 +25,8 @@ static int64_t grown(int64_t from, int64_t to)
 
 /* ---- threads ---- */
 
-/* Counters of the threads of a test between two looks, for each measured CPU. All
- * threads of this process count but its main thread, which supervises; and those of its second
- * process.
+/* Counters of the threads of a test between two looks, for each measured CPU. All threads of this
+ * process count but its main thread, which supervises; and those of its second process.
  *
  * A thread counts for the measured CPU on which it was seen first, also when it is moved away. What
  * a thread did before it was seen first, or after it was seen last, is not known: where a thread
