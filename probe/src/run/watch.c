@@ -624,7 +624,7 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
     return watch;
 }
 
-/* A look. */
+/* ---- a look ---- */
 
 static void read_throttling(struct counter_watch *watch, int64_t *count, int64_t *ns)
 {
