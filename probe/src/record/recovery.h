@@ -1,5 +1,5 @@
-/* Going back to what is right: records that are torn (record_recover), and an arena of which later
- * values may not be used (checkpoint).
+/* Going back to what is right: records that are torn (record_recover), arenas that a probe left
+ * (arena_open, in arena.h), and an arena of which later values may not be used (checkpoint).
  *
  * Repairs records of a probe that was killed, or of a copy that was made while values were
  * recorded.
