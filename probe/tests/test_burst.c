@@ -15,7 +15,6 @@
 enum { MOST_STEPS = 100000 };
 
 static struct run run;
-static struct burst burst;
 static int64_t fake_now_ns, fake_used_ns; /* time, and CPU time of a thread that spins */
 static bool spins;                        /* reading a clock takes CPU time, a rest ends late */
 static uint64_t state = 1;
@@ -59,9 +58,9 @@ static void begin(bool is_listed, bool has_budget, bool counts_waits)
     run.setup.cpu = -1;
     run.arena = arena_create(&run.plan, NULL, &run.outcome);
     rt_budget_init(&run.rt_budget);
-    burst_begin(&burst, &run, 0);
+    burst_begin(&run, 0);
     if (!is_listed)
-        burst_ignore_sleep(&burst);
+        burst_ignore_sleep(&run);
 }
 
 /* The burst is lost and comes to its end. Of what was lost others of the test ran for the part
@@ -72,7 +71,7 @@ static void lose(double ran, double waited)
     fake_port.ran_ns += (int64_t)(ran * (double)LOST_NS);
     fake_port.waited_ns += (int64_t)(waited * (double)LOST_NS);
     fake_port.steal_ns += (int64_t)(stolen_part * (double)LOST_NS) - stolen_untold_ns;
-    burst_next(&burst);
+    burst_next(&run);
 }
 
 static bool was_told(const char *event)
@@ -164,7 +163,7 @@ TEST(stolen)
         begin(true, true, true);
         fake_port.current_cpu = rows[i].cpu_before;
         fake_port.steal_cpu = rows[i].steal_cpu;
-        burst_next(&burst);
+        burst_next(&run);
         fake_port.current_cpu = rows[i].cpu;
         lose_to_host(rows[i].part, rows[i].untold_ns);
         if (rows[i].is_taken)
@@ -181,7 +180,7 @@ TEST(stolen_before)
     begin(true, true, true);
     fake_port.steal_ns += 100 * LOST_NS;
     run.rt_budget.rested_ns++;
-    burst_next(&burst);
+    burst_next(&run);
     lose_to_host(0, 0);
     check_taken();
 }

@@ -332,9 +332,9 @@ static void begin_burst(struct burst *burst)
     cpu_loss_begin(&burst->cpu_loss);
 }
 
-void burst_begin(struct burst *burst, struct run *run, pid_t peer)
+void burst_begin(struct run *run, pid_t peer)
 {
-    burst->run = run;
+    struct burst *burst = &run->burst;
     burst->ahead_ns = 0;
     burst->gap_count = 0;
     cpu_loss_open(&burst->cpu_loss, run);
@@ -346,19 +346,19 @@ void burst_begin(struct burst *burst, struct run *run, pid_t peer)
     begin_burst(burst);
 }
 
-void burst_ignore_sleep(struct burst *burst)
+void burst_ignore_sleep(struct run *run)
 {
-    burst->run_delay.is_known = false;
+    run->burst.run_delay.is_known = false;
 }
 
-void burst_plan(struct burst *burst, int64_t ahead_ns)
+void burst_plan(struct run *run, int64_t ahead_ns)
 {
-    burst->ahead_ns = ahead_ns;
+    run->burst.ahead_ns = ahead_ns;
 }
 
-bool burst_was_disturbed(const struct burst *burst)
+bool burst_was_disturbed(const struct run *run)
 {
-    return cpu_loss_lost_ns(&burst->cpu_loss, clock_monotonic_ns()) > DISTURBED_NS;
+    return cpu_loss_lost_ns(&run->burst.cpu_loss, clock_monotonic_ns()) > DISTURBED_NS;
 }
 
 /* Whether the threads were runnable for only a small part of `lost_ns`, and slept for the rest. */
@@ -368,37 +368,37 @@ static bool was_asleep(const struct burst *burst, int64_t lost_ns)
     return kept_ns >= 0 && kept_ns < lost_ns / SMALL_PART;
 }
 
-static void report_gap(struct burst *burst, int64_t lost_ns)
+static void report_gap(struct run *run, int64_t lost_ns)
 {
-    if (burst->gap_count++ < TOLD)
-        arena_event(burst->run->arena, "idle_gap",
-                    run_event_at_ns(burst->run, clock_monotonic_ns()),
+    if (run->burst.gap_count++ < TOLD)
+        arena_event(run->arena, "idle_gap", run_event_at_ns(run, clock_monotonic_ns()),
                     DATA(data_integer("gap_ns", lost_ns)),
                     "for %lld us no thread of the test ran and none was ready: slow wake-ups of "
                     "the system, which the figures include",
                     (long long)(lost_ns / 1000));
 }
 
-static void judge_burst(struct burst *burst)
+static void judge_burst(struct run *run)
 {
-    struct cpu_loss *loss = &burst->cpu_loss;
+    struct cpu_loss *loss = &run->burst.cpu_loss;
     int64_t lost_ns = cpu_loss_lost_ns(loss, clock_monotonic_ns());
-    if (cpu_loss_is_cut(loss, lost_ns) && !stops_since(burst->run->arena, loss->begin_wall_ns) &&
-        was_asleep(burst, lost_ns)) {
-        report_gap(burst, lost_ns);
+    if (cpu_loss_is_cut(loss, lost_ns) && !stops_since(run->arena, loss->begin_wall_ns) &&
+        was_asleep(&run->burst, lost_ns)) {
+        report_gap(run, lost_ns);
         return;
     }
-    cpu_loss_end(loss, burst->run);
-    if (cpu_loss_judge(loss, burst->run) != 0)
+    cpu_loss_end(loss, run);
+    if (cpu_loss_judge(loss, run) != 0)
         run_request_stop();
 }
 
-int64_t burst_next(struct burst *burst)
+int64_t burst_next(struct run *run)
 {
+    struct burst *burst = &run->burst;
     const struct cpu_loss *loss = &burst->cpu_loss;
     if (burst->is_watched && clock_monotonic_ns() - loss->begin_wall_ns > loss->pause_ns / 2)
-        judge_burst(burst);
-    rt_budget_rest_ahead(&burst->run->rt_budget, burst->ahead_ns);
+        judge_burst(run);
+    rt_budget_rest_ahead(&run->rt_budget, burst->ahead_ns);
     begin_burst(burst);
-    return run_anchor(burst->run);
+    return run_anchor(run);
 }

@@ -122,6 +122,7 @@ struct run {
     const char *called_as; /* argv[0] */
     int asked_policy;      /* SCHED_FIFO, SCHED_RR or SCHED_OTHER */
     int asked_priority;    /* negative: the default */
+    struct burst burst;    /* of tests that take values in bursts */
 };
 
 /* An empty run of what `request` asks for. */

@@ -35,7 +35,6 @@ struct own {
     struct run *run;
     interrupted_record record;
     struct rig rig;
-    struct burst burst;
     struct pause_watch pause_watch;
     struct interrupt_line *line; /* of the current source */
     struct handler_sight *sight;
@@ -450,7 +449,7 @@ int interrupted_measure_variant(struct run *run)
     find_ahead(own);
     int result = handler_sight_start(own->sight);
     if (result == 0)
-        variant_sample(run, &own->burst, 0, 1, take_burst);
+        variant_sample(run, 0, 1, take_burst);
     tell_variant(own);
     if (own->has_sender)
         sender_stop(&own->sender);
@@ -460,8 +459,8 @@ int interrupted_measure_variant(struct run *run)
 int interrupted_measure(struct run *run)
 {
     struct own *own = run->own;
-    burst_begin(&own->burst, run, 0);
-    pause_watch_open(&own->pause_watch, run, &own->burst, NULL);
-    burst_plan(&own->burst, 2 * BURST_NS); /* a burst, and one of warm-up */
+    burst_begin(run, 0);
+    pause_watch_open(&own->pause_watch, run, NULL);
+    burst_plan(run, 2 * BURST_NS); /* a burst, and one of warm-up */
     return variants_measure(run);
 }

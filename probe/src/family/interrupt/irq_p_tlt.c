@@ -64,7 +64,6 @@ enum { SEND_TO_THREAD, TO_THREAD };
 struct own {
     struct run *run;
     struct rig rig;
-    struct burst burst;
     struct pause_watch pause_watch;
     struct waker waker;
     bool has_waker;
@@ -340,7 +339,7 @@ static int measure_variant(struct run *run)
         return -1;
     int result = handler_sight_start(own->sight);
     if (result == 0)
-        variant_sample(run, &own->burst, SEND_TO_THREAD, 1, take_burst);
+        variant_sample(run, SEND_TO_THREAD, 1, take_burst);
     handler_sight_stop(own->sight);
     tell_idle(own);
     tell_unserved(own);
@@ -356,9 +355,9 @@ static int measure(struct run *run)
     int error = low_spinner_start(&own->low, run);
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the low-priority thread", NULL);
-    burst_begin(&own->burst, run, 0);
-    burst_plan(&own->burst, 2 * BURST_NS); /* a burst, and one of warm-up */
-    pause_watch_open(&own->pause_watch, run, &own->burst, &own->low.rt_thread.thread);
+    burst_begin(run, 0);
+    burst_plan(run, 2 * BURST_NS); /* a burst, and one of warm-up */
+    pause_watch_open(&own->pause_watch, run, &own->low.rt_thread.thread);
     int result = variants_measure(run);
     low_spinner_stop(&own->low);
     return result;

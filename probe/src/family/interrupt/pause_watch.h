@@ -10,15 +10,13 @@
 
 struct pause_watch {
     struct run *run;
-    struct burst *burst;
     clockid_t other; /* CPU-time clock of a second thread on that CPU */
     bool has_other;
     int64_t wall_ns, cpu_ns; /* at the begin; cpu_ns -1: not known */
 };
 
 /* `other`: a thread beside the calling one, of which one is always ready to run; NULL: none. */
-void pause_watch_open(struct pause_watch *watch, struct run *run, struct burst *burst,
-                      const pthread_t *other);
+void pause_watch_open(struct pause_watch *watch, struct run *run, const pthread_t *other);
 
 void pause_watch_begin(struct pause_watch *watch);
 

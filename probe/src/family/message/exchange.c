@@ -171,9 +171,9 @@ static int measure_together(struct run *run, const struct exchange_body *body)
     struct loss_watch watch;
     supervise_process(run, exchange->peer.process, "second party");
     loss_watch_start(&watch, exchange->table, exchange->table->watchs, &run->setup);
-    burst_begin(&exchange->burst, run, exchange->peer.process);
-    burst_plan(&exchange->burst, body->ahead_ns);
-    int result = variant_sample(run, &exchange->burst, 0, body->burst_count, body->take);
+    burst_begin(run, exchange->peer.process);
+    burst_plan(run, body->ahead_ns);
+    int result = variant_sample(run, 0, body->burst_count, body->take);
     loss_watch_end(&watch);
     supervise_process(run, 0, NULL);
     end_second_party(exchange, body);

@@ -18,7 +18,6 @@ struct exchange {
     unsigned char *memory; /* behind the table: rooms, then slots of two rings */
     size_t ring_bytes;     /* of one */
     struct peer peer;
-    struct burst burst;
     uint64_t number; /* of the latest message of this variant that the first party handled */
 };
 

@@ -161,8 +161,8 @@ static void set_priorities(struct queue_users_table *table, int highest, enum ar
     }
 }
 
-static bool try_rounds(struct queue_waiters *waiters, enum arrival arrival, int depth,
-                       char evidence[QUEUE_WAITERS_TEXT_BYTES])
+static bool try_rounds(struct queue_waiters *waiters, struct run *run, enum arrival arrival,
+                       int depth, char evidence[QUEUE_WAITERS_TEXT_BYTES])
 {
     const struct queue_users_table *table = waiters->users.table;
     int arrived[QUEUE_USERS], promised[QUEUE_USERS], served[QUEUE_USERS];
@@ -170,7 +170,7 @@ static bool try_rounds(struct queue_waiters *waiters, enum arrival arrival, int 
     bool is_right = true;
     int round = 0;
     for (; round < ROUNDS && is_right && !run_should_stop(); round++) {
-        burst_next(&waiters->burst);
+        burst_next(run);
         choose_arrival(waiters, arrival, arrived);
         sort_promised(table->priorities, arrived, promised);
         is_right = try_round(waiters, depth, arrived, promised, served);
@@ -195,8 +195,8 @@ static int judge_arrival(struct queue_waiters *waiters, struct run *run,
     if (error)
         return peer_not_started(run, error, "waiters", NULL);
     bool is_lower = scheduling_step_down(run, QUEUE_USERS) == 0;
-    burst_begin(&waiters->burst, run, queue_users_process(users));
-    *holds = is_lower && try_rounds(waiters, arrival, depth, evidence);
+    burst_begin(run, queue_users_process(users));
+    *holds = is_lower && try_rounds(waiters, run, arrival, depth, evidence);
     bool is_back = scheduling_step_up(run) == 0;
     if (queue_users_end(users, run) != 0 || message_check(run, &users->table->channel) != 0)
         return -1;

@@ -11,7 +11,6 @@ enum { QUEUE_WAITERS_TEXT_BYTES = 200 };
 
 struct queue_waiters {
     struct queue_users users;
-    struct burst burst;
     struct message *room; /* of QUEUE_USER_BYTES */
     unsigned short random[3];
 };

@@ -47,7 +47,6 @@ static const struct verdict_spec verdicts[] = {
 };
 
 struct own {
-    struct burst burst;
     int tried_count;
     struct inversion scenario;
 };
@@ -83,9 +82,9 @@ static void tell(struct run *run, const char *claim, const struct inversion_setu
 static int try_claim(struct run *run, const char *claim, const struct inversion_setup *setup)
 {
     struct own *own = run->own;
-    if (inversion_begin(&own->scenario, run, setup, &own->burst) != 0)
+    if (inversion_begin(&own->scenario, run, setup) != 0)
         return -1;
-    inversion_rounds(&own->scenario, &own->burst, ROUNDS, NULL);
+    inversion_rounds(&own->scenario, run, ROUNDS, NULL);
     inversion_close(&own->scenario);
     if (!run_should_stop())
         tell(run, claim, setup);

@@ -66,7 +66,6 @@ static const struct verdict_spec verdicts[] = {
 };
 
 struct own {
-    struct burst burst;
     int tried_count;
     struct inversion scenario;
 };
@@ -117,10 +116,10 @@ static int measure_variant(struct run *run)
         .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns"), .is_logged = true};
     if (!lock_kind_is_here(run, kind))
         return 0;
-    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+    if (inversion_begin(&own->scenario, run, &setup) != 0)
         return -1;
     own->tried_count++;
-    bool is_avoided = inversion_rounds(&own->scenario, &own->burst, ROUNDS, record_round);
+    bool is_avoided = inversion_rounds(&own->scenario, run, ROUNDS, record_round);
     inversion_close(&own->scenario);
     if (!run_should_stop())
         tell(run, is_avoided);

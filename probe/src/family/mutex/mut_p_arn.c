@@ -34,7 +34,6 @@ static const struct series_spec series[] = {
 };
 
 struct own {
-    struct burst burst;
     int tried_count;
     struct lock lock;
 };
@@ -68,8 +67,8 @@ static int measure_variant(struct run *run)
     if (error)
         return outcome_set_errno(&run->outcome, error, lock_kind_names[kind], NULL);
     own->tried_count++;
-    burst_begin(&own->burst, run, 0);
-    int result = variant_sample(run, &own->burst, ACQUIRE, BURST, take);
+    burst_begin(run, 0);
+    int result = variant_sample(run, ACQUIRE, BURST, take);
     lock_close(&own->lock);
     return result;
 }

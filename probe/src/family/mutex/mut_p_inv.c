@@ -35,7 +35,6 @@ static const struct series_spec series[] = {
 };
 
 struct own {
-    struct burst burst;
     int tried_count;
     struct inversion scenario;
 };
@@ -52,7 +51,7 @@ static int take_round(struct run *run)
     inversion_warm_up(scenario); /* after a rest; without what medium burns */
     bool is_in_time = inversion_round(scenario);
     if (!is_in_time || !inversion_took_place(scenario)) {
-        burst_next(&own->burst); /* reports throttling */
+        burst_next(run); /* reports throttling */
         return inversion_refuse(scenario, run, is_in_time, "MUT-B-INV");
     }
     run_take(run, 0, atomic_load(&scenario->locked), atomic_load(&scenario->got));
@@ -67,10 +66,10 @@ static int measure_variant(struct run *run)
         .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns")};
     if (!lock_kind_is_here(run, kind))
         return 0;
-    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+    if (inversion_begin(&own->scenario, run, &setup) != 0)
         return -1;
     own->tried_count++;
-    int result = variant_sample(run, &own->burst, 0, 1, take_round);
+    int result = variant_sample(run, 0, 1, take_round);
     inversion_close(&own->scenario);
     return result;
 }

@@ -23,7 +23,6 @@ struct ping_pong {
     struct ipc_cleanup ipc_cleanup;
     struct ping_pong_table *table;
     struct peer peer;
-    struct burst burst;
     struct signal_wait_mean mean; /* of SEM-P-RTP */
 };
 

@@ -46,7 +46,6 @@ static const struct verdict_spec verdicts[] = {
 
 struct own {
     struct ipc_cleanup ipc_cleanup;
-    struct burst burst;
     struct waiters row;
     unsigned short random[3];
     int tried_count;
@@ -227,10 +226,10 @@ static int measure_order(struct run *run, enum order order)
     if (error)
         return peer_not_started(run, error, "waiters", NULL);
     bool is_lower = scheduling_step_down(run, WAITERS) == 0;
-    burst_begin(&own->burst, run, waiters_process(&own->row));
+    burst_begin(run, waiters_process(&own->row));
     bool is_right = true;
     for (; is_lower && round < ROUNDS && is_right && !run_should_stop(); round++) {
-        burst_next(&own->burst);
+        burst_next(run);
         is_right = try_order(own, order, blocking, woken);
     }
     bool is_back = scheduling_step_up(run) == 0;

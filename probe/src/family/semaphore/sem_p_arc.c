@@ -60,7 +60,6 @@ static const struct series_spec series[] = {
 
 struct own {
     struct ipc_cleanup ipc_cleanup;
-    struct burst burst;
     struct waiters row;
     uint64_t misordered, not_run;
     int priorities[]; /* of the largest number of waiters */
@@ -222,8 +221,8 @@ static int measure_waiters(struct run *run)
             "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
             "ask for fewer: -p waiters=8");
     bool is_lower = scheduling_step_down(run, count) == 0;
-    burst_begin(&own->burst, run, waiters_process(&own->row));
-    int result = is_lower ? variant_sample(run, &own->burst, ACQUIRE, 1, take_round) : -1;
+    burst_begin(run, waiters_process(&own->row));
+    int result = is_lower ? variant_sample(run, ACQUIRE, 1, take_round) : -1;
     bool is_back = scheduling_step_up(run) == 0;
     return waiters_end(&own->row, run) == 0 && is_back ? result : -1;
 }

@@ -79,11 +79,10 @@ static bool is_here(struct run *run)
 
 int uncontended_measure(struct run *run, int burst_count, int (*take)(struct run *run))
 {
-    struct uncontended *uncontended = run->own;
     if (!is_here(run))
         return 0;
-    burst_begin(&uncontended->burst, run, 0);
-    return variant_sample(run, &uncontended->burst, 0, burst_count, take);
+    burst_begin(run, 0);
+    return variant_sample(run, 0, burst_count, take);
 }
 
 int uncontended_measure_open(struct run *run, int burst_count, int (*take)(struct run *run))
@@ -95,8 +94,8 @@ int uncontended_measure_open(struct run *run, int burst_count, int (*take)(struc
                                uncontended_is_shared(run), &uncontended->ipc_cleanup.places[0]);
     if (error)
         return outcome_set_errno(&run->outcome, error, variant_text(run, "kinds"), NULL);
-    burst_begin(&uncontended->burst, run, 0);
-    int result = variant_sample(run, &uncontended->burst, 0, burst_count, take);
+    burst_begin(run, 0);
+    int result = variant_sample(run, 0, burst_count, take);
     if (semaphore_check(run, uncontended->semaphore) != 0)
         result = -1;
     semaphore_close(uncontended->semaphore);

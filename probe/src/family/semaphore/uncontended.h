@@ -23,7 +23,6 @@ enum { UNCONTENDED_WARM_UP = 64 };
 
 struct uncontended {
     struct ipc_cleanup ipc_cleanup;
-    struct burst burst;
     struct semaphore *semaphore; /* of the variant: &own or shared */
     struct semaphore own, *shared;
     int shared_error; /* errno: why there is no shared memory */

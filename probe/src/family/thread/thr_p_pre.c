@@ -75,7 +75,6 @@ enum { PREEMPTION };
 
 struct own {
     struct run *run;
-    struct burst burst;
     struct rt_thread low;
     sem_t start, ready, parked;
     enum pre_variant variant;
@@ -291,7 +290,7 @@ static int measure_variant(struct run *run)
     own->late_count = own->idle_count = own->unstarted_count = 0;
     own->unstarted_chunks = 0;
     own->unstarted_ns = 0;
-    variant_sample(run, &own->burst, PREEMPTION, 1, take_chunk);
+    variant_sample(run, PREEMPTION, 1, take_chunk);
     tell_doubts(own, run_record(run, PREEMPTION));
     return 0;
 }
@@ -304,8 +303,8 @@ static int measure(struct run *run)
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the low-priority thread", NULL);
     rt_thread_go(&own->low);
-    burst_begin(&own->burst, run, 0);
-    burst_plan(&own->burst, 2 * CHUNK_NS); /* a chunk, and one of warm-up */
+    burst_begin(run, 0);
+    burst_plan(run, 2 * CHUNK_NS); /* a chunk, and one of warm-up */
     int result = variants_measure(run);
     atomic_store(&own->is_over, true);
     sem_post(&own->start);
