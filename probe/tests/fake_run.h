@@ -21,9 +21,7 @@ static inline void fake_run_parse(char *const more[], int64_t samples)
     fake_port.has_budget = true;
     fake_port.runtime_ns = 950000000;
     fake_port.period_ns = 1000000000;
-    memset(&run, 0, sizeof run);
-    run.request = &request;
-    run.test = request.test;
+    run_init(&run, &request);
     run.samples = samples;
     run.is_realtime = true;
     run.before.steal_ns = -1;

@@ -51,8 +51,7 @@ static int when_kernel(struct semaphore *semaphore)
 
 int main(void)
 {
-    static const struct request request = {.cpu = -1, .priority = -1};
-    struct run run = {.request = &request};
+    struct run run = {.test = NULL};
     struct ipc_cleanup ipc_cleanup;
     struct semaphore semaphore;
     if (ipc_cleanup_open(&ipc_cleanup, &run, true) != 0)

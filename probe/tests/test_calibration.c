@@ -4,6 +4,7 @@
 
 #include "child_run.h"
 #include "load/element.h"
+#include "load/load.h"
 #include "run/run.h"
 #include "tap.h"
 
@@ -18,8 +19,8 @@
 static int count_from(const struct run *run, int state)
 {
     int count = 0;
-    for (int i = 0; i < run->load.map->slot_count; i++)
-        count += atomic_load(&run->load.map->slots[i].state) >= state ? 1 : 0;
+    for (int i = 0; i < run->load->map->slot_count; i++)
+        count += atomic_load(&run->load->map->slots[i].state) >= state ? 1 : 0;
     return count;
 }
 
@@ -29,7 +30,7 @@ static void tell(const struct run *run, const char *step)
     int policy;
     pthread_getschedparam(pthread_self(), &policy, &own);
     bool is_as_set = policy == run->setup.policy && own.sched_priority == run->setup.priority;
-    bool has_load = run->load.map != NULL;
+    bool has_load = run->load->map != NULL;
     arena_event(run->arena, step, run_event_at_ns(run, clock_monotonic_ns()), NO_DATA,
                 "ready %d, working %d, scheduled as set %d, after locking %d",
                 has_load ? count_from(run, WORKER_READY) : 0,
@@ -99,14 +100,14 @@ static int refuse(struct run *run)
 /* Each takes more than half of the deadline. */
 static int take_half(struct run *run)
 {
-    struct timespec half = clock_ns_timespec(run->request->deadline_ns * 3 / 5);
+    struct timespec half = clock_ns_timespec(run->deadline_ns * 3 / 5);
     nanosleep(&half, NULL);
     return 0;
 }
 
 static int take_half_again(struct run *run)
 {
-    int64_t until_ns = clock_monotonic_ns() + run->request->deadline_ns * 3 / 5;
+    int64_t until_ns = clock_monotonic_ns() + run->deadline_ns * 3 / 5;
     static const struct timespec rest = {0, 1000000};
     while (clock_monotonic_ns() < until_ns && !run_should_stop())
         nanosleep(&rest, NULL);

@@ -2,10 +2,8 @@
 #include "base/posix_source.h"
 
 #include "base/clock.h"
-#include "record/checkpoint.h"
-#include "record/gap_table.h"
-#include "record/row_table.h"
-#include "record/trace_table.h"
+#include "record/recovery.h"
+#include "record/tables.h"
 #include "same_record.h"
 #include "tap.h"
 

@@ -1,10 +1,9 @@
 /* Why a value was late, by the counters of a kernel that is made up: a folder stands for /, the
  * linker wraps the clocks and the affinity of the caller. */
 #include "linux_machine.h"
-#include "record/counter_table.h"
-#include "run/counter_watch.h"
+#include "record/tables.h"
 #include "run/stream.h"
-#include "run/thread_watch.h"
+#include "run/watch.h"
 #include "tap.h"
 
 #include <sched.h>

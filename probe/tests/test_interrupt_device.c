@@ -114,7 +114,6 @@ static void begin(const char *id, const char *source)
     memset(&device, 0, sizeof device);
     memset(&counters, 0, sizeof counters);
     memset(&fake_port, 0, sizeof fake_port);
-    memset(&run, 0, sizeof run);
     memset(&sources, 0, sizeof sources);
     memset(&line, 0, sizeof line);
     memset(&outcome, 0, sizeof outcome);
@@ -124,8 +123,7 @@ static void begin(const char *id, const char *source)
         abort();
     CHECK_SAME(write(device.ends[1], "x", 1), 1);
     CHECK_SAME(args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error), 0);
-    run.request = &request;
-    run.test = request.test;
+    run_init(&run, &request);
     run.setup.cpu = device.cpu = 1;
 }
 

@@ -6,7 +6,7 @@
 #include "fake_run.h"
 #include "family/interrupt/sources.h"
 #include "port/tracing.h"
-#include "run/stop.h"
+#include "run/run.h"
 
 /* A port that is made up answers whatever it is asked. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -3,7 +3,7 @@
 
 #include "load/element.h"
 #include "load/supervisor.h"
-#include "run/load_run.h"
+#include "run/life_cycle.h"
 #include "work/job.h"
 
 #include <fcntl.h>

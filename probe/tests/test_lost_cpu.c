@@ -6,8 +6,8 @@
 #include "child_run.h"
 #include "linux_machine.h"
 #include "port/port.h"
-#include "run/counter_watch.h"
 #include "run/run.h"
+#include "run/watch.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,8 +6,6 @@
 
 enum { DEPTH = 4, LONGEST = 3000 };
 
-static const struct request request = {.cpu = -1, .priority = -1};
-
 static struct {
     struct run run;
     struct ipc_cleanup ipc_cleanup;
@@ -19,7 +17,6 @@ static struct message_channel channel;
 static bool open_room(void)
 {
     memset(&room, 0, sizeof room);
-    room.run.request = &request;
     room.message = calloc(1, message_room_bytes(LONGEST));
     room.ring = calloc(1, message_ring_bytes(LONGEST, DEPTH));
     struct scratch scratch = {.folder = ""};

@@ -26,7 +26,6 @@ struct table {
     atomic_long first;
 };
 
-static const struct request request = {.cpu = -1, .priority = -1};
 static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
 
 static struct run run;
@@ -36,7 +35,6 @@ static struct peer peer;
 static bool set_up(void)
 {
     memset(&run, 0, sizeof run);
-    run.request = &request;
     run.setup = plain;
     return CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
 }

@@ -2,7 +2,7 @@
  * consistent, as the reader of a stream requires. */
 #include "base/posix_source.h"
 
-#include "record/recover.h"
+#include "record/recovery.h"
 #include "same_record.h"
 #include "single_step.h"
 #include "tap.h"

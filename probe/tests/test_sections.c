@@ -2,7 +2,8 @@
 #include "base/posix_source.h"
 
 #include "family/kernel/sections.h"
-#include "run/stop.h"
+#include "run/request.h"
+#include "run/run.h"
 #include "tap.h"
 
 /* ---- sections from events ---- */

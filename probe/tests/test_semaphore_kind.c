@@ -13,7 +13,6 @@
 
 enum { COUNT = 1000 };
 
-static const struct request request = {.cpu = -1, .priority = -1};
 static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
 static struct run run;
 static struct ipc_cleanup ipc_cleanup;
@@ -55,7 +54,6 @@ static void let_it_block(void)
 static void open_run(void)
 {
     memset(&run, 0, sizeof run);
-    run.request = &request;
     CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
 }
 

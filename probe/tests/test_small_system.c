@@ -4,7 +4,7 @@
 
 #include "record/arena.h"
 #include "record/kept.h"
-#include "record/recover.h"
+#include "record/recovery.h"
 #include "same_record.h"
 #include "tap.h"
 

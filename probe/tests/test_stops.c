@@ -62,7 +62,7 @@ TEST(no_stop_changes_nothing)
     arena_settle(arena);
     CHECK(is_same_record(record, fill(other, COUNT, STOP_NS)));
     CHECK_SAME(record->stopped_count, 0);
-    arena_tell_stops(arena);
+    arena_report_stops(arena);
     CHECK_SAME(arena->event_count, 0);
     arena_free(arena);
     arena_free(other);
@@ -166,7 +166,7 @@ TEST(maximum_without_a_list)
     CHECK_SAME(record->worst_count, 0);
     CHECK_SAME(record->max, most);
     CHECK_SAME(record_maxima(record)[6], RECORD_NO_MAXIMUM);
-    arena_tell_stops(arena);
+    arena_report_stops(arena);
     CHECK_SAME(arena->event_count, 2);
     CHECK_TEXT(arena_event_at(arena, 1)->name, "stops_mixed");
     arena_free(arena);
@@ -262,9 +262,9 @@ TEST(many_stops)
     CHECK(!stops_touch(arena, MS, (ARENA_STOPS - 1) * SECOND_NS));
     CHECK(stops_touch(arena, MS, ARENA_STOPS * SECOND_NS));
     CHECK(stops_touch(arena, MS, (2 * ARENA_STOPS - 1) * SECOND_NS));
-    arena_tell_stops(arena);
+    arena_report_stops(arena);
     CHECK_SAME(arena->event_count, 5);
-    arena_tell_stops(arena); /* as when the recording is read again */
+    arena_report_stops(arena); /* as when the recording is read again */
     CHECK_SAME(arena->event_count, 5);
     arena_free(arena);
 }

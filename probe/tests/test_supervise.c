@@ -7,6 +7,7 @@
 #include "port/port.h"
 #include "run/run.h"
 #include "run/supervise.h"
+#include "run/trace_ring.h"
 #include "tap.h"
 
 #include <signal.h>
@@ -85,7 +86,7 @@ void trace_ring_end(struct trace_ring *ended, struct arena *arena)
 
 DOES_NOTHING(trace_ring_close, (struct trace_ring * closed));
 
-/* In the place of the one in run/counter_watch.c, by the linker: no second has to pass. */
+/* In the place of the one in run/watch.c, by the linker: no second has to pass. */
 WRAP_IF(true, atomic_load(&ring.is_due) ? 0 : INT64_MAX, int64_t, counter_watch_due_ns,
         (const struct counter_watch *watch), (watch));
 

@@ -3,8 +3,8 @@
 #include "base/posix_source.h"
 
 #include "fake_port.h"
-#include "realtime/scheduling.h"
 #include "run/run.h"
+#include "run/scheduling.h"
 #include "tap.h"
 
 enum { PROCESSES = 2, FIRST_CLOCK = 100, KIND = 1 };

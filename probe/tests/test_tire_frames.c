@@ -5,7 +5,7 @@
 #include "command/args.h"
 #include "family/simulate/tire.h"
 #include "family/simulate/tire_frames.h"
-#include "record/row_table.h"
+#include "record/tables.h"
 #include "tap.h"
 
 #include <math.h>

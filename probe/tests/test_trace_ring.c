@@ -5,7 +5,7 @@
 #include "fake_port.h"
 #include "port/port.h"
 #include "port/tracing.h"
-#include "record/trace_table.h"
+#include "record/tables.h"
 #include "run/trace_ring.h"
 #include "tap.h"
 

@@ -3,7 +3,7 @@
 #include "base/posix_source.h"
 
 #include "fake_port.h"
-#include "realtime/burst.h"
+#include "run/request.h"
 #include "run/variant.h"
 #include "tap.h"
 
@@ -51,7 +51,6 @@ static const struct test made_up = {.id = "MAD-P-EUP",
 static struct request request;
 static struct run run;
 static struct test test;
-static struct burst burst;
 
 /* With the default parameters. */
 static void start(void)
@@ -245,8 +244,8 @@ static int sample(int burst_count)
 {
     calls = warm_ups = 0;
     warm_up_before = 0;
-    burst_begin(&burst, &run, 0);
-    return variant_sample(&run, &burst, WAKEUP, burst_count, take);
+    burst_begin(&run, 0);
+    return variant_sample(&run, WAKEUP, burst_count, take);
 }
 
 /* Each variant has the whole number of samples, whatever the size of a burst. */
@@ -303,12 +302,12 @@ VARIANT_TEST(limits)
     variant_begin(&run, 0);
     struct run_budget over = {0, 1}, ten = {10, INT64_MAX};
     calls = 0;
-    burst_begin(&burst, &run, 0);
-    CHECK_SAME(variant_sample_within(&run, &burst, WAKEUP, 4, &over, take), 0);
+    burst_begin(&run, 0);
+    CHECK_SAME(variant_sample_within(&run, WAKEUP, 4, &over, take), 0);
     CHECK_SAME(calls, 0);
-    CHECK_SAME(variant_sample_within(&run, &burst, WAKEUP, 4, &ten, take), 0);
+    CHECK_SAME(variant_sample_within(&run, WAKEUP, 4, &ten, take), 0);
     CHECK_SAME(arena_count(run.arena, 0), 10);
-    CHECK_SAME(variant_sample_within(&run, &burst, WAKEUP, 4, &ten, take), 0);
+    CHECK_SAME(variant_sample_within(&run, WAKEUP, 4, &ten, take), 0);
     CHECK_SAME(calls, 10 + WARM_UP); /* it had them */
 }
 

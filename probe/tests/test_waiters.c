@@ -73,7 +73,7 @@ WRAP_TEST(the_small_stack_is_enough)
 {
     char error[ARGS_ERROR_BYTES], *words[] = {"hardstone-probe", "run", "SEM-B-REL", NULL};
     struct request request;
-    struct run run = {.request = &request, .setup = {SCHED_OTHER, 0, -1}};
+    struct run run;
     struct ipc_cleanup ipc_cleanup;
     struct waiters row;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -81,7 +81,8 @@ WRAP_TEST(the_small_stack_is_enough)
     return;
 #endif
     CHECK_SAME(args_parse(3, words, &request, error, sizeof error), 0);
-    run.test = request.test;
+    run_init(&run, &request);
+    run.setup = (struct rt_thread_setup){SCHED_OTHER, 0, -1};
     clock_open(&run.clock, false, 0);
     CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
     if (!CHECK(waiters_make(&row, &run, &ipc_cleanup, COUNT) == 0))

@@ -5,8 +5,11 @@
 #include "fake_port.h"
 #include "family/timer/part_match.h"
 #include "family/timer/wakeup_parts.h"
+#include "record/tables.h"
+#include "run/request.h"
+#include "run/run.h"
 #include "run/shield_run.h"
-#include "run/stop.h"
+#include "run/trace_ring.h"
 #include "tap.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 #ifndef HS_COMMAND_ARGS_H
 #define HS_COMMAND_ARGS_H
 
-#include "command/request.h"
+#include "run/request.h"
 
 #include <stddef.h>
 

@@ -10,8 +10,8 @@
  *   slots     records for new values; series that are measured one after another share a slot
  *   kept      compact form of the series that no longer have a slot (kept.h)
  *   gaps      gaps of a loop with the windows in which it ran, for a test that has them
- *             (gap_table.h)
- *   tables    whole numbers in rows and columns, for a test that keeps them (row_table.h)
+ *             (tables.h)
+ *   tables    whole numbers in rows and columns, for a test that keeps them (tables.h)
  * A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h).
  */
 #ifndef HS_RECORD_ARENA_H
@@ -102,20 +102,20 @@ enum arena_counter {
     ARENA_COUNTERS,
 };
 
-/* What the kernel counted for one CPU between two looks (record/counter_table.h). Seqlock style: an
+/* What the kernel counted for one CPU between two looks (record/tables.h). Seqlock style: an
  * entry whose two counters of changes differ is torn. */
 struct arena_interval {
     _Atomic uint64_t done;
     int64_t at_ns, span_ns; /* at_ns: CLOCK_MONOTONIC */
     int32_t cpu;
     uint32_t is_used, is_whole;       /* is_whole: over the whole measurement */
-    uint32_t rank, held_rank;         /* of the writer: see counter_table.c */
+    uint32_t rank, held_rank;         /* of the writer: see tables.c */
     int64_t counters[ARENA_COUNTERS]; /* -1: not known */
     char busiest[ARENA_NAME_BYTES];   /* the interrupt of ARENA_BUSIEST */
     _Atomic uint64_t begun;
 };
 
-/* What the kernel's ring of events held around a large value (record/trace_table.h). Seqlock style,
+/* What the kernel's ring of events held around a large value (record/tables.h). Seqlock style,
  * as an interval. */
 struct arena_trace {
     _Atomic uint64_t done;
@@ -173,8 +173,8 @@ struct arena {
 struct arena_plan {
     int64_t duration_ns;
     uint32_t more_events; /* places for events, where a test has some for each of many CPUs */
-    uint32_t window_room, gap_room; /* of a table of gaps (gap_table.h) */
-    uint32_t table_room, row_room;  /* of tables (row_table.h), and of the rows of all */
+    uint32_t window_room, gap_room; /* of a table of gaps (tables.h) */
+    uint32_t table_room, row_room;  /* of tables (tables.h), and of the rows of all */
     uint32_t series_count, series_room, slot_count;
     struct arena_series *series;
 };
@@ -210,14 +210,14 @@ struct arena *arena_create(const struct arena_plan *plan, const char *backing,
                            struct outcome *outcome);
 
 /* Reads an arena that a probe left behind, or still records into: its records are recovered
- * (recover.h), and an event tells what that did. NULL when the file cannot be read, is not one, is
+ * (recovery.h), and an event tells what that did. NULL when the file cannot be read, is not one, is
  * cut short, or was written by another version; then `reason` says which. Damage among the finished
  * series is an event: those behind it are empty. */
 struct arena *arena_open(const char *path, char *reason, size_t reason_bytes);
 
 void arena_free(struct arena *arena);
 
-/* Makes the records whole that were copied, or left, while values came (recover.h), and finds the
+/* Makes the records whole that were copied, or left, while values came (recovery.h), and finds the
  * series in compact form: what was left of it is an event. */
 void arena_recover(struct arena *arena);
 
@@ -244,15 +244,16 @@ struct record *arena_record(struct arena *arena, int series);
 void arena_settle(struct arena *arena);
 
 /* Tells as events when the process was stopped (stops_add), once. After arena_settle. */
-void arena_tell_stops(struct arena *arena);
+void arena_report_stops(struct arena *arena);
 
 /* What the series holds, for reading: its slot, or its compact form in `scratch`, which has
  * arena_scratch_bytes. An empty record where nothing was recorded. */
 const struct record *arena_read(const struct arena *arena, uint32_t series, struct record *scratch);
 size_t arena_scratch_bytes(const struct arena *arena);
 
-/* Number of values of the series. */
+/* Number of values of the series; whether any series has one. */
 uint64_t arena_count(const struct arena *arena, uint32_t series);
+bool arena_has_values(const struct arena *arena);
 
 /* Adds an event: something that a reader must know. `data` has each name, figure and choice that
  * the text speaks of, for programs, and as `command` what a person may type, which the text leaves
@@ -283,7 +284,7 @@ void arena_withhold_failures(struct arena *arena);
  * from one thread at a time. */
 void arena_calibrated(struct arena *arena, const char *param, int64_t value);
 
-/* ---- stops (stops.c): when the whole process was stopped (SIGSTOP, Ctrl-Z, a debugger, the
+/* ---- stops: when the whole process was stopped (SIGSTOP, Ctrl-Z, a debugger, the
  * freezer of a control group) and went on, and what of a record that concerns: a value that was
  * under way then says how long somebody stopped the program, and nothing about the system.
  *
@@ -305,7 +306,7 @@ bool stops_touch(const struct arena *arena, int64_t value_ns, int64_t at_ns);
 bool stops_since(const struct arena *arena, int64_t monotonic_ns);
 
 /* Takes the values of stops out of a record of the arena. To be called as record_settle. Where all
- * of `worst` is of stops, more of them may be left: arena_tell_stops tells it. */
+ * of `worst` is of stops, more of them may be left: arena_report_stops tells it. */
 void stops_take_out(struct arena *arena, struct record *record);
 
 #endif

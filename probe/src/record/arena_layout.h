@@ -4,9 +4,8 @@
 #define HS_RECORD_ARENA_LAYOUT_H
 
 #include "record/arena.h"
-#include "record/gap_window.h"
 #include "record/kept.h"
-#include "record/row_entry.h"
+#include "record/tables.h"
 
 #include <stddef.h>
 #include <string.h>

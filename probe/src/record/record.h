@@ -82,9 +82,9 @@ struct record {
     int64_t min, max;
     int64_t shift; /* the first value: moments are taken about it to avoid cancellation */
     struct wide sum, sum_of_squares; /* of value - shift */
-    uint64_t is_recovered; /* count of the values in the two moments that follow: see recover.h */
+    uint64_t is_recovered; /* count of the values in the two moments that follow: see recovery.h */
     double recovered_mean, recovered_stddev;
-    uint64_t stopped_count; /* taken out, or never put in, because of a stop (stops.c) ... */
+    uint64_t stopped_count; /* taken out, or never put in, because of a stop (arena.h) ... */
     int64_t stopped_worst;  /* ... and the largest of them */
     int64_t maxima_interval_ns, maxima_end_ns;
     int64_t worst_floor; /* only a value above it enters `worst` */
@@ -166,7 +166,7 @@ void record_keep_worst(struct record *record, int64_t value, int64_t at_ns);
 void record_advance_maxima(struct record *record, int64_t at_ns);
 
 /* Completes a halving of the maxima. To be called by the thread that records, or when none does any
- * more, before the maxima are read; a copy that was taken during one is recovered (recover.h). */
+ * more, before the maxima are read; a copy that was taken during one is recovered (recovery.h). */
 void record_settle(struct record *record);
 
 /* Takes the value worst[place] out of all figures, and counts it as stopped. The maximum is then

@@ -2,20 +2,19 @@
 
 #include "run/life_cycle.h"
 
+#include "load/load.h"
+#include "load/report.h"
 #include "port/tracing.h"
-#include "realtime/scheduling.h"
-#include "run/dma_latency.h"
-#include "run/load_run.h"
 #include "run/outside_look.h"
-#include "run/placement.h"
+#include "run/request.h"
 #include "run/run.h"
+#include "run/scheduling.h"
 #include "run/shield_run.h"
-#include "run/skew.h"
-#include "run/stop.h"
 #include "run/stream.h"
 #include "run/supervise.h"
-#include "run/text_report.h"
+#include "run/trace_ring.h"
 #include "run/variant.h"
+#include "shield/shield.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,11 +23,197 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* ---- idle states ---- */
+
+static int refuse(struct run *run, int32_t us, int error)
+{
+    char what[STATUS_TEXT_BYTES / 2], command[STATUS_COMMAND_BYTES];
+    const char *device = port_hint(PORT_HINT_IDLE_DEVICE);
+    snprintf(command, sizeof command, "sudo chmod a+rw %s", device);
+    snprintf(what, sizeof what, "holding the exit latency of idle states at %ld us (%s)", (long)us,
+             device);
+    if (error == ENOTSUP)
+        return outcome_set_errno(&run->outcome, error, what,
+                                 "leave out --dma-latency: this system has no such limit");
+    return outcome_set_errno_remedy(
+        &run->outcome, error, what,
+        (struct remedy){"run as root, or let all users open it until the next boot", command});
+}
+
+static void report_lower(const struct run *run, int32_t us, int32_t in_force_us, bool is_of_shield)
+{
+    arena_event(run->arena, "dma_latency_lower", -1,
+                DATA(data_integer("asked_us", us), data_integer("in_force_us", in_force_us),
+                     data_text("holder", is_of_shield ? "shield" : "another program")),
+                "%ld us requested, %ld us in force: %s holds the lower bound", (long)us,
+                (long)in_force_us,
+                is_of_shield ? "the setting dma_latency of the shield" : "another program");
+}
+
+int dma_latency_hold(struct run *run)
+{
+    bool is_of_shield = run->settings & 1u << SHIELD_DMA_LATENCY;
+    int32_t us = run->request->dma_latency_us, in_force_us = 0;
+    run->dma_latency.is_held = is_of_shield || run->request->has_dma_latency;
+    if (!run->request->has_dma_latency)
+        return 0; /* a shield holds 0 itself */
+    int error = port_hold_dma_latency(us, &run->dma_latency.descriptor, &in_force_us);
+    run->dma_latency.is_held = is_of_shield || error == 0;
+    if (error)
+        return refuse(run, us, error);
+    run->dma_latency.is_open = true;
+    run->dma_latency.us = in_force_us;
+    if (in_force_us < us)
+        report_lower(run, us, in_force_us, is_of_shield);
+    return 0;
+}
+
+void dma_latency_release(struct run *run)
+{
+    if (run->dma_latency.is_open)
+        close(run->dma_latency.descriptor);
+    run->dma_latency.is_open = false;
+}
+
+/* ---- the load ---- */
+
+/* Allowance to start the load, to wait for it twice (load_patience_ns) and to prepare the test. */
+#define START_NS INT64_C(180000000000)
+
+int load_run_place(struct load_setup *setup, enum load_place place, int measured_cpu,
+                   struct outcome *outcome)
+{
+    int allowed = port_allowed_cpus(&setup->cpus);
+    if (place == LOAD_OFF_MEASURED)
+        cpus_remove(&setup->cpus, measured_cpu);
+    if (allowed >= 0 && place == LOAD_ON_MEASURED) {
+        cpus_clear(&setup->cpus);
+        cpus_add(&setup->cpus, measured_cpu);
+    }
+    setup->cpu_count = allowed >= 0 ? cpus_count(&setup->cpus) : -1;
+    if (setup->cpu_count == 0)
+        return outcome_set(outcome, STATUS_UNSUPPORTED,
+                           "allow this process a second CPU, or choose --cpu-config single",
+                           "no CPU is left for the load beside the one that is measured");
+    return 0;
+}
+
+/* Before memory is locked and before any thread is real-time, so that workers inherit neither. The
+ * load's processes wait until load_run_settle, after the calibration. */
+static int load_run_start(struct run *run)
+{
+    static const enum load_place places[] = {[CPU_CONFIG_SHARED] = LOAD_EVERYWHERE,
+                                             [CPU_CONFIG_SINGLE] = LOAD_ON_MEASURED,
+                                             [CPU_CONFIG_SHIELDED] = LOAD_OFF_MEASURED};
+    enum load_place place = places[run->request->cpu_config];
+    struct load_setup setup = {.spec = &run->request->load,
+                               .called_as = run->called_as,
+                               .seed = run->seed,
+                               .folder = run->folder};
+    setup.limit_ns = clock_monotonic_ns() + supervise_limit_ns(run) + START_NS;
+    if (setup.spec->count > 0 && load_run_place(&setup, place, run->setup.cpu, &run->outcome) != 0)
+        return -1;
+    return load_start(run->load, &setup, &run->outcome);
+}
+
+static void report_load(void *context, const char *name, int64_t at_ns, const struct datum *data,
+                        const char *text)
+{
+    const struct run *run = context;
+    bool is_inside = at_ns >= run->start_ns && at_ns <= run->arena->ended_ns;
+    arena_event(run->arena, name, is_inside ? run_at_ns(run, at_ns) : -1, data, "%s", text);
+}
+
+static int load_run_settle(struct run *run)
+{
+    if (load_settle(run->load, NULL))
+        return 0;
+    load_unsettled_events(run->load, report_load, run);
+    return load_deny(run->load, &run->outcome);
+}
+
+static int load_run_stop(struct run *run)
+{
+    load_stop(run->load);
+    load_events(run->load, report_load, run);
+    return 0;
+}
+
+static void load_run_free(struct run *run)
+{
+    load_free(run->load);
+}
+
+/* ---- skew between CPUs ---- */
+
+static bool uses_one_cpu(const struct run *run)
+{
+    struct cpus used = run->uses_cpu;
+    cpus_add(&used, run->setup.cpu);
+    int count = cpus_count(&used);
+    return count > 0 ? count == 1 : one_cpu_is_certain(run);
+}
+
+/* The run's policy and priority, on the CPU with which the others are compared: the run's, or the
+ * first that its thread may use. */
+static struct rt_thread_setup first_setup(const struct run *run)
+{
+    struct rt_thread_setup setup = run->setup;
+    if (setup.cpu < 0)
+        setup.cpu = cpus_first(&run->uses_cpu);
+    return setup;
+}
+
+static const char *cause(int error)
+{
+    switch (error) {
+    case ENOTSUP:
+        return "this port cannot choose a CPU";
+    case ETIMEDOUT:
+        return "other threads kept one of the CPUs";
+    case ENOSPC:
+        return "too many CPUs";
+    default:
+        return strerror(error);
+    }
+}
+
+/* Whether the counters of the CPUs in use agree: measures the skew between run->setup.cpu (not
+ * bound: the first CPU in run->uses_cpu) and each CPU in run->uses_cpu into run->instrument, with
+ * threads of the run's policy and priority. False: `reason` says whether an interval without 0 was
+ * measured or the skew could not be measured. */
+static bool skew_is_consistent(struct run *run, char *reason, size_t reason_bytes)
+{
+    struct instrument *instrument = &run->instrument;
+    if (uses_one_cpu(run))
+        return true;
+    instrument->quantum_ns = clock_quantum_ns(&run->clock);
+    struct rt_thread_setup first = first_setup(run);
+    int error = first.cpu < 0
+                    ? ENOTSUP
+                    : instrument_measure_skew_of(instrument, &run->clock, &first, &run->uses_cpu);
+    for (uint32_t i = 0; i < instrument->skew_count; i++) {
+        const struct instrument_skew *skew = &instrument->skew[i];
+        if (skew->is_consistent)
+            continue;
+        snprintf(reason, reason_bytes,
+                 "the counters of CPU %d and %d differ by %.0f ns, and the measurement explains "
+                 "%.0f ns at most",
+                 skew->cpu_a, skew->cpu_b, skew->offset_ns, skew->bound_ns);
+        return false;
+    }
+    if (error)
+        snprintf(reason, reason_bytes,
+                 "the skew between the counters of the CPUs in use could not be measured: %s",
+                 cause(error));
+    return error == 0;
+}
+
+/* ---- the steps of the life cycle, in their order ---- */
+
 /* STACK_BYTES: stack of run_steps and its callees, plus arguments and environment, which may take
  * 128 KiB of the same limit, and the texts of CPU sets of a shield. */
 enum { STACK_BYTES = 256 * 1024 + 8 * CPUS_TEXT_BYTES };
-
-/* ---- the steps of the life cycle, in their order ---- */
 
 static int choose_limits(struct run *run)
 {
@@ -88,7 +273,7 @@ static void free_records(struct run *run)
     free(run->own);
 }
 
-static void tell_monotonic(struct run *run)
+static void report_monotonic(struct run *run)
 {
     arena_event(run->arena, "counter_not_used", -1,
                 DATA(data_text("reason", run->clock.reason), data_text("clock", "monotonic")),
@@ -103,7 +288,7 @@ static int open_clock(struct run *run)
         return outcome_set_errno(&run->outcome, error, call, CLOCK_SLEEP_REMEDY);
     clock_open(&run->clock, run->request->want_counter, run->request->counter_hz);
     if (!run->clock.use_counter && run->request->want_counter)
-        tell_monotonic(run);
+        report_monotonic(run);
     return 0;
 }
 
@@ -118,7 +303,7 @@ static int check_skew(struct run *run)
     if (!run->clock.use_counter || !compares || skew_is_consistent(run, reason, sizeof reason))
         return 0;
     clock_refuse(&run->clock, reason);
-    tell_monotonic(run);
+    report_monotonic(run);
     return 0;
 }
 
@@ -179,14 +364,6 @@ static void finish(struct run *run)
         run->test->finish(run);
 }
 
-static bool has_samples(const struct run *run)
-{
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return true;
-    return false;
-}
-
 /* ---- nothing observed ---- */
 
 static bool may_be_empty(const struct test *test, const char *series)
@@ -237,7 +414,8 @@ static bool has_observed(const struct run *run)
     const struct arena_series *first;
     int all, count = without_value(run, &all, &first);
     if (all == 0)
-        return run->arena->verdict_count > 0 || run->observed_count > 0 || has_samples(run);
+        return run->arena->verdict_count > 0 || run->observed_count > 0 ||
+               arena_has_values(run->arena);
     return count < all || has_failed_verdict(run);
 }
 
@@ -275,7 +453,7 @@ static const char *longer_text(const struct run *run, char text[160])
 }
 
 /* The length is the cause where it was used up: a longer one may show another. */
-static void tell_nothing(struct run *run)
+static void report_nothing(struct run *run)
 {
     char length[32], longer[160];
     if (has_used_length(run))
@@ -296,7 +474,7 @@ static void check_length(struct run *run)
     if (count == 0 || !has_used_length(run))
         return;
     if (!has_observed(run))
-        tell_nothing(run);
+        report_nothing(run);
     else
         arena_event(run->arena, "no_values", -1,
                     DATA(data_integer("series_count", count), data_integer("of_count", all),
@@ -309,7 +487,7 @@ static void check_length(struct run *run)
 }
 
 /* Records in the result that the test ended early on request. */
-static void tell_interruption(struct run *run)
+static void report_interruption(struct run *run)
 {
     if (!has_observed(run))
         outcome_set(&run->outcome, STATUS_SKIPPED, NULL, "stopped before anything was measured");
@@ -324,16 +502,16 @@ static int calibrate(struct run *run)
 {
     if (!run->test->calibrate)
         return 0;
-    load_wait_ready(&run->load);
+    load_wait_ready(run->load);
     if (supervise_calibrate(run) != 0)
         return -1;
     if (run->is_interrupted)
-        tell_interruption(run);
+        report_interruption(run);
     return run->outcome.status == STATUS_MEASURED ? 0 : -1;
 }
 
 /* A party that is late, an order that changed: the stop may be why. */
-static void tell_stopped(struct run *run)
+static void report_stopped(struct run *run)
 {
     char reason[STATUS_TEXT_BYTES];
     struct outcome *outcome = &run->outcome;
@@ -351,22 +529,22 @@ static void tell_stopped(struct run *run)
 static void judge_measured(struct run *run)
 {
     if (run->is_interrupted)
-        tell_interruption(run);
+        report_interruption(run);
     if (run->outcome.status != STATUS_MEASURED || run->is_interrupted)
         return;
     check_length(run);
     if (run->test->judge)
         run->test->judge(run);
     if (!has_observed(run))
-        tell_nothing(run);
+        report_nothing(run);
 }
 
 static int judge(struct run *run)
 {
     arena_settle(run->arena);
-    arena_tell_stops(run->arena);
+    arena_report_stops(run->arena);
     judge_measured(run);
-    tell_stopped(run);
+    report_stopped(run);
     return 0;
 }
 
@@ -388,7 +566,7 @@ static int release(struct run *run)
  * shield reserves. */
 static void release_early(struct run *run)
 {
-    load_stop(&run->load);
+    load_stop(run->load);
     dma_latency_release(run);
     shield_run_release(run);
 }
@@ -454,12 +632,12 @@ static int exit_code(const struct run *run, bool has_failed)
 static __attribute__((noinline)) int run_steps(const struct request *request)
 {
     struct run run;
+    struct load load;
     struct emit emit;
     int done = 0, error = 0;
-    memset(&run, 0, sizeof run);
-    run.request = request;
-    run.test = request->test;
-    run.load_average_milli = -1;
+    run_init(&run, request);
+    memset(&load, 0, sizeof load);
+    run.load = &load;
     stop_reset();
     port_tracing_remove_left(); /* of a run that was killed with its guard */
     emit_open(&emit, STDOUT_FILENO);
@@ -486,8 +664,7 @@ static int deny_stack(const struct request *request, int64_t bytes)
     struct emit *emit = malloc(sizeof *emit);
     int code = EXIT_INTERNAL;
     if (run && emit) {
-        run->request = request;
-        run->test = request->test;
+        run_init(run, request);
         choose_limits(run);
         run->setup.cpu = -1;
         outcome_set(&run->outcome, STATUS_DENIED, "raise ulimit -s",

@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "port/shield.h"
-#include "realtime/scheduling.h"
-#include "run/placement.h"
 #include "run/run.h"
+#include "run/scheduling.h"
+#include "run/trace_ring.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -229,7 +229,7 @@ void outside_look_ask(struct run *run, enum look_word word)
     }
     close(outside->socket);
     outside->socket = -1;
-    counter_watch_tell_none(run->arena, "the process that looks has ended, or does not answer");
+    counter_watch_report_none(run->arena, "the process that looks has ended, or does not answer");
 }
 
 struct cpu_taken outside_look_taken(const struct run *run)

@@ -1,4 +1,4 @@
-/* A process that looks each second in place of the supervisor (counter_watch.h, trace_ring.h),
+/* A process that looks each second in place of the supervisor (watch.h, trace_ring.h),
  * where the whole probe moves to reserved CPUs. It is forked before, stays on the others, and
  * writes into the arena, which must be memory that both share.
  *
@@ -7,7 +7,7 @@
 #ifndef HS_RUN_OUTSIDE_LOOK_H
 #define HS_RUN_OUTSIDE_LOOK_H
 
-#include "run/thread_watch.h"
+#include "run/watch.h"
 
 #include <stdbool.h>
 

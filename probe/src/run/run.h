@@ -7,22 +7,26 @@
 #include "base/clock.h"
 #include "base/rt_thread.h"
 #include "base/status.h"
-#include "command/args.h"
-#include "load/load.h"
 #include "port/port.h"
-#include "realtime/rt_budget.h"
 #include "record/arena.h"
-#include "record/before_table.h"
-#include "run/counter_watch.h"
+#include "run/burst.h"
 #include "run/instrument.h"
-#include "run/stopped_watch.h"
+#include "run/stopped.h"
 #include "run/test.h"
-#include "run/trace_ring.h"
+#include "run/watch.h"
 
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 #include <time.h>
+
+struct before_table;
+struct earlier_shield;
+struct load;
+struct outside_look;
+struct request;
+struct shield;
+struct trace_ring;
 
 enum { RUN_SIGNALS = 4, RUN_GROUP_BYTES = 256 };
 
@@ -37,7 +41,7 @@ struct run_watch {
     int policy, priority;
 };
 
-/* Whether its threads are where they should be (run/placement.h). */
+/* Whether its threads are where they should be (run/scheduling.h). */
 struct run_placement {
     bool was_allowed;            /* the CPU of the run, when it was chosen */
     char group[RUN_GROUP_BYTES]; /* whose cpuset is this process's, before it measured */
@@ -48,7 +52,7 @@ struct run_placement {
     bool has_no_figures; /* they are left out of the result */
 };
 
-/* Bound on the exit latency of idle states (run/dma_latency.h). */
+/* Bound on the exit latency of idle states (dma_latency_hold). */
 struct run_dma_latency {
     bool is_held; /* by this run, or its shield */
     int32_t us;   /* in force, if it is */
@@ -93,7 +97,7 @@ struct run {
     uint64_t samples;       /* the test's limits; 0: none */
     int64_t duration_ns;
     uint64_t observed_count; /* of a test whose series may all be empty: what it has looked at */
-    struct load load;
+    struct load *load;
     int64_t load_average_milli; /* at the end of the measurement; -1: not known */
     struct port_environment before, after;
     struct port_usage usage_before, usage_after;
@@ -111,7 +115,18 @@ struct run {
     const char *needed_party;
     const char *lost_party; /* of the supervisor: the party that died; NULL: none */
     struct run_placement placement;
+    /* What was asked for, besides samples and duration. Parameters: run_param. */
+    int64_t deadline_ns; /* 0: derived from the expected time */
+    uint64_t seed;
+    const char *folder;    /* for files of the test; NULL: a scratch folder */
+    const char *called_as; /* argv[0] */
+    int asked_policy;      /* SCHED_FIFO, SCHED_RR or SCHED_OTHER */
+    int asked_priority;    /* negative: the default */
+    struct burst burst;    /* of tests that take values in bursts */
 };
+
+/* An empty run of what `request` asks for. */
+void run_init(struct run *run, const struct request *request);
 
 /* Locks memory again after a fork: a page that it shared costs a fault at its first write. Nothing
  * where memory is not locked. */
@@ -195,5 +210,15 @@ static inline void run_take(const struct run *run, int place, uint64_t begin, ui
 /* Allocates run->own for the test's state, zeroed and touched. NULL with the outcome set if there
  * is no memory or the main thread's affinity could not be restored. Freed by the life cycle. */
 void *run_own(struct run *run, size_t bytes);
+
+/* ---- stop requests and where they came from, for the life cycle and the supervisor ---- */
+
+/* Clears a stop request to an earlier run of this process. Called once at the start of a run. */
+void stop_reset(void);
+
+/* Requests a stop because of a signal or the end of standard input, and tells whether that was
+ * done. Async-signal-safe. */
+void stop_from_outside(void);
+bool stop_came_from_outside(void);
 
 #endif

@@ -3,7 +3,8 @@
 #include "run/shield_run.h"
 
 #include "base/options.h"
-#include "realtime/one_cpu.h"
+#include "run/request.h"
+#include "run/scheduling.h"
 #include "shield/shield.h"
 
 #include <stdlib.h>
@@ -76,7 +77,7 @@ void shield_run_forget(struct run *run)
     free(run->earlier_shield);
 }
 
-static void tell_restored(const struct run *run, const struct shield_earlier *restored)
+static void report_restored(const struct run *run, const struct shield_earlier *restored)
 {
     if (restored->text[0])
         arena_event(run->arena, "restored_before", -1,
@@ -88,11 +89,11 @@ static void tell_restored(const struct run *run, const struct shield_earlier *re
                     "%s", restored->text);
 }
 
-static void tell_earlier(const struct run *run)
+static void report_earlier(const struct run *run)
 {
     const struct earlier_shield *earlier = run->earlier_shield;
     if (earlier && earlier->is_restored)
-        tell_restored(run, &earlier->found);
+        report_restored(run, &earlier->found);
     else if (earlier && earlier->found.text[0])
         arena_event(run->arena, "not_put_back", -1,
                     DATA(data_integer("process_id", earlier->found.owner),
@@ -117,7 +118,7 @@ static unsigned required_settings(const struct request *request)
     return request->cpu_config == CPU_CONFIG_SHIELDED ? 1u << SHIELD_CPUSET : 0;
 }
 
-static void tell(void *context, const struct datum *data, const char *text)
+static void report_left(void *context, const struct datum *data, const char *text)
 {
     struct run *run = context;
     if (run->arena)
@@ -139,7 +140,7 @@ static int refuse(struct run *run, enum shield_answer answer, const struct shiel
     return refuse_in(&run->outcome, answer, shield);
 }
 
-static void tell_applied(struct run *run, const struct shield *shield, const char *event)
+static void report_applied(struct run *run, const struct shield *shield, const char *event)
 {
     const char *changed[SHIELD_SETTINGS], *unchanged[SHIELD_SETTINGS];
     int changed_count = shield_settings(shield, true, changed);
@@ -154,7 +155,7 @@ static void tell_applied(struct run *run, const struct shield *shield, const cha
                 "%s", text);
 }
 
-static void tell_note(struct run *run, const struct shield_note *note)
+static void report_note(struct run *run, const struct shield_note *note)
 {
     char text[NOTE_TEXT_BYTES];
     shield_note_text(note, text, sizeof text);
@@ -165,17 +166,17 @@ static void tell_note(struct run *run, const struct shield_note *note)
                 "%s", text);
 }
 
-static void tell_done(struct run *run, const struct shield *shield)
+static void report_done(struct run *run, const struct shield *shield)
 {
-    tell_applied(run, shield, "shielded");
-    tell_restored(run, &shield->restored);
+    report_applied(run, shield, "shielded");
+    report_restored(run, &shield->restored);
     for (int i = 0; i < shield->notes.count; i++)
-        tell_note(run, &shield->notes.note[i]);
+        report_note(run, &shield->notes.note[i]);
 }
 
 /* ---- single ---- */
 
-static void tell_online(struct run *run, const char *reason)
+static void report_online(struct run *run, const char *reason)
 {
     arena_event(run->arena, "not_offline", -1,
                 DATA(data_text("reason", reason), data_integer("cpu", run->setup.cpu)),
@@ -190,10 +191,10 @@ static bool is_refusal(enum shield_answer answer, const struct shield *shield)
            (answer == SHIELD_FAILED && shield->has_begun);
 }
 
-static void tell_offline(struct run *run, const struct shield *shield)
+static void report_offline(struct run *run, const struct shield *shield)
 {
     run->settings = 1u << SHIELD_OFFLINE;
-    tell_applied(run, shield, "offline");
+    report_applied(run, shield, "offline");
 }
 
 /* The measuring CPU is the only one online, or the port cannot choose one. */
@@ -215,7 +216,7 @@ static int take_others_offline(struct run *run)
 {
     struct shield_wish wish = {.settings = SHIELD_SINGLE,
                                .required = 1u << SHIELD_CPUSET | 1u << SHIELD_OFFLINE,
-                               .tell = tell,
+                               .tell = report_left,
                                .context = run};
     if (shield_other_cpus(run->setup.cpu, &wish.reserved) == 0 || run->setup.cpu < 0)
         return stay_alone(run);
@@ -223,15 +224,15 @@ static int take_others_offline(struct run *run)
     if (!shield)
         return outcome_set(&run->outcome, STATUS_DENIED, "free memory", "memory for the shield");
     enum shield_answer answer = shield_open(shield, &wish);
-    tell_restored(run, &shield->restored);
+    report_restored(run, &shield->restored);
     if (answer == SHIELD_DONE) {
         run->shield = shield;
-        tell_offline(run, shield);
+        report_offline(run, shield);
         return 0;
     }
     bool goes_on = is_refusal(answer, shield);
     if (goes_on)
-        tell_online(run, shield->reason);
+        report_online(run, shield->reason);
     else
         refuse(run, answer, shield);
     free(shield);
@@ -243,14 +244,14 @@ static int take_others_offline(struct run *run)
 int shield_run_reserve(struct run *run)
 {
     const struct request *request = run->request;
-    tell_earlier(run);
+    report_earlier(run);
     if (request->cpu_config == CPU_CONFIG_SINGLE && !request->has_settings)
         return take_others_offline(run);
     if (request->cpu_config == CPU_CONFIG_SINGLE)
-        tell_online(run, "--settings lists everything that is changed");
+        report_online(run, "--settings lists everything that is changed");
     struct shield_wish wish = {.settings = wanted_settings(request),
                                .required = required_settings(request),
-                               .tell = tell,
+                               .tell = report_left,
                                .context = run};
     if (wish.settings == 0)
         return 0;
@@ -266,7 +267,7 @@ int shield_run_reserve(struct run *run)
     if (answer != SHIELD_DONE)
         return refuse(run, answer, shield);
     run->settings = shield->applied;
-    tell_done(run, shield);
+    report_done(run, shield);
     return 0;
 }
 
@@ -277,7 +278,7 @@ static int open_alone(struct run *run, const struct shield_wish *wish, struct ou
     if (!shield)
         return outcome_set(outcome, STATUS_DENIED, "free memory", "memory for the shield");
     enum shield_answer answer = shield_open(shield, wish);
-    tell_restored(run, &shield->restored);
+    report_restored(run, &shield->restored);
     if (answer == SHIELD_DONE) {
         run->shield = shield;
         run_lock_again(run); /* its guard was forked */
@@ -293,7 +294,7 @@ int shield_run_set_timerlat(struct run *run, int64_t period_us, struct outcome *
     const struct shield_wish wish = {.settings = 1u << SHIELD_TIMERLAT,
                                      .required = 1u << SHIELD_TIMERLAT,
                                      .timerlat_us = period_us,
-                                     .tell = tell,
+                                     .tell = report_left,
                                      .context = run};
     if (!run->shield)
         return open_alone(run, &wish, outcome);
@@ -309,7 +310,7 @@ int shield_run_switch_preemption(struct run *run)
     const struct shield_wish wish = {.settings = 1u << SHIELD_PREEMPTION,
                                      .required = 1u << SHIELD_PREEMPTION,
                                      .preemption = model,
-                                     .tell = tell,
+                                     .tell = report_left,
                                      .context = run};
     if (!model)
         return 0;
@@ -356,7 +357,7 @@ void shield_run_release(struct run *run)
 {
     if (!run->shield)
         return;
-    shield_close(run->shield, tell, run);
+    shield_close(run->shield, report_left, run);
     free(run->shield);
     run->shield = NULL;
 }

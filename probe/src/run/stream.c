@@ -2,11 +2,10 @@
 
 #include "run/stream.h"
 
+#include "base/data.h"
 #include "load/report.h"
-#include "record/counter_table.h"
-#include "record/trace_table.h"
-#include "run/table_lines.h"
-#include "run/window_lines.h"
+#include "record/tables.h"
+#include "run/request.h"
 #include "shield/shield.h"
 
 #include <inttypes.h>
@@ -14,6 +13,27 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+
+static void begin_line(struct emit *emit, const char *type)
+{
+    emit_begin_object(emit);
+    emit_member_text(emit, "type", type);
+}
+
+static void end_line(struct emit *emit)
+{
+    emit_end_object(emit);
+    emit_line(emit);
+}
+
+/* Negative values are unknown: null. */
+static void known_integer(struct emit *emit, const char *name, int64_t value)
+{
+    if (value >= 0)
+        emit_member_integer(emit, name, value);
+    else
+        emit_member_null(emit, name);
+}
 
 static void param_word(struct emit *emit, const struct param_spec *spec, int64_t number)
 {
@@ -33,18 +53,6 @@ static void param(struct emit *emit, const struct param_spec *spec, const struct
     for (int i = 0; i < value->count; i++)
         param_word(emit, spec, value->number[i]);
     emit_end_array(emit);
-}
-
-static void begin_line(struct emit *emit, const char *type)
-{
-    emit_begin_object(emit);
-    emit_member_text(emit, "type", type);
-}
-
-static void end_line(struct emit *emit)
-{
-    emit_end_object(emit);
-    emit_line(emit);
 }
 
 static void header(struct emit *emit, const struct run *run)
@@ -78,15 +86,6 @@ static void settings(struct emit *emit, unsigned applied)
         if (applied & 1u << i)
             emit_string(emit, shield_setting_name((enum shield_setting)i));
     emit_end_array(emit);
-}
-
-/* Negative values are unknown: null. */
-static void known_integer(struct emit *emit, const char *name, int64_t value)
-{
-    if (value >= 0)
-        emit_member_integer(emit, name, value);
-    else
-        emit_member_null(emit, name);
 }
 
 static void conditions(struct emit *emit, const struct run *run)
@@ -539,6 +538,97 @@ static void footer_line(struct emit *emit, uint32_t event_count, const struct ar
     end_line(emit);
 }
 
+/* ---- tables, and windows of gaps ---- */
+
+static void column(struct emit *emit, const struct arena *arena, const struct row_table *table,
+                   uint32_t place)
+{
+    emit_member_array(emit, table->columns[place]);
+    for (uint32_t row = 0; row < table->row_count; row++)
+        emit_integer(emit, row_table_value(arena, table, row, place));
+    emit_end_array(emit);
+}
+
+static void table_line(struct emit *emit, const struct arena *arena, const struct row_table *table)
+{
+    begin_line(emit, "table");
+    emit_member_text(emit, "name", table->name);
+    emit_key(emit, "data");
+    data_emit(emit, table->data, sizeof table->data);
+    emit_member_object(emit, "columns");
+    for (uint32_t i = 0; i < table->column_count; i++)
+        column(emit, arena, table, i);
+    emit_end_object(emit);
+    end_line(emit);
+}
+
+void table_lines(struct emit *emit, const struct arena *arena)
+{
+    uint32_t count = row_table_count(arena);
+    for (uint32_t i = 0; i < count; i++)
+        table_line(emit, arena, row_table_at(arena, i));
+}
+
+static void window_counters(struct emit *emit, const struct gap_window *window)
+{
+    known_integer(emit, "counted_ns", window->counted_ns);
+    known_integer(emit, "interrupts_count", window->interrupts);
+    known_integer(emit, "timer_interrupts_count", window->timer_interrupts);
+}
+
+/* From the begin of the gap before, or of the window. */
+static void distances(struct emit *emit, const struct gap_window *window,
+                      const struct gap_entry *gaps)
+{
+    int64_t from_ns = window->begin_ns;
+    emit_raw(emit, "[");
+    for (uint32_t i = 0; i < window->gap_count; i++) {
+        emit_raw(emit, i ? "," : "");
+        emit_integer(emit, gaps[i].begin_ns - from_ns);
+        from_ns = gaps[i].begin_ns;
+    }
+    emit_raw(emit, "]");
+}
+
+static void lengths(struct emit *emit, const struct gap_window *window,
+                    const struct gap_entry *gaps)
+{
+    emit_raw(emit, "[");
+    for (uint32_t i = 0; i < window->gap_count; i++) {
+        emit_raw(emit, i ? "," : "");
+        emit_integer(emit, gaps[i].length_ns);
+    }
+    emit_raw(emit, "]");
+}
+
+static void window_line(struct emit *emit, const struct gap_window *window,
+                        const struct gap_entry *gaps)
+{
+    begin_line(emit, "window");
+    emit_member_integer(emit, "begin_ns", window->begin_ns);
+    emit_member_integer(emit, "end_ns", window->end_ns);
+    window_counters(emit, window);
+    emit_member_integer(emit, "dropped_count", window->dropped_count);
+    emit_key(emit, "distance_ns");
+    distances(emit, window, gaps);
+    emit_key(emit, "length_ns");
+    lengths(emit, window, gaps);
+    end_line(emit);
+}
+
+static void window_lines(struct emit *emit, const struct arena *arena)
+{
+    const struct gap_table *table = gap_table_of(arena);
+    uint32_t count = table ? table->window_count : 0, gaps = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gap_window *window = &gap_table_windows(arena)[i];
+        window_line(emit, window, gap_table_gaps(arena) + gaps);
+        gaps += window->gap_count;
+    }
+}
+
+/* ---- the rest ---- */
+
 static void figures(struct emit *emit, const struct run *run)
 {
     traces(emit, run->arena);
@@ -555,7 +645,7 @@ void stream_rest(struct emit *emit, const struct run *run)
     if (run->instrument.pair_count > 0)
         instrument_line(emit, run);
     uint32_t event_count = events(emit, run->arena);
-    load_lines(emit, &run->load);
+    load_lines(emit, run->load);
     intervals(emit, run->arena);
     if (!run->placement.has_no_figures)
         figures(emit, run);
@@ -586,10 +676,7 @@ static int64_t recorded_ns(const struct arena *arena, struct record *scratch)
 
 static bool has_values(const struct arena *arena)
 {
-    for (uint32_t i = 0; i < arena->series_count; i++)
-        if (arena_count(arena, i) > 0)
-            return true;
-    return arena->verdict_count > 0;
+    return arena_has_values(arena) || arena->verdict_count > 0;
 }
 
 static void dumped_result(struct emit *emit, const struct arena *arena, struct record *scratch)

@@ -1,4 +1,4 @@
-/* The lines of hardstone.stream/1 (schema/README.md), from an arena and a run. */
+/* What a run ends in: the lines of hardstone.stream/1 (schema/README.md), or text for a person. */
 #ifndef HS_RUN_STREAM_H
 #define HS_RUN_STREAM_H
 
@@ -13,6 +13,9 @@ void stream_compose_header(const struct run *run);
 void stream_compose_conditions(const struct run *run);
 
 void stream_header(struct emit *emit, const struct arena *arena);
+
+/* The lines of the arena's tables; nothing where it has none. */
+void table_lines(struct emit *emit, const struct arena *arena);
 
 /* Everything after the header: instrument, events, series, verdicts, result, footer. */
 void stream_rest(struct emit *emit, const struct run *run);
@@ -33,5 +36,10 @@ struct record_range stream_possible(const struct arena *arena, const struct aren
 
 /* The bounds of a range; null where it has none. */
 void stream_range_members(struct emit *emit, const struct record_range *range);
+
+/* ---- text.c ---- */
+
+/* What `run` says to a person: series, verdicts and outcome as text. */
+void text_report(struct emit *emit, const struct run *run);
 
 #endif

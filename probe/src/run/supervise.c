@@ -2,10 +2,11 @@
 
 #include "run/supervise.h"
 
-#include "realtime/scheduling.h"
+#include "load/load.h"
 #include "run/outside_look.h"
-#include "run/placement.h"
-#include "run/stop.h"
+#include "run/request.h"
+#include "run/scheduling.h"
+#include "run/trace_ring.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@
 #define LAST_NS INT64_C(60000000000) /* time after that to send the results */
 #define LEAST_DEADLINE_NS INT64_C(30000000000)
 
-#define LATE_NOTE_NS INT64_C(20000000) /* of a stop: record/stops.c */
+#define LATE_NOTE_NS INT64_C(20000000) /* of a stop: record/arena.c */
 
 enum { LAST_SIGNAL = SIGVTALRM, CALIBRATION_TRIES = 3 };
 
@@ -80,16 +81,16 @@ void supervise_process(struct run *run, pid_t process, const char *party)
 /* What a measuring thread tells the supervisor, one byte each: an enum look_word, or this. */
 enum { DONE = LOOK_GOES_BACK + 1 };
 
-static void tell(const struct run *run, int word)
+static void send_word(const struct run *run, int word)
 {
     char byte = (char)word;
     while (write(run->done_pipe[1], &byte, 1) < 0 && errno == EINTR)
         ;
 }
 
-static void tell_done(const struct run *run)
+static void send_done(const struct run *run)
 {
-    tell(run, DONE);
+    send_word(run, DONE);
 }
 
 /* Where all CPUs measure, or one is all there is, the supervisor stays asleep: on any CPU it would
@@ -121,7 +122,7 @@ static void ask_to_look(struct run *run, enum look_word word)
         look_here(run, word);
         return;
     }
-    tell(run, word);
+    send_word(run, word);
     while (atomic_load(&run->looks) == before)
         nanosleep(&pause, NULL);
 }
@@ -146,12 +147,12 @@ static void calibrate(void *argument)
     if (run->test->calibrate(run) == 0 && !run_should_stop())
         rt_budget_rest_ahead(&run->rt_budget, run->rt_budget.burst_ns);
     check_place(run);
-    tell_done(run);
+    send_done(run);
 }
 
 /* ---- what a stop of the program spoils before the measurement is made again ---- */
 
-static void tell_repeated(struct run *run, const char *what)
+static void report_repeated(struct run *run, const char *what)
 {
     arena_event_once(run->arena, "calibration_repeated", DATA(data_text("what", what)),
                      "the program was stopped before it measured (SIGSTOP, a debugger, the freezer "
@@ -179,7 +180,7 @@ static void measure_instrument(struct run *run)
             return;
         stops_forget(run->arena);
         make_scratch_empty(run);
-        tell_repeated(run, "instrument");
+        report_repeated(run, "instrument");
     }
 }
 
@@ -189,7 +190,7 @@ static void measure(void *argument)
     rt_budget_init(&run->rt_budget);
     measure_instrument(run);
     port_usage(&run->usage_before);
-    load_begin(&run->load);
+    load_begin(run->load);
     ask_to_look(run, LOOK_BEGINS);
     run->start_ns = clock_monotonic_ns();
     run->arena->started_ns = run->start_ns;
@@ -198,10 +199,10 @@ static void measure(void *argument)
     run->test->measure ? run->test->measure(run) : variants_measure(run);
     check_place(run);
     run->arena->ended_ns = clock_monotonic_ns();
-    load_end(&run->load);
+    load_end(run->load);
     port_usage(&run->usage_after);
     ask_to_look(run, LOOK_ENDS);
-    tell_done(run);
+    send_done(run);
 }
 
 static void add_counter(int64_t *sum, int64_t value)
@@ -447,8 +448,8 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
 
 static int64_t deadline_ns(const struct run *run)
 {
-    if (run->request->deadline_ns > 0)
-        return run->request->deadline_ns;
+    if (run->deadline_ns > 0)
+        return run->deadline_ns;
     int64_t generous_ns = run->plan.duration_ns * 3;
     return generous_ns > LEAST_DEADLINE_NS ? generous_ns : LEAST_DEADLINE_NS;
 }
@@ -492,11 +493,11 @@ static void note_stuck(struct run *run)
 {
     run->is_stuck = true;
     run->arena->ended_ns = clock_monotonic_ns();
-    load_end(&run->load);
+    load_end(run->load);
     run->load_average_milli = port_load_average_milli();
     if (is_alone(run))
         supervise_ended_early(run, run->lost_party);
-    placement_tell(run, NULL);
+    placement_report(run, NULL);
     outcome_set(
         &run->outcome, STATUS_TIMEOUT,
         "a call of the test did not return: TMR-B-EDGE tells whether timers expire; if they "
@@ -518,7 +519,7 @@ static int highest_priority(const struct run *run, int *error)
     return -1;
 }
 
-static void tell_not_above(struct run *run, int priority, int error)
+static void report_not_above(struct run *run, int priority, int error)
 {
     char own[64] = "is not scheduled as real-time";
     if (priority >= 0)
@@ -546,7 +547,7 @@ static void raise_supervisor(struct run *run)
     run->watch.priority = own.sched_priority;
     run->watch.has_priority = priority >= 0;
     if (priority <= run->setup.priority)
-        tell_not_above(run, priority, refusal);
+        report_not_above(run, priority, refusal);
 }
 
 /* All values are recorded by now: a refusal is only an event. */
@@ -591,7 +592,7 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
         supervise_ended_early(run, run->lost_party);
     if (!has_lost_cpu(run) && (!run->counter_watch || looks_by_itself(run)))
         run->placement.taken = placement_lost(run);
-    placement_tell(run, go_back);
+    placement_report(run, go_back);
     read_environment(run, &run->after);
     run->load_average_milli = port_load_average_milli();
     lower_supervisor(run);
@@ -691,7 +692,7 @@ int supervise_calibrate(struct run *run)
                                "the program was stopped during each of %d calibrations", i);
         run->arena->calibrated_count = 0;
         run->arena->event_count = event_count;
-        tell_repeated(run, "work");
+        report_repeated(run, "work");
     }
     return -1;
 }

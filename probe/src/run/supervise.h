@@ -19,7 +19,7 @@ int supervise_calibrate(struct run *run);
  * does nothing if nothing was started. */
 void supervise_end(struct run *run);
 
-/* Has the supervisor read the counters of all threads (run/counter_watch.h), and waits until it
+/* Has the supervisor read the counters of all threads (run/watch.h), and waits until it
  * has. For threads of a test beside the measuring thread: before they measure, and when each has
  * measured. */
 void supervise_look_at_threads(struct run *run);

@@ -91,22 +91,29 @@ struct verdict_spec {
     const char *claim;
 };
 
-/* Times, for plans and deadlines: one value of one variant takes sample_ns, plus sample_percent (0:
- * 100) percent of the parameter sample_param (NULL: none). Each variant takes extra_samples more
- * values. setup_ns is spent once.
+/* clang-format off */
+/* Steps of a test, in the order in which the life cycle calls them. Each returns 0, or -1 with
+ * run->outcome set; NULL: nothing to do.
  *
- * Steps, in life-cycle order; each returns 0, or -1 with run->outcome set. NULL: nothing to do.
- *   check            whether the test can run as requested; before memory is allocated
- *   has_variant      false: this combination is no variant; may change the label texts
- *   declare          adds the series; NULL: each of `series` for each variant
- *   prepare          creates objects; `finish` always runs after it and undoes it
- *   calibrate        runs as measure does, on a thread of its own, before the load works, and again
- * if the program was stopped meanwhile: finds
- * what has to be the same under every load, and notes it (arena_calibrated) measure          runs
- * on a real-time thread at the run's priority and CPU; ends soon after run_should_stop. NULL:
- * variants_measure measure_variant  measures run->variant, for variants_measure judge verdicts,
- * after measuring
- */
+ *   step             thread     what it does
+ *   check            main       whether the test can run as requested; before memory is allocated
+ *   has_variant      main       false: this combination is no variant; may change the label texts
+ *   declare          main       adds the series; NULL: each of `series` for each variant
+ *   prepare          main       creates objects, before the load works
+ *   calibrate        measuring  finds what has to be the same under every load, and notes it
+ *                               (arena_calibrated), before the load works; again if the program was
+ *                               stopped meanwhile
+ *   measure          measuring  measures; ends soon after run_should_stop; NULL: variants_measure
+ *   measure_variant  measuring  measures run->variant; called by variants_measure
+ *   judge            main       verdicts
+ *   finish           main       undoes `prepare`, whatever happened after it began
+ *
+ * The measuring thread has the run's policy, priority and CPU; calibrate and measure have one each.
+ *
+ * Times are for plans and deadlines: one value of one variant takes sample_ns, plus sample_percent
+ * (0: 100) percent of the parameter sample_param (NULL: none). Each variant takes extra_samples
+ * more values. setup_ns is spent once. */
+/* clang-format on */
 struct test {
     const char *id;
     const char *title;

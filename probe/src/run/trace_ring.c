@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "port/port.h"
 #include "port/tracing.h"
-#include "record/trace_table.h"
+#include "record/tables.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  *
  * They go into a ring of the kernel, of the measured CPUs alone, and nothing reads them while
  * nothing is late. When the supervisor sees a new largest value it stops the ring, reads it, keeps
- * the lines around the value (record/trace_table.h) and lets it go on. A value that ends the
+ * the lines around the value (record/tables.h) and lets it go on. A value that ends the
  * measurement stops it at once. The lines are composed here from the events, in the kernel's words,
  * with stamps in ns: its own text has us.
  *

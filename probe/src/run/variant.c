@@ -2,7 +2,7 @@
 
 #include "run/variant.h"
 
-#include "realtime/burst.h"
+#include "run/request.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -227,11 +227,11 @@ static int take_burst(struct run *run, const struct run_budget *budget,
     return result;
 }
 
-int variant_sample_within(struct run *run, struct burst *burst, int counted, int burst_count,
+int variant_sample_within(struct run *run, int counted, int burst_count,
                           const struct run_budget *budget, int (*take)(struct run *run))
 {
     const struct record *record = run->records[counted];
-    int64_t now_ns = burst_next(burst), rested_ns = -1;
+    int64_t now_ns = burst_next(run), rested_ns = -1;
     int result = 0;
     while (result == 0 && run_budget_left(budget, record->count, now_ns)) {
         if (rested_ns != run->rt_budget.rested_ns)
@@ -240,16 +240,15 @@ int variant_sample_within(struct run *run, struct burst *burst, int counted, int
         if (result == 0)
             result = take_burst(run, budget, record, burst_count, take);
         if (result == 0)
-            now_ns = burst_next(burst);
+            now_ns = burst_next(run);
     }
     return result;
 }
 
-int variant_sample(struct run *run, struct burst *burst, int counted, int burst_count,
-                   int (*take)(struct run *run))
+int variant_sample(struct run *run, int counted, int burst_count, int (*take)(struct run *run))
 {
     struct run_budget budget = run_budget(run, run->test->is_concurrent ? 1 : variant_count(run));
-    return variant_sample_within(run, burst, counted, burst_count, &budget, take);
+    return variant_sample_within(run, counted, burst_count, &budget, take);
 }
 
 /* ---- time ---- */

@@ -7,8 +7,6 @@
 
 #include "run/run.h"
 
-struct burst;
-
 /* Number of variants; 1 for a test without labels. */
 int variant_count(const struct run *run);
 
@@ -39,11 +37,10 @@ void variant_name(const struct run *run, char *text, size_t bytes);
  * calls burst_next every `burst_count` values. `take` measures one value and records it with
  * run_take; the count is that of series `counted`. At the start and after each rest, the test's
  * warm_up_samples values are not recorded. 0, or the first nonzero result of `take`. */
-int variant_sample(struct run *run, struct burst *burst, int counted, int burst_count,
-                   int (*take)(struct run *run));
+int variant_sample(struct run *run, int counted, int burst_count, int (*take)(struct run *run));
 
 /* The same within `budget`. */
-int variant_sample_within(struct run *run, struct burst *burst, int counted, int burst_count,
+int variant_sample_within(struct run *run, int counted, int burst_count,
                           const struct run_budget *budget, int (*take)(struct run *run));
 
 /* Expected time of the measurement, ns: by samples (a generous estimate) or by duration, whichever

@@ -520,7 +520,7 @@ static bool measure_one(const struct run *run, enum timer_kind kind, struct reco
     int64_t longest_call_ns = kind == TIMER_NANOSLEEP ? call_ns() : 0;
     struct expiry_look look = {
         .kind = kind, .lead_ns = LEAD_LEAST_NS + longest_call_ns, .call_ns = longest_call_ns};
-    random_start(&look.random, (uint64_t)kind << 16 | (uint16_t)run->request->seed);
+    random_start(&look.random, (uint64_t)kind << 16 | (uint16_t)run->seed);
     struct pair smallest = look_at_mechanism(run, &look, record);
     report_mechanism(run, &look, record);
     return record->count > 0 && smallest.late_ns < smallest.ns / 4 * 3;

@@ -14,7 +14,6 @@
  */
 #include "base/posix_source.h"
 
-#include "realtime/burst.h"
 #include "run/run.h"
 #include "run/variant.h"
 
@@ -45,7 +44,6 @@ static const struct series_spec series[] = {
 enum { CALL, BLOCKING };
 
 struct own {
-    struct burst burst;
     bool is_system_call;
     uint64_t stamps[BATCH + 1];
     int64_t inside_ns;  /* time that recorded batches cover */
@@ -132,7 +130,7 @@ static void measure_via(struct run *run)
     struct own *own = run->own;
     int64_t from_ns = clock_monotonic_ns(), rested_ns = run->rt_budget.rested_ns;
     own->inside_ns = own->warm_up_ns = 0;
-    variant_sample(run, &own->burst, CALL, 1, take_batch);
+    variant_sample(run, CALL, 1, take_batch);
     rested_ns = run->rt_budget.rested_ns - rested_ns;
     stops_take_out(run->arena, run_record(run, CALL));
     if (run_record(run, CALL)->count == 0)
@@ -157,16 +155,14 @@ static int measure_variant(struct run *run)
 
 static int measure(struct run *run)
 {
-    struct own *own = run->own;
-    burst_begin(&own->burst, run, 0);
+    burst_begin(run, 0);
     return variants_measure(run);
 }
 
 static int judge(struct run *run)
 {
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return 0;
+    if (arena_has_values(run->arena))
+        return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use -p via=vdso",
                        "this port cannot force a real system call");
 }

@@ -15,7 +15,7 @@
 #include "base/posix_source.h"
 
 #include "family/shared/gap_log.h"
-#include "record/gap_table.h"
+#include "record/tables.h"
 #include "run/run.h"
 #include "run/variant.h"
 

@@ -2,7 +2,7 @@
 #ifndef HS_FAMILY_FILE_FIGURES_H
 #define HS_FAMILY_FILE_FIGURES_H
 
-#include "realtime/rt_budget.h"
+#include "run/run.h"
 
 #include <stdbool.h>
 #include <stdint.h>

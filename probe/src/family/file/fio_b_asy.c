@@ -93,15 +93,15 @@ static void release_signal(const struct own *own)
 /* Without a folder there are no claims about files, and an event says so. */
 static int check_folder(struct run *run)
 {
-    return run->request->folder ? file_place_check(run) : 0;
+    return run->folder ? file_place_check(run) : 0;
 }
 
 static int prepare_scratch(struct run *run)
 {
     struct own *own = run->own;
     struct scratch scratch = {.folder = ""};
-    uint64_t seed = run->request->seed ^ (uint64_t)clock_monotonic_ns();
-    if (scratch_choose_in(&scratch, run->request->folder, true, seed) == 0)
+    uint64_t seed = run->seed ^ (uint64_t)clock_monotonic_ns();
+    if (scratch_choose_in(&scratch, run->folder, true, seed) == 0)
         scratch_sweep(&scratch);
     if (ipc_cleanup_open_with(&own->cleanup, run, &scratch) != 0)
         return -1;

@@ -246,7 +246,7 @@ static int judge(struct run *run)
             run->arena, own->least_allocated_bytes >= own->file_bytes, 1, verdicts[0].name,
             "right after the call the file had %lld KiB of %lld KiB on the device",
             (long long)(own->least_allocated_bytes >> 10), (long long)(own->file_bytes >> 10));
-    if (file_has_values(run))
+    if (arena_has_values(run->arena))
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use -p mode=appended",
                        "space cannot be allocated in advance here");

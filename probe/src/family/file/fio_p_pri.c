@@ -20,7 +20,7 @@
 #include "family/file/place.h"
 #include "family/shared/peer.h"
 #include "port/port.h"
-#include "realtime/scheduling.h"
+#include "run/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 
@@ -324,7 +324,7 @@ static int prepare(struct run *run)
         return -1;
     own->file = -1;
     own->size_bytes = run_number(run, "size_bytes");
-    random_start(&own->random, run->request->seed);
+    random_start(&own->random, run->seed);
     if (file_place_open(&own->place, run, true) != 0 || make_memory(own) != 0)
         return -1;
     report_io_priority(own);
@@ -415,7 +415,7 @@ static int measure_variant(struct run *run)
 
 static int judge(struct run *run)
 {
-    if (file_has_values(run))
+    if (arena_has_values(run->arena))
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use -p mode=rt_cpu",
                        "I/O priorities cannot be set here");

@@ -247,7 +247,7 @@ static int measure_variant(struct run *run)
 
 static int judge(struct run *run)
 {
-    if (file_has_values(run))
+    if (arena_has_values(run->arena))
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use -p mode=buffered",
                        "there is no direct I/O here");

@@ -161,17 +161,17 @@ int file_place_fail(struct run *run, int error, const char *what)
 static int refuse_folder(struct run *run, int error)
 {
     char what[STATUS_TEXT_BYTES / 2];
-    if (!run->request->folder)
+    if (!run->folder)
         return outcome_set(&run->outcome, STATUS_DENIED, OTHER_FOLDER,
                            "no folder for files: $TMPDIR, /var/tmp and /tmp cannot be written");
-    snprintf(what, sizeof what, "--dir %.120s", run->request->folder);
+    snprintf(what, sizeof what, "--dir %.120s", run->folder);
     return file_place_fail(run, error, what);
 }
 
 int file_place_check(struct run *run)
 {
     struct scratch scratch;
-    int error = scratch_choose_in(&scratch, run->request->folder, false, 0);
+    int error = scratch_choose_in(&scratch, run->folder, false, 0);
     if (error)
         return refuse_folder(run, error);
     int folder = open(scratch.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -306,7 +306,7 @@ static int make_memory(struct file_place *place)
         return outcome_set_errno(&place->run->outcome, ENOMEM, "memory to write", "free memory");
     uintptr_t over = (uintptr_t)place->memory_block % FILE_BLOCK_BYTES;
     place->memory = (unsigned char *)place->memory_block + (over ? FILE_BLOCK_BYTES - over : 0);
-    fill_memory(place->memory, place->run->request->seed ^ (uint64_t)clock_monotonic_ns());
+    fill_memory(place->memory, place->run->seed ^ (uint64_t)clock_monotonic_ns());
     return 0;
 }
 
@@ -355,8 +355,8 @@ int file_place_open(struct file_place *place, struct run *run, bool has_process)
 {
     place->run = run;
     ignore_limit_signal(place);
-    uint64_t seed = run->request->seed ^ (uint64_t)clock_monotonic_ns();
-    int error = scratch_choose_in(&place->scratch, run->request->folder, false, seed);
+    uint64_t seed = run->seed ^ (uint64_t)clock_monotonic_ns();
+    int error = scratch_choose_in(&place->scratch, run->folder, false, seed);
     if (error)
         return refuse_folder(run, error);
     scratch_sweep(&place->scratch);
@@ -403,12 +403,4 @@ int file_sample(struct file_place *place, int file, int counted, int warm_up,
             result = -1;
     }
     return result;
-}
-
-bool file_has_values(const struct run *run)
-{
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return true;
-    return false;
 }

@@ -79,7 +79,4 @@ int file_place_synchronise(int file);
 int file_sample(struct file_place *place, int file, int counted, int warm_up,
                 int (*take)(struct run *run));
 
-/* Whether any series of the run has a value. */
-bool file_has_values(const struct run *run);
-
 #endif

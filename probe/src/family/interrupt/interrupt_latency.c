@@ -161,7 +161,7 @@ static int sender_start(struct sender *sender, struct run *run, const struct int
     sender->run = run;
     sender->line = line;
     sender->skew_ticks = interrupt_skew_ticks(run, setup.cpu);
-    random_start(&sender->random, run->request->seed);
+    random_start(&sender->random, run->seed);
     sem_init(&sender->start, 0, 0);
     sem_init(&sender->parked, 0, 0);
     int error = rt_thread_start(&sender->rt_thread, &setup, be_sender, sender);
@@ -304,7 +304,6 @@ struct own {
     struct run *run;
     interruption_record record;
     struct interrupt_sources sources;
-    struct burst burst;
     struct pause_watch pause_watch;
     struct interrupt_line *line; /* of the current source */
     struct handler_trace *trace;
@@ -758,7 +757,7 @@ static int measure_variant(struct run *run)
     find_ahead(own);
     int result = handler_trace_start(own->trace);
     if (result == 0)
-        variant_sample(run, &own->burst, 0, 1, take_burst);
+        variant_sample(run, 0, 1, take_burst);
     report_variant(own);
     if (own->has_sender)
         sender_stop(&own->sender);
@@ -768,9 +767,9 @@ static int measure_variant(struct run *run)
 static int measure(struct run *run)
 {
     struct own *own = run->own;
-    burst_begin(&own->burst, run, 0);
-    pause_watch_open(&own->pause_watch, run, &own->burst, NULL);
-    burst_plan(&own->burst, 2 * BURST_NS); /* a burst, and one of warm-up */
+    burst_begin(run, 0);
+    pause_watch_open(&own->pause_watch, run, NULL);
+    burst_plan(run, 2 * BURST_NS); /* a burst, and one of warm-up */
     return variants_measure(run);
 }
 
@@ -790,7 +789,7 @@ static int prepare(struct run *run, interruption_record record)
         return -1;
     own->run = run;
     own->record = record;
-    random_start(&own->random, run->request->seed);
+    random_start(&own->random, run->seed);
     return interrupt_sources_open(&own->sources, run, HANDLER_OF_INTERRUPT);
 }
 

@@ -21,7 +21,7 @@
 #include "base/random.h"
 #include "family/interrupt/pause_watch.h"
 #include "family/interrupt/sources.h"
-#include "realtime/one_cpu.h"
+#include "run/scheduling.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -258,7 +258,7 @@ static int waker_start(struct waker *waker, struct run *run, const struct interr
     waker->run = run;
     waker->line = line;
     waker->low = low;
-    random_start(&waker->random, run->request->seed);
+    random_start(&waker->random, run->seed);
     sem_init(&waker->start, 0, 0);
     sem_init(&waker->parked, 0, 0);
     sem_init(&waker->ready, 0, 0);
@@ -317,7 +317,6 @@ static void waker_stop(struct waker *waker)
 struct own {
     struct run *run;
     struct interrupt_sources sources;
-    struct burst burst;
     struct pause_watch pause_watch;
     struct waker waker;
     bool has_waker;
@@ -349,7 +348,7 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->run = run;
-    random_start(&own->random, run->request->seed);
+    random_start(&own->random, run->seed);
     return interrupt_sources_open(&own->sources, run, HANDLER_OF_WAKE_UP);
 }
 
@@ -473,9 +472,7 @@ static uint32_t burst_by_timer(struct own *own, uint32_t count)
         uint64_t turns = low_spinner_turns(&own->low);
         int64_t ahead_ns = own->ahead_ns + random_below(&own->random, MORE_AHEAD_NS);
         int64_t release_ns = clock_monotonic_ns() + ahead_ns;
-        struct timespec release = clock_ns_timespec(release_ns);
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)
-            ;
+        clock_sleep_until(release_ns);
         own->wake_ups[i] = (struct wake_up){release_ns, clock_monotonic_ns()};
         if (low_spinner_turns(&own->low) == turns)
             note_idle(own);
@@ -597,7 +594,7 @@ static int measure_variant(struct run *run)
         return -1;
     int result = handler_trace_start(own->trace);
     if (result == 0)
-        variant_sample(run, &own->burst, SEND_TO_THREAD, 1, take_burst);
+        variant_sample(run, SEND_TO_THREAD, 1, take_burst);
     handler_trace_stop(own->trace);
     report_idle(own);
     report_unserved(own);
@@ -613,9 +610,9 @@ static int measure(struct run *run)
     int error = low_spinner_start(&own->low, run);
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the low-priority thread", NULL);
-    burst_begin(&own->burst, run, 0);
-    burst_plan(&own->burst, 2 * BURST_NS); /* a burst, and one of warm-up */
-    pause_watch_open(&own->pause_watch, run, &own->burst, &own->low.rt_thread.thread);
+    burst_begin(run, 0);
+    burst_plan(run, 2 * BURST_NS); /* a burst, and one of warm-up */
+    pause_watch_open(&own->pause_watch, run, &own->low.rt_thread.thread);
     int result = variants_measure(run);
     low_spinner_stop(&own->low);
     return result;

@@ -23,7 +23,7 @@
 #include "base/random.h"
 #include "family/shared/peer.h"
 #include "port/port.h"
-#include "realtime/one_cpu.h"
+#include "run/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 #include "work/flood.h"
@@ -179,7 +179,7 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->run = run;
-    random_start(&own->random, run->request->seed);
+    random_start(&own->random, run->seed);
     if (!HS_HAS_CLOCK_NANOSLEEP)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, LACKS_CLOCK_NANOSLEEP);
     if (!port_has_processes())
@@ -261,9 +261,7 @@ static void take_one(struct own *own, struct block *block)
 {
     int64_t ahead_ns = LEAST_AHEAD_NS + random_below(&own->random, MORE_AHEAD_NS);
     int64_t release_ns = clock_monotonic_ns() + ahead_ns;
-    struct timespec release = clock_ns_timespec(release_ns);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)
-        ;
+    clock_sleep_until(release_ns);
     int64_t now_ns = clock_monotonic_ns();
     block->latency_ns[block->count] = now_ns - release_ns;
     block->at_ns[block->count++] = run_at_ns(own->run, now_ns);

@@ -295,7 +295,7 @@ uint64_t interrupt_skew_ticks(const struct run *run, int cpu)
 
 static bool wakes_a_thread(const struct run *run)
 {
-    for (const struct series_spec *one = run->request->test->series; one && one->name; one++)
+    for (const struct series_spec *one = run->test->series; one && one->name; one++)
         if (strcmp(one->name, "send_to_thread") == 0)
             return true;
     return false;
@@ -522,20 +522,12 @@ int interrupt_sources_open(struct interrupt_sources *sources, struct run *run,
     return sources->is_open ? 0 : -1;
 }
 
-static bool has_values(const struct run *run)
-{
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return true;
-    return false;
-}
-
 int interrupt_sources_judge(struct interrupt_sources *sources)
 {
     for (int source = 0; source < INTERRUPT_SOURCES; source++)
         if (sources->lines[source].source)
             report_counted(sources, source);
-    if (has_values(sources->run))
+    if (arena_has_values(sources->run->arena))
         return 0;
     return outcome_set(&sources->run->outcome, STATUS_FAILED,
                        "see the events for what became of those that were sent",

@@ -179,7 +179,7 @@ int busy_process_open(struct busy_process *busy, struct run *run)
 {
     busy->run = run;
     struct scratch scratch = {.folder = ""};
-    if (scratch_choose(&scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
+    if (scratch_choose(&scratch, true, run->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
         scratch_sweep(&scratch);
     if (ipc_cleanup_open_with(&busy->cleanup, run, &scratch) != 0)
         return -1;
@@ -195,8 +195,8 @@ int busy_process_open(struct busy_process *busy, struct run *run)
                            "this system has no shared memory (shm_open)");
     struct busy_table *table = busy->table;
     table->scratch = scratch;
-    if (job_find_program(run->request->called_as, table->program, sizeof table->program) != 0)
-        snprintf(table->program, sizeof table->program, "%s", run->request->called_as);
+    if (job_find_program(run->called_as, table->program, sizeof table->program) != 0)
+        snprintf(table->program, sizeof table->program, "%s", run->called_as);
     return 0;
 }
 

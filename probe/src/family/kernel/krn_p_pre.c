@@ -102,13 +102,6 @@ static void finish(struct run *run)
     busy_process_close(&own->busy);
 }
 
-static void sleep_until(int64_t release_ns)
-{
-    struct timespec release = clock_ns_timespec(release_ns);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)
-        ;
-}
-
 /* ---- values ---- */
 
 void random_release_begin(struct random_release *release, uint64_t seed, int stream,
@@ -128,7 +121,7 @@ static int64_t take(struct run *run, struct own *own)
 {
     int64_t ahead_ns = random_release_ahead_ns(&own->release);
     int64_t release_ns = clock_monotonic_ns() + ahead_ns;
-    sleep_until(release_ns);
+    clock_sleep_until(release_ns);
     int64_t now_ns = clock_monotonic_ns();
     record_value(run_record(run, DISPATCH), now_ns - release_ns, run_at_ns(run, now_ns));
     if (!busy_process_was_at_work(&own->busy) && !run->is_warm_up)
@@ -154,7 +147,7 @@ static int measure_variant(struct run *run)
 {
     struct own *own = run->own;
     enum operation operation = (enum operation)variant_number(run, "operation");
-    random_release_begin(&own->release, run->request->seed, (int)operation,
+    random_release_begin(&own->release, run->seed, (int)operation,
                          run_number(run, "mean_interval_ns"));
     own->still_count = 0;
     int result = busy_process_start(&own->busy, operation);
@@ -176,17 +169,9 @@ static int measure(struct run *run)
     return result;
 }
 
-static bool has_values(const struct run *run)
-{
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return true;
-    return false;
-}
-
 static int judge(struct run *run)
 {
-    if (has_values(run) || run_should_stop())
+    if (arena_has_values(run->arena) || run_should_stop())
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "see why in the events operation_failed",
                        "none of the operations can be done here");

@@ -19,7 +19,7 @@
 #include "family/memory/working_set.h"
 #include "port/limits.h"
 #include "port/port.h"
-#include "realtime/rt_budget.h"
+#include "run/run.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 
@@ -251,7 +251,7 @@ static int prepare(struct run *run)
     if (!own || require_memory(run) != 0)
         return -1;
     own->files[LOCKED] = own->files[UNLOCKED] = -1;
-    uint64_t seed = run->request->seed ^ (uint64_t)clock_monotonic_ns();
+    uint64_t seed = run->seed ^ (uint64_t)clock_monotonic_ns();
     choose_scratch(&scratch, seed);
     int group_error = port_memory_group_choose(own->cleanup.memory_group, seed);
     if (group_error)
@@ -311,7 +311,7 @@ static int start_set(struct run *run, int which)
     table->is_paged_out = own->means == BY_PAGE_OUT;
     table->bytes = (size_t)run_number(run, "size_bytes");
     table->file = own->files[which];
-    table->seed = run->request->seed + (uint64_t)which;
+    table->seed = run->seed + (uint64_t)which;
     table->clock = run->clock;
     snprintf(table->group, sizeof table->group, "%s",
              own->means == BY_GROUP ? own->cleanup.memory_group : "");

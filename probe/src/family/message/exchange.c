@@ -58,7 +58,7 @@ static int open_cleanup(struct run *run, struct ipc_cleanup *ipc_cleanup)
         return ipc_cleanup_open(ipc_cleanup, run,
                                 has_names || (peer_wants_process(run) && port_has_processes()));
     struct scratch scratch = {.folder = ""};
-    if (scratch_choose(&scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
+    if (scratch_choose(&scratch, true, run->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
         scratch_sweep(&scratch);
     if (ipc_cleanup_open_with(ipc_cleanup, run, &scratch) != 0)
         return -1;
@@ -253,9 +253,9 @@ static int measure_together(struct run *run, const struct exchange_body *body)
     struct loss_watch watch;
     supervise_process(run, exchange->peer.process, "second party");
     loss_watch_start(&watch, exchange->table, exchange->table->watchs, &run->setup);
-    burst_begin(&exchange->burst, run, exchange->peer.process);
-    burst_plan(&exchange->burst, body->ahead_ns);
-    int result = variant_sample(run, &exchange->burst, 0, body->burst_count, body->take);
+    burst_begin(run, exchange->peer.process);
+    burst_plan(run, body->ahead_ns);
+    int result = variant_sample(run, 0, body->burst_count, body->take);
     loss_watch_end(&watch);
     supervise_process(run, 0, NULL);
     end_second_party(exchange, body);

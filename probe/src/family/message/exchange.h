@@ -8,7 +8,7 @@
 
 #include "family/message/kind.h"
 #include "family/shared/peer.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 
 /* In memory that both parties share. The second party returns soon after is_over, which it sees
  * after each message; it sets is_done before. */
@@ -39,7 +39,6 @@ struct exchange {
     unsigned char *memory; /* behind the table: rooms, then slots of two rings */
     size_t ring_bytes;     /* of one */
     struct peer peer;
-    struct burst burst;
     uint64_t number; /* of the latest message of this variant that the first party handled */
 };
 

@@ -286,9 +286,8 @@ int message_require_any(struct run *run)
 {
     if (run->arena->verdict_count > 0)
         return 0;
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return 0;
+    if (arena_has_values(run->arena))
+        return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose other kinds, scopes or sizes",
                        "this system has none of the requested kinds in the requested scopes and "
                        "sizes");

@@ -20,9 +20,8 @@
 #include "family/message/kind.h"
 #include "family/message/order_check.h"
 #include "family/shared/peer.h"
-#include "realtime/burst.h"
-#include "realtime/one_cpu.h"
-#include "realtime/scheduling.h"
+#include "run/run.h"
+#include "run/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 
@@ -400,7 +399,6 @@ enum { QUEUE_WAITERS_TEXT_BYTES = 200 };
 
 struct queue_waiters {
     struct queue_users users;
-    struct burst burst;
     struct message *room; /* of QUEUE_USER_BYTES */
     struct random random;
 };
@@ -558,8 +556,8 @@ static void set_priorities(struct queue_users_table *table, int highest, enum ar
     }
 }
 
-static bool try_rounds(struct queue_waiters *waiters, enum arrival arrival, int depth,
-                       char evidence[QUEUE_WAITERS_TEXT_BYTES])
+static bool try_rounds(struct queue_waiters *waiters, struct run *run, enum arrival arrival,
+                       int depth, char evidence[QUEUE_WAITERS_TEXT_BYTES])
 {
     const struct queue_users_table *table = waiters->users.table;
     int arrived[QUEUE_USERS], promised[QUEUE_USERS], served[QUEUE_USERS];
@@ -567,7 +565,7 @@ static bool try_rounds(struct queue_waiters *waiters, enum arrival arrival, int 
     bool is_right = true;
     int round = 0;
     for (; round < ROUNDS && is_right && !run_should_stop(); round++) {
-        burst_next(&waiters->burst);
+        burst_next(run);
         choose_arrival(waiters, arrival, arrived);
         sort_promised(table->priorities, arrived, promised);
         is_right = try_round(waiters, depth, arrived, promised, served);
@@ -592,8 +590,8 @@ static int judge_arrival(struct queue_waiters *waiters, struct run *run,
     if (error)
         return peer_not_started(run, error, "waiters", NULL);
     bool is_lower = scheduling_step_down(run, QUEUE_USERS) == 0;
-    burst_begin(&waiters->burst, run, queue_users_process(users));
-    *holds = is_lower && try_rounds(waiters, arrival, depth, evidence);
+    burst_begin(run, queue_users_process(users));
+    *holds = is_lower && try_rounds(waiters, run, arrival, depth, evidence);
     bool is_back = scheduling_step_up(run) == 0;
     if (queue_users_end(users, run) != 0 || message_check(run, &users->table->channel) != 0)
         return -1;
@@ -639,7 +637,7 @@ static int prepare(struct run *run)
     if (!own || ipc_cleanup_open(&own->ipc_cleanup, run, true) != 0)
         return -1;
     own->room = own->waiters.room = (struct message *)(own + 1);
-    random_start(&own->waiters.random, run->request->seed);
+    random_start(&own->waiters.random, run->seed);
     own->waiters.users.table = peer_table(run, sizeof *own->waiters.users.table, &own->ipc_cleanup,
                                           "memory for all waiters");
     return own->waiters.users.table ? 0 : -1;
@@ -717,7 +715,7 @@ static void report_order(struct run *run, const struct order_check *first,
 static int judge_order(struct run *run, struct message_channel *channel)
 {
     struct own *own = run->own;
-    uint64_t seed = run->request->seed;
+    uint64_t seed = run->seed;
     own->order.takes_any = false;
     int error = queue_order_try(&own->order, channel, own->room, seed);
     if (error)

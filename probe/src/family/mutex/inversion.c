@@ -20,8 +20,7 @@
 
 #include "family/mutex/inversion.h"
 
-#include "realtime/one_cpu.h"
-#include "realtime/scheduling.h"
+#include "run/scheduling.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -426,13 +425,13 @@ int inversion_prepare(struct run *run, size_t own_bytes)
 }
 
 int inversion_begin(struct inversion *scenario, struct run *run,
-                    const struct inversion_setup *setup, struct burst *burst)
+                    const struct inversion_setup *setup)
 {
     int error = open_scenario(scenario, run, setup);
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
-    burst_begin(burst, run, 0);
-    burst_plan(burst, setup->burn_ns);
+    burst_begin(run, 0);
+    burst_plan(run, setup->burn_ns);
     return 0;
 }
 
@@ -491,10 +490,10 @@ static bool ran_out_of_patience(struct inversion *scenario)
     return scenario->has_kept_in_vain || (gave_up >= 0 && gave_up < made_ready);
 }
 
-static enum inversion_end end_of_round(struct inversion *scenario, const struct burst *burst,
+static enum inversion_end end_of_round(struct inversion *scenario, const struct run *run,
                                        bool is_in_time)
 {
-    bool is_disturbed = burst_was_disturbed(burst);
+    bool is_disturbed = burst_was_disturbed(run);
     if (was_good(scenario))
         return INVERSION_GOOD;
     if (!is_in_time) /* before is_disturbed: threads that all sleep in a lock-up use no CPU time
@@ -506,12 +505,12 @@ static enum inversion_end end_of_round(struct inversion *scenario, const struct 
 }
 
 /* A round that may spin up to its limit starts only with that much of the real-time budget left. */
-static void rest_before(struct burst *burst, int scale)
+static void rest_before(struct run *run, int scale)
 {
     if (scale == 1)
         return;
-    rt_budget_rest_ahead(&burst->run->rt_budget, INVERSION_LIMIT_NS * scale);
-    burst_begin(burst, burst->run, 0);
+    rt_budget_rest_ahead(&run->rt_budget, INVERSION_LIMIT_NS * scale);
+    burst_begin(run, 0);
 }
 
 static const char *cause_of(enum inversion_end end)
@@ -531,55 +530,55 @@ static void leave_undecided(struct inversion *scenario, struct run *run)
     run_request_stop();
 }
 
-static enum inversion_end next_round(struct inversion *scenario, struct burst *burst, int scale)
+static enum inversion_end next_round(struct inversion *scenario, struct run *run, int scale)
 {
-    rest_before(burst, scale);
+    rest_before(run, scale);
     inversion_warm_up(scenario);
-    return end_of_round(scenario, burst, play_round(scenario, scale));
+    return end_of_round(scenario, run, play_round(scenario, scale));
 }
 
 /* Repeats a round until it counts; false if the test ends first. Repeats of a lock-up are not
  * reported: its figures show that the watchdog ended it. */
-static bool play_until_it_counts(struct inversion *scenario, struct burst *burst,
+static bool play_until_it_counts(struct inversion *scenario, struct run *run,
                                  struct inversion_repeats *repeats, enum inversion_end *end)
 {
     enum inversion_answer answer = INVERSION_AGAIN;
     const char *cause = "";
     int count = 0;
     for (;; count++, cause = cause_of(*end)) {
-        burst_next(burst);
+        burst_next(run);
         if (run_should_stop())
             return false;
-        *end = next_round(scenario, burst, inversion_scale(repeats));
+        *end = next_round(scenario, run, inversion_scale(repeats));
         answer = inversion_answer(repeats, *end);
         if (answer != INVERSION_AGAIN)
             break;
     }
     bool is_claim = lock_kind_is_promised(scenario->setup.kind);
     if (answer == INVERSION_UNDECIDED && (is_claim || *end != INVERSION_DISTURBED_BAD)) {
-        leave_undecided(scenario, burst->run);
+        leave_undecided(scenario, run);
         return false;
     }
     report_repeats(scenario, *end == INVERSION_ENDED_BY_WATCHDOG ? 0 : count, cause);
     return true;
 }
 
-bool inversion_rounds(struct inversion *scenario, struct burst *burst, int most,
+bool inversion_rounds(struct inversion *scenario, struct run *run, int most,
                       void (*each)(struct run *run, bool is_in_time))
 {
     struct inversion_repeats repeats = {0};
     enum inversion_end end = INVERSION_GOOD;
     bool is_good = true, is_over = false;
     for (int round = 0; round < most && !is_over; round++) {
-        if (!play_until_it_counts(scenario, burst, &repeats, &end))
+        if (!play_until_it_counts(scenario, run, &repeats, &end))
             break;
         if (each)
-            each(burst->run, end != INVERSION_ENDED_BY_WATCHDOG);
+            each(run, end != INVERSION_ENDED_BY_WATCHDOG);
         is_good = is_good && end == INVERSION_GOOD;
         is_over = end == INVERSION_ENDED_BY_WATCHDOG ||
                   (end != INVERSION_GOOD && lock_kind_is_promised(scenario->setup.kind));
     }
-    burst_next(burst); /* looks for throttling, after which there is no verdict */
+    burst_next(run); /* looks for throttling, after which there is no verdict */
     return is_good;
 }
 
@@ -638,7 +637,6 @@ const char *inversion_promise(const struct inversion_setup *setup)
 enum { SAMPLES = 100, ROUNDS = 5 };
 
 struct own {
-    struct burst burst;
     int tried_count;
     struct inversion scenario;
 };
@@ -729,10 +727,10 @@ static int b_measure_variant(struct run *run)
         .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns"), .is_logged = true};
     if (!lock_kind_is_here(run, kind))
         return 0;
-    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+    if (inversion_begin(&own->scenario, run, &setup) != 0)
         return -1;
     own->tried_count++;
-    bool is_avoided = inversion_rounds(&own->scenario, &own->burst, ROUNDS, b_record_round);
+    bool is_avoided = inversion_rounds(&own->scenario, run, ROUNDS, b_record_round);
     inversion_close(&own->scenario);
     if (!run_should_stop())
         b_report(run, is_avoided);
@@ -778,7 +776,7 @@ static int p_take_round(struct run *run)
     inversion_warm_up(scenario); /* after a rest; without what medium burns */
     bool is_in_time = inversion_round(scenario);
     if (!is_in_time || !inversion_took_place(scenario)) {
-        burst_next(&own->burst); /* reports throttling */
+        burst_next(run); /* reports throttling */
         return inversion_refuse(scenario, run, is_in_time, "MUT-B-INV");
     }
     run_take(run, 0, atomic_load(&scenario->locked), atomic_load(&scenario->got));
@@ -793,10 +791,10 @@ static int p_measure_variant(struct run *run)
         .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns")};
     if (!lock_kind_is_here(run, kind))
         return 0;
-    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+    if (inversion_begin(&own->scenario, run, &setup) != 0)
         return -1;
     own->tried_count++;
-    int result = variant_sample(run, &own->burst, 0, 1, p_take_round);
+    int result = variant_sample(run, 0, 1, p_take_round);
     inversion_close(&own->scenario);
     return result;
 }

@@ -22,7 +22,6 @@
 #include "base/posix_source.h"
 
 #include "family/mutex/lock_kind.h"
-#include "realtime/burst.h"
 #include "record/order_log.h"
 #include "run/run.h"
 
@@ -129,7 +128,7 @@ int inversion_prepare(struct run *run, size_t own_bytes);
  * page faults and the C library's first calls are over; then begins the first burst of a variant,
  * whose rounds take at least what medium spins. 0, or -1 with the outcome and nothing left open. */
 int inversion_begin(struct inversion *scenario, struct run *run,
-                    const struct inversion_setup *setup, struct burst *burst);
+                    const struct inversion_setup *setup);
 
 /* Plays one round; returns when all threads are at their gates. A round that the watchdog ended is
  * repeated up to INVERSION_ATTEMPTS - 1 times (event `round_repeated`). The log and the stamps are
@@ -137,7 +136,7 @@ int inversion_begin(struct inversion *scenario, struct run *run,
  * priority cannot be changed or restored, the outcome says so and the test ends. */
 bool inversion_round(struct inversion *scenario);
 
-/* Plays warm-up rounds if the test has rested (rt_budget.h) since the last ones: caches are cold
+/* Plays warm-up rounds if the test has rested (run/burst.h) since the last ones: caches are cold
  * after a rest, and the CPU frequency may be low. */
 void inversion_warm_up(struct inversion *scenario);
 
@@ -163,7 +162,7 @@ void inversion_close(struct inversion *scenario);
  * it sets the outcome and asks the test to end; there is no verdict then. Calls `each` (may be
  * NULL) after each round that counts, with !is_in_time for a lock-up. Returns whether the inversion
  * was avoided in all rounds. */
-bool inversion_rounds(struct inversion *scenario, struct burst *burst, int most,
+bool inversion_rounds(struct inversion *scenario, struct run *run, int most,
                       void (*each)(struct run *run, bool is_in_time));
 
 /* Whether high was done before medium ran, by the log. */

@@ -16,7 +16,7 @@
 #include "base/posix_source.h"
 
 #include "family/mutex/inversion.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 #include <stdio.h>
@@ -38,7 +38,6 @@ static const struct verdict_spec verdicts[] = {
 };
 
 struct own {
-    struct burst burst;
     int tried_count;
     struct inversion scenario;
 };
@@ -74,9 +73,9 @@ static void report(struct run *run, const char *claim, const struct inversion_se
 static int try_claim(struct run *run, const char *claim, const struct inversion_setup *setup)
 {
     struct own *own = run->own;
-    if (inversion_begin(&own->scenario, run, setup, &own->burst) != 0)
+    if (inversion_begin(&own->scenario, run, setup) != 0)
         return -1;
-    inversion_rounds(&own->scenario, &own->burst, ROUNDS, NULL);
+    inversion_rounds(&own->scenario, run, ROUNDS, NULL);
     inversion_close(&own->scenario);
     if (!run_should_stop())
         report(run, claim, setup);

@@ -15,7 +15,7 @@
 #include "base/posix_source.h"
 
 #include "family/mutex/inversion.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 enum { ACQUIRE, RELEASE };
@@ -37,7 +37,6 @@ static const struct series_spec series[] = {
 };
 
 struct own {
-    struct burst burst;
     int tried_count;
     uint64_t uncontended;
     struct inversion scenario;
@@ -65,7 +64,7 @@ static int take_round(struct run *run)
     struct own *own = run->own;
     bool is_in_time = inversion_round(&own->scenario);
     if (!is_in_time || !inversion_took_place(&own->scenario)) {
-        burst_next(&own->burst); /* reports throttling */
+        burst_next(run); /* reports throttling */
         return inversion_refuse(&own->scenario, run, is_in_time, "MUT-B-ARC");
     }
     record_round(run);
@@ -93,10 +92,10 @@ static int measure_variant(struct run *run)
     struct inversion_setup setup = {.kind = kind, .links = 1};
     if (!lock_kind_is_here(run, kind))
         return 0;
-    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+    if (inversion_begin(&own->scenario, run, &setup) != 0)
         return -1;
     own->tried_count++;
-    int result = variant_sample(run, &own->burst, RELEASE, BURST, take_round);
+    int result = variant_sample(run, RELEASE, BURST, take_round);
     inversion_close(&own->scenario);
     report_uncontended(run, kind);
     return result;

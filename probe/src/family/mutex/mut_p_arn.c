@@ -11,7 +11,7 @@
 #include "base/posix_source.h"
 
 #include "family/mutex/lock_kind.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 #include <sched.h>
@@ -32,7 +32,6 @@ static const struct series_spec series[] = {
 };
 
 struct own {
-    struct burst burst;
     int tried_count;
     struct lock lock;
 };
@@ -66,8 +65,8 @@ static int measure_variant(struct run *run)
     if (error)
         return outcome_set_errno(&run->outcome, error, lock_kind_names[kind], NULL);
     own->tried_count++;
-    burst_begin(&own->burst, run, 0);
-    int result = variant_sample(run, &own->burst, ACQUIRE, BURST, take);
+    burst_begin(run, 0);
+    int result = variant_sample(run, ACQUIRE, BURST, take);
     lock_close(&own->lock);
     return result;
 }

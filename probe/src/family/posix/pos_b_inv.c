@@ -83,7 +83,7 @@ static int open_places(struct run *run)
 {
     struct own *own = run->own;
     /* The load has a folder by the seed alone. */
-    scratch_choose(&own->scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns());
+    scratch_choose(&own->scratch, true, run->seed ^ (uint64_t)clock_monotonic_ns());
     scratch_sweep(&own->scratch);
     if (ipc_cleanup_open_with(&own->ipc_cleanup, run, &own->scratch) != 0)
         return -1;

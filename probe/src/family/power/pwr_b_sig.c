@@ -23,7 +23,7 @@
 #include "family/shared/signal_state.h"
 #include "port/limits.h"
 #include "port/port.h"
-#include "realtime/one_cpu.h"
+#include "run/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 #include "work/kernel_operations.h"
@@ -110,7 +110,7 @@ static int open_table(struct run *run, struct own *own)
     table->clock = &run->clock;
     table->signal = port_power_signal();
     table->receiver = getpid();
-    random_start(&table->random, run->request->seed);
+    random_start(&table->random, run->seed);
     table->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (pipe(table->pipe) != 0)
         return outcome_set_errno(&run->outcome, errno, "pipe", NULL);

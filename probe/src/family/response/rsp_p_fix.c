@@ -19,7 +19,6 @@
 
 #include "work/fixed_work.h"
 
-#include "realtime/burst.h"
 #include "run/run.h"
 #include "run/variant.h"
 
@@ -63,7 +62,6 @@ static const struct series_spec series[] = {
 enum { TIME };
 
 struct own {
-    struct burst burst;
     struct work_space space;
     int kind;
     uint64_t counts[WORK_KINDS]; /* operations of a block of each kind */
@@ -91,15 +89,14 @@ static struct stamps do_block(struct run *run, uint64_t count)
 
 static int64_t least_time(struct run *run, uint64_t count)
 {
-    struct own *own = run->own;
     int64_t least_ns = INT64_MAX;
     for (int i = 0; i < TRIES && !run_should_stop(); i++) {
         struct stamps stamps = do_block(run, count);
         int64_t ns = clock_ns(&run->clock, stamps.end - stamps.begin);
         if (ns < least_ns)
             least_ns = ns;
-        burst_plan(&own->burst, ns);
-        burst_next(&own->burst);
+        burst_plan(run, ns);
+        burst_next(run);
     }
     return least_ns > 0 && least_ns < INT64_MAX ? least_ns : 1;
 }
@@ -159,11 +156,10 @@ static void calibrate_kind(struct run *run, int kind)
 
 static int calibrate(struct run *run)
 {
-    struct own *own = run->own;
     const struct param_value *kinds = run_param(run, "kinds");
     if (check_block(run) != 0)
         return -1;
-    burst_begin(&own->burst, run, 0);
+    burst_begin(run, 0);
     for (int i = 0; i < kinds->count && !run_should_stop(); i++)
         calibrate_kind(run, (int)kinds->number[i]);
     return 0;
@@ -187,7 +183,7 @@ static void plan_blocks(struct run *run, int64_t block_ns)
     int64_t warm_up_ns = part_ns < block_ns ? part_ns : block_ns;
     own->warm_up_count =
         (uint64_t)((double)own->counts[own->kind] * (double)warm_up_ns / (double)block_ns);
-    burst_plan(&own->burst, block_ns + warm_up_ns);
+    burst_plan(run, block_ns + warm_up_ns);
 }
 
 static int measure_kind(struct run *run)
@@ -195,13 +191,12 @@ static int measure_kind(struct run *run)
     struct own *own = run->own;
     own->kind = (int)variant_number(run, "kinds");
     plan_blocks(run, run_number(run, "block_ns"));
-    return variant_sample(run, &own->burst, TIME, 1, take_block);
+    return variant_sample(run, TIME, 1, take_block);
 }
 
 static int measure(struct run *run)
 {
-    struct own *own = run->own;
-    burst_begin(&own->burst, run, 0);
+    burst_begin(run, 0);
     return variants_measure(run);
 }
 

@@ -70,8 +70,8 @@ static int measure_together(struct run *run, const struct ping_pong_body *body)
     if (error)
         return peer_not_started(run, error, "second party", NULL);
     supervise_process(run, ping_pong->peer.process, "second party");
-    burst_begin(&ping_pong->burst, run, ping_pong->peer.process);
-    int result = variant_sample(run, &ping_pong->burst, 0, body->burst_count, body->takes[kind]);
+    burst_begin(run, ping_pong->peer.process);
+    int result = variant_sample(run, 0, body->burst_count, body->takes[kind]);
     supervise_process(run, 0, NULL);
     atomic_store(&table->is_over, 1);
     semaphore_signal(&table->there);

@@ -7,7 +7,7 @@
 
 #include "family/semaphore/kind.h"
 #include "family/shared/peer.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 
 /* In memory that both parties share. The second party returns when ping_pong_is_over. */
 struct ping_pong_table {
@@ -22,7 +22,6 @@ struct ping_pong {
     struct ipc_cleanup ipc_cleanup;
     struct ping_pong_table *table;
     struct peer peer;
-    struct burst burst;
     int64_t signal_wait_ns; /* of SEM-P-RTP: its mean in the current variant */
 };
 

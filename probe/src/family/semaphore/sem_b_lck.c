@@ -14,10 +14,9 @@
 
 #include "family/semaphore/kind.h"
 #include "family/shared/peer.h"
-#include "realtime/burst.h"
-#include "realtime/one_cpu.h"
-#include "realtime/scheduling.h"
 #include "record/order_log.h"
+#include "run/run.h"
+#include "run/scheduling.h"
 
 #include <stdio.h>
 
@@ -47,7 +46,6 @@ struct table {
 
 struct own {
     struct ipc_cleanup ipc_cleanup;
-    struct burst burst;
     struct peer peer;
     struct table *table;
 };
@@ -174,7 +172,7 @@ static void try_claim(struct run *run, const struct claim *claim, enum semaphore
     snprintf(name, sizeof name, "%s/%s/%s", claim->name, semaphore_kind_names[kind],
              peer_scope_names[scope]);
     for (int round = 0; !is_last && !run_should_stop(); round++) {
-        burst_next(&own->burst);
+        burst_next(run);
         begin_scenario(run, table, claim->passes);
         claim->act(table);
         atomic_load(&table->noted_count);
@@ -210,7 +208,7 @@ static int measure_claim(struct run *run, const struct claim *claim, enum semaph
     if (error) {
         peer_not_started(run, error, "waiter", NULL);
     } else if (is_lower) {
-        burst_begin(&own->burst, run, own->peer.process);
+        burst_begin(run, own->peer.process);
         try_claim(run, claim, kind, scope);
         atomic_store(&table->is_over, 1);
         open_gate(table);

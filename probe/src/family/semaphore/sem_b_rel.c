@@ -16,9 +16,8 @@
 
 #include "base/random.h"
 #include "family/semaphore/waiters.h"
-#include "realtime/burst.h"
-#include "realtime/one_cpu.h"
-#include "realtime/scheduling.h"
+#include "run/run.h"
+#include "run/scheduling.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +43,6 @@ static const struct verdict_spec verdicts[] = {
 
 struct own {
     struct ipc_cleanup ipc_cleanup;
-    struct burst burst;
     struct waiters row;
     struct random random;
     int tried_count;
@@ -59,7 +57,7 @@ static int prepare(struct run *run)
     struct own *own = run_own(run, sizeof *own);
     if (!own)
         return -1;
-    random_start(&own->random, run->request->seed);
+    random_start(&own->random, run->seed);
     if (semaphore_guard(run, &own->ipc_cleanup, true) != 0)
         return -1;
     return waiters_make(&own->row, run, &own->ipc_cleanup, WAITERS);
@@ -223,10 +221,10 @@ static int measure_order(struct run *run, enum order order)
     if (error)
         return peer_not_started(run, error, "waiters", NULL);
     bool is_lower = scheduling_step_down(run, WAITERS) == 0;
-    burst_begin(&own->burst, run, waiters_process(&own->row));
+    burst_begin(run, waiters_process(&own->row));
     bool is_right = true;
     for (; is_lower && round < ROUNDS && is_right && !run_should_stop(); round++) {
-        burst_next(&own->burst);
+        burst_next(run);
         is_right = try_order(own, order, blocking, woken);
     }
     bool is_back = scheduling_step_up(run) == 0;

@@ -18,9 +18,8 @@
 #include "base/posix_source.h"
 
 #include "family/semaphore/waiters.h"
-#include "realtime/burst.h"
-#include "realtime/one_cpu.h"
-#include "realtime/scheduling.h"
+#include "run/run.h"
+#include "run/scheduling.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -47,7 +46,6 @@ static const struct series_spec series[] = {
 
 struct own {
     struct ipc_cleanup ipc_cleanup;
-    struct burst burst;
     struct waiters row;
     uint64_t (*signal)(const struct run *run); /* of the variant's kind: signal_one */
     uint64_t misordered, not_run;
@@ -227,8 +225,8 @@ static int measure_waiters(struct run *run)
             "ask for fewer: -p waiters=8");
     own->signal = signals[semaphore_kind_of(run)];
     bool is_lower = scheduling_step_down(run, count) == 0;
-    burst_begin(&own->burst, run, waiters_process(&own->row));
-    int result = is_lower ? variant_sample(run, &own->burst, ACQUIRE, 1, take_round) : -1;
+    burst_begin(run, waiters_process(&own->row));
+    int result = is_lower ? variant_sample(run, ACQUIRE, 1, take_round) : -1;
     bool is_back = scheduling_step_up(run) == 0;
     return waiters_end(&own->row, run) == 0 && is_back ? result : -1;
 }

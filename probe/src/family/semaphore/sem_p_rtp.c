@@ -85,9 +85,9 @@ static int sample_signal_wait(struct run *run)
     struct ping_pong *ping_pong = run->own;
     struct semaphore *semaphore = &ping_pong->table->there;
     struct run_budget budget = {SIGNAL_SAMPLES, INT64_MAX};
-    burst_begin(&ping_pong->burst, run, 0);
-    int result = variant_sample_within(run, &ping_pong->burst, SIGNAL_WAIT, BURST, &budget,
-                                       signal_waits[semaphore->kind]);
+    burst_begin(run, 0);
+    int result =
+        variant_sample_within(run, SIGNAL_WAIT, BURST, &budget, signal_waits[semaphore->kind]);
     return result == 0 ? semaphore_check(run, semaphore) : result;
 }
 

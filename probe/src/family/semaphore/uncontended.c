@@ -18,7 +18,7 @@
 
 #include "family/semaphore/kind.h"
 #include "family/shared/peer.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 /* WARM_UP values take the cost of first calls, page faults and cold caches out of the figures. */
@@ -29,7 +29,6 @@ enum { SAMPLES = 100000, BURST = 64, WARM_UP = 64 };
 
 struct uncontended {
     struct ipc_cleanup ipc_cleanup;
-    struct burst burst;
     struct semaphore *semaphore; /* of the variant: &own or shared */
     struct semaphore own, *shared;
     int shared_error; /* errno: why there is no shared memory */
@@ -117,11 +116,10 @@ static bool is_here(struct run *run)
 /* With a `take` that makes and deletes its semaphore. Does nothing if the kind is not here. */
 static int measure_made(struct run *run, int burst_count, int (*take)(struct run *run))
 {
-    struct uncontended *uncontended = run->own;
     if (!is_here(run))
         return 0;
-    burst_begin(&uncontended->burst, run, 0);
-    return variant_sample(run, &uncontended->burst, 0, burst_count, take);
+    burst_begin(run, 0);
+    return variant_sample(run, 0, burst_count, take);
 }
 
 /* With a semaphore that is opened before and closed after. */
@@ -134,8 +132,8 @@ static int measure_open(struct run *run, int burst_count, int (*take)(struct run
                                is_for_processes(run), &uncontended->ipc_cleanup.places[0]);
     if (error)
         return outcome_set_errno(&run->outcome, error, variant_text(run, "kinds"), NULL);
-    burst_begin(&uncontended->burst, run, 0);
-    int result = variant_sample(run, &uncontended->burst, 0, burst_count, take);
+    burst_begin(run, 0);
+    int result = variant_sample(run, 0, burst_count, take);
     if (semaphore_check(run, uncontended->semaphore) != 0)
         result = -1;
     semaphore_close(uncontended->semaphore);

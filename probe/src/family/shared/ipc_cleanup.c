@@ -92,7 +92,7 @@ static void report_no_guard(struct ipc_cleanup *ipc_cleanup, struct run *run)
 
 static int open_places(struct ipc_cleanup *ipc_cleanup, struct run *run, bool is_needed)
 {
-    choose_places(ipc_cleanup, run->request->seed);
+    choose_places(ipc_cleanup, run->seed);
     ipc_cleanup->guard.pid = 0;
     ipc_cleanup->has_processes = port_has_processes();
     if (!is_needed)

@@ -4,7 +4,7 @@
 
 #include "base/shared_memory.h"
 #include "port/port.h"
-#include "realtime/scheduling.h"
+#include "run/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 
@@ -126,8 +126,8 @@ bool peer_has_scope(const struct ipc_cleanup *ipc_cleanup, const void *memory,
 /* A deadline for systems on which the process does not die with the probe. */
 static void limit_life(const struct run *run)
 {
-    int64_t limit_s = run->request->deadline_ns > 0 ? run->request->deadline_ns / CLOCK_NS_PER_S
-                                                    : run->plan.duration_ns * 3 / CLOCK_NS_PER_S;
+    int64_t limit_s = run->deadline_ns > 0 ? run->deadline_ns / CLOCK_NS_PER_S
+                                           : run->plan.duration_ns * 3 / CLOCK_NS_PER_S;
     if (limit_s < LEAST_DEADLINE_S)
         limit_s = LEAST_DEADLINE_S;
     sigset_t alarm_only;

@@ -100,7 +100,7 @@ static int prepare(struct run *run)
         return -1;
     port_signal_queue(&queue);
     own->limit = queue.limit < 0 ? LEAST_LIMIT : queue.limit;
-    random_start(&own->random, run->request->seed);
+    random_start(&own->random, run->seed);
     return 0;
 }
 

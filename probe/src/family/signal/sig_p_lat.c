@@ -22,7 +22,7 @@
 
 #include "family/shared/peer.h"
 #include "family/shared/signal_state.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 
@@ -64,7 +64,6 @@ struct own {
     struct ipc_cleanup ipc_cleanup;
     struct table *table;
     struct peer peer;
-    struct burst burst;
     struct signal_actions actions;
     sigset_t answers;
     pid_t receiver;
@@ -244,8 +243,8 @@ static int measure_together(struct run *run)
         return peer_not_started(run, error, "receiver", NULL);
     own->receiver = own->peer.process > 0 ? own->peer.process : getpid();
     supervise_process(run, own->peer.process, "receiver");
-    burst_begin(&own->burst, run, own->peer.process);
-    int result = variant_sample(run, &own->burst, LATENCY, BURST, take);
+    burst_begin(run, own->peer.process);
+    int result = variant_sample(run, LATENCY, BURST, take);
     supervise_process(run, 0, NULL);
     end_receiver(own);
     if (peer_join(&own->peer) != 0)

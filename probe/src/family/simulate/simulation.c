@@ -3,8 +3,8 @@
 #include "family/simulate/simulation.h"
 
 #include "family/simulate/tire_frames.h"
-#include "realtime/scheduling.h"
-#include "record/row_table.h"
+#include "record/tables.h"
+#include "run/scheduling.h"
 #include "run/variant.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "family/simulate/team.h"
 
 #include "port/port.h"
-#include "realtime/scheduling.h"
+#include "run/scheduling.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ const char *const policy_names[] = {"run", "fifo", "rr", "other", "deadline", NU
 static bool will_fall_back(const struct run *run, int policy)
 {
     struct rt_thread_setup least = {policy, sched_get_priority_min(policy), -1};
-    return run->request->priority < 0 && rt_thread_try(&least) != 0;
+    return run->asked_priority < 0 && rt_thread_try(&least) != 0;
 }
 
 enum policy policy_of_run(const struct run *run)
@@ -29,9 +29,9 @@ enum policy policy_of_run(const struct run *run)
         return run->setup.policy == SCHED_FIFO ? POLICY_FIFO
                : run->setup.policy == SCHED_RR ? POLICY_RR
                                                : POLICY_OTHER;
-    if (run->request->policy == ARGS_OTHER)
+    if (run->asked_policy == SCHED_OTHER)
         return POLICY_OTHER;
-    bool is_rr = run->request->policy == ARGS_RR;
+    bool is_rr = run->asked_policy == SCHED_RR;
     if (will_fall_back(run, is_rr ? SCHED_RR : SCHED_FIFO))
         return POLICY_OTHER;
     return is_rr ? POLICY_RR : POLICY_FIFO;
@@ -42,7 +42,7 @@ static int refuse_realtime(struct run *run, enum policy policy)
     struct port_refusal refusal;
     struct rt_thread_setup setup = {policy == POLICY_RR ? SCHED_RR : SCHED_FIFO,
                                     run->setup.priority, -1};
-    if (run->request->policy == ARGS_OTHER)
+    if (run->asked_policy == SCHED_OTHER)
         return outcome_set(&run->outcome, STATUS_DENIED, "use --policy fifo",
                            "threads under SCHED_%s need a supervisor above them, which a run with "
                            "--policy other has not",

@@ -3,7 +3,7 @@
 #include "family/simulate/tire_frames.h"
 
 #include "family/simulate/tire.h"
-#include "record/row_table.h"
+#include "record/tables.h"
 
 #include <math.h>
 #include <stdlib.h>

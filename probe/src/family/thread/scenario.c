@@ -2,7 +2,7 @@
 
 #include "family/thread/scenario.h"
 
-#include "realtime/scheduling.h"
+#include "run/scheduling.h"
 
 #include <errno.h>
 

@@ -2,9 +2,9 @@
 #ifndef HS_FAMILY_THREAD_SCENARIO_H
 #define HS_FAMILY_THREAD_SCENARIO_H
 
-#include "realtime/one_cpu.h"
 #include "record/order_log.h"
 #include "run/run.h"
+#include "run/scheduling.h"
 
 /* Setup of a thread of `policy`, `below` priorities under the run's, on the run's CPU. */
 struct rt_thread_setup thread_setup(const struct run *run, int policy, int below);

@@ -322,7 +322,7 @@ int system_calls_try(struct system_calls *calls)
     struct run *run = calls->run;
     if (make_party(calls) != 0)
         return -1;
-    random_start(&calls->random, run->request->seed);
+    random_start(&calls->random, run->seed);
     sem_init(&calls->wake, 0, 0);
     sem_init(&calls->done, 0, 0);
     cpu_loss_open(&calls->cpu_loss, run);

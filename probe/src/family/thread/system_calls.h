@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "family/shared/peer.h"
-#include "realtime/cpu_loss.h"
+#include "run/run.h"
 
 /* ---- the party ----
  *

@@ -22,10 +22,9 @@
 #include "base/rt_thread.h"
 #include "family/thread/scenario.h"
 #include "family/thread/system_calls.h"
-#include "realtime/cpu_loss.h"
-#include "realtime/scheduling.h"
 #include "record/order_log.h"
 #include "run/run.h"
+#include "run/scheduling.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -191,7 +190,7 @@ static int call_in_order(struct levels *levels, bool is_reverse, int *wrong)
 static int try_ready_order(struct levels *levels)
 {
     int wrong = -1, error = 0;
-    shuffle_calls(levels->level, levels->level_count, levels->run->request->seed);
+    shuffle_calls(levels->level, levels->level_count, levels->run->seed);
     for (int i = 0; i < 2 && wrong < 0 && error == 0; i++)
         error = call_in_order(levels, i > 0, &wrong);
     if (error == 0)

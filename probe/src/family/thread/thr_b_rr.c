@@ -21,7 +21,7 @@
 
 #include "family/thread/scenario.h"
 #include "family/thread/slice_log.h"
-#include "realtime/cpu_loss.h"
+#include "run/run.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -19,8 +19,8 @@
 
 #include "family/thread/scenario.h"
 
-#include "realtime/burst.h"
-#include "realtime/scheduling.h"
+#include "run/run.h"
+#include "run/scheduling.h"
 #include "run/variant.h"
 
 #include <sched.h>
@@ -51,7 +51,6 @@ enum { CREATE, DELETE };
 
 struct own {
     struct run *run;
-    struct burst burst;
     enum new_case kind;
     pthread_attr_t above, below;
     int low_priority;
@@ -169,7 +168,7 @@ static int measure_case(struct run *run)
     struct own *own = run->own;
     own->kind = (enum new_case)variant_number(run, "cases");
     own->wrong_count = 0;
-    int result = variant_sample(run, &own->burst, CREATE, BURST, take_life);
+    int result = variant_sample(run, CREATE, BURST, take_life);
     report_wrong_case(own);
     return own->wrong_count < MOST_WRONG ? result : 0;
 }
@@ -225,8 +224,8 @@ static int measure(struct run *run)
         return outcome_set_errno(&run->outcome, error, "a thread that is cancelled", NULL);
     if (scheduling_step_down(run, 1) != 0)
         return -1;
-    burst_begin(&own->burst, run, 0);
-    burst_ignore_sleep(&own->burst);
+    burst_begin(run, 0);
+    burst_ignore_sleep(run);
     int result = variants_measure(run);
     return scheduling_step_up(run) != 0 ? -1 : result;
 }

@@ -20,7 +20,7 @@
 #include "base/random.h"
 #include "family/thread/scenario.h"
 
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -59,7 +59,6 @@ enum { PREEMPTION };
 
 struct own {
     struct run *run;
-    struct burst burst;
     struct rt_thread low;
     sem_t start, ready, parked;
     enum pre_variant variant;
@@ -83,7 +82,7 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->run = run;
-    random_start(&own->random, run->request->seed);
+    random_start(&own->random, run->seed);
     sem_init(&own->start, 0, 0);
     sem_init(&own->ready, 0, 0);
     sem_init(&own->parked, 0, 0);
@@ -276,7 +275,7 @@ static int measure_variant(struct run *run)
     own->late_count = own->idle_count = own->unstarted_count = 0;
     own->unstarted_chunks = 0;
     own->unstarted_ns = 0;
-    variant_sample(run, &own->burst, PREEMPTION, 1, take_chunk);
+    variant_sample(run, PREEMPTION, 1, take_chunk);
     report_doubts(own, run_record(run, PREEMPTION));
     return 0;
 }
@@ -289,8 +288,8 @@ static int measure(struct run *run)
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the low-priority thread", NULL);
     rt_thread_go(&own->low);
-    burst_begin(&own->burst, run, 0);
-    burst_plan(&own->burst, 2 * CHUNK_NS); /* a chunk, and one of warm-up */
+    burst_begin(run, 0);
+    burst_plan(run, 2 * CHUNK_NS); /* a chunk, and one of warm-up */
     int result = variants_measure(run);
     atomic_store(&own->is_over, true);
     sem_post(&own->start);

@@ -20,7 +20,7 @@
 #include "family/thread/scenario.h"
 
 #include "base/rt_thread.h"
-#include "realtime/burst.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -60,7 +60,6 @@ struct member {
  * one. */
 struct ring {
     struct run *run;
-    struct burst burst;
     struct record *record;
     sem_t done;
     atomic_int inside;
@@ -260,7 +259,7 @@ static int measure_ring(struct run *run)
     ring->record = run_record(run, SWITCH);
     ring->limit = run->samples;
     ring->wrong_count = 0;
-    if (variant_sample(run, &ring->burst, SWITCH, 1, turn_ring) != 0)
+    if (variant_sample(run, SWITCH, 1, turn_ring) != 0)
         report_wrong_order(ring);
     return 0;
 }
@@ -271,8 +270,8 @@ static int measure(struct run *run)
     start_members(ring, make_stacks(ring, most_threads(run_param(run, "threads"))));
     if (thread_settle(run, 0) != 0)
         return -1;
-    burst_begin(&ring->burst, run, 0);
-    burst_plan(&ring->burst, BURST_NS);
+    burst_begin(run, 0);
+    burst_plan(run, BURST_NS);
     return variants_measure(run);
 }
 

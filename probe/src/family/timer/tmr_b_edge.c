@@ -115,7 +115,7 @@ static void try_never_early(struct run *run, enum timer_kind kind, const char *c
     char evidence[ARENA_TEXT_BYTES];
     int64_t earliest_ns = INT64_MAX;
     int early_count = 0;
-    random_start(&random, run->request->seed);
+    random_start(&random, run->seed);
     for (int i = 0; i < DELAYS; i++) {
         if (run_should_stop())
             return;

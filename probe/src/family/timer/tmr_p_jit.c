@@ -147,9 +147,8 @@ static int measure_variant(struct run *run)
 
 static int judge(struct run *run)
 {
-    for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_count(run->arena, i) > 0)
-            return 0;
+    if (arena_has_values(run->arena))
+        return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose other mechanisms",
                        "this system supports none of the requested mechanisms");
 }

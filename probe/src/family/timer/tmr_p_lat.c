@@ -20,8 +20,8 @@
 #include "family/timer/wakeup_parts.h"
 #include "port/port.h"
 #include "port/tracing.h"
-#include "realtime/scheduling.h"
 #include "run/run.h"
+#include "run/scheduling.h"
 #include "run/shield_run.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -146,13 +146,6 @@ static void report_crossed(struct run *run, const struct sleeper *sleeper)
                     (long long)sleeper->crossed_ns, (long long)sleeper->threshold_ns);
 }
 
-static void sleep_until(int64_t release_ns)
-{
-    struct timespec release = clock_ns_timespec(release_ns);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)
-        ;
-}
-
 /* The first release ahead: those until now are not missed, since the thread did something else. */
 static int64_t next_release(const struct sleeper *sleeper, int64_t release_ns)
 {
@@ -171,7 +164,7 @@ static inline __attribute__((always_inline)) void sleep_and_take(struct sleeper 
     int64_t release_ns = now_ns + START_AHEAD_NS;
     struct run_budget budget = run_budget(run, 1);
     while (run_budget_left(&budget, sleeper->wakeup->count, now_ns)) {
-        sleep_until(release_ns);
+        clock_sleep_until(release_ns);
         now_ns = clock_monotonic_ns();
         int64_t late_ns = now_ns - release_ns, at_ns = run_at_ns(run, now_ns);
         record_value(sleeper->wakeup, late_ns, at_ns);

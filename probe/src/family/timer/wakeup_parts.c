@@ -2,7 +2,7 @@
 
 #include "family/timer/wakeup_parts.h"
 
-#include "record/before_table.h"
+#include "record/tables.h"
 #include "run/shield_run.h"
 
 #include <errno.h>
