@@ -189,22 +189,25 @@ def given_on(tree: Tree) -> Iterator[Complaint]:
 
 
 def visitors(tree: Tree) -> Iterator[Complaint]:
-    """A header has visitors in more than one file, in another room, or in a test of the probe."""
+    """A header has visitors in two files, in another room, in a header, or in a test of the probe;
+    or it and its one visitor would be too long a file."""
     files, table = sources(tree), read_rooms(tree[DESIGN])
-    tried = {
-        one for file in tree.below("probe/tests", ".c", ".h") for one in INCLUDE.findall(file.text)
-    }
+    tests = tree.below("probe/tests", ".c", ".h")
+    tried = {one for file in tests for one in INCLUDE.findall(file.text)}
     by: dict[str, set[str]] = defaultdict(set)
     for path in files:
         for included in direct(files, path):
             if path.rpartition(".")[0] != included.rpartition(".")[0]:
                 by[included].add(path)
     for path, file in files.items():
-        if path.endswith(".h") and path not in tried and len(by[path]) < 2:
-            rooms = {found[1] for one in (path, *by[path]) if (found := room_of(table, one))}
-            if len(rooms) < 2:
-                told = f"has one visitor, {', '.join(by[path]) or 'its own file'}: join them"
-                yield file.wrong(1, told)
+        if not path.endswith(".h") or path in tried or len(by[path]) > 1:
+            continue
+        rooms = {found[1] for one in (path, *by[path]) if (found := room_of(table, one))}
+        joined = {path, f"{path[:-2]}.c", *by[path]} & set(files)
+        length = sum(files[one].text.count("\n") for one in joined)
+        if len(rooms) < 2 and length <= LONGEST and not any(one.endswith(".h") for one in by[path]):
+            told = f"has one visitor, {', '.join(by[path]) or 'its own file'}: join them"
+            yield file.wrong(1, told)
 
 
 def long_files(tree: Tree) -> Iterator[Complaint]:
@@ -578,4 +581,14 @@ def tables(tree: Tree) -> Iterator[Complaint]:
 
 
 RULES = [includes, table_of_rooms, probe_layers, given_on, visitors, long_files, function_names]
-RULES += [tests, head_comments, facts_sent, facts_read, facts_named, events, event_data, tables, words_of_linux]
+RULES += [
+    tests,
+    head_comments,
+    facts_sent,
+    facts_read,
+    facts_named,
+    events,
+    event_data,
+    tables,
+    words_of_linux,
+]

@@ -3,9 +3,10 @@
 #include "load/spec.h"
 
 #include "base/text.h"
-#include "load/address.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,65 @@ void load_list_text(struct emit *emit)
         emit_format(emit, "%-10s = %s\n", load_mixes[i].name, load_mixes[i].text);
 }
 
+/* ---- addresses ---- */
+
+enum { MOST_PORT = 65535, PORT_DIGITS = 5 };
+
+static const char of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+static const char of_numbers[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%";
+
+static bool is_host(const char *host, bool is_bracketed)
+{
+    size_t length = strlen(host);
+    if (is_bracketed)
+        return strchr(host, ':') && strspn(host, of_numbers) == length;
+    return length > 0 && strspn(host, of_names) == length && !strchr(".-_", host[0]);
+}
+
+static bool is_port(const char *port)
+{
+    size_t digits = strspn(port, "0123456789");
+    long number = strtol(port, NULL, 10);
+    return digits > 0 && digits <= PORT_DIGITS && port[digits] == '\0' && number > 0 &&
+           number <= MOST_PORT;
+}
+
+static bool copy_part(const char *from, const char *to, char *text, size_t bytes)
+{
+    if (to < from || (size_t)(to - from) >= bytes)
+        return false;
+    memcpy(text, from, (size_t)(to - from));
+    text[to - from] = '\0';
+    return true;
+}
+
+/* Whether the host is an address, IPv4 or IPv6 (that with a link after '%'), and not a name. */
+static bool is_numeric(const struct load_address *address)
+{
+    struct in6_addr bytes;
+    char number[LOAD_HOST_BYTES];
+    size_t length = strcspn(address->host, "%");
+    memcpy(number, address->host, length);
+    number[length] = '\0';
+    return inet_pton(AF_INET, address->host, &bytes) == 1 ||
+           inet_pton(AF_INET6, number, &bytes) == 1;
+}
+
+/* HOST:PORT, or [IPV6]:PORT: letters, digits, '.', '-' and '_', in brackets also ':' and '%', and
+ * ports from 1 to 65535. False if it is none of these, or too long. */
+static bool parse_address(const char *text, size_t length, struct load_address *address)
+{
+    const char *end = text + length, *colon = end;
+    while (colon > text && *colon != ':')
+        colon--;
+    bool is_bracketed = colon - text >= 2 && *text == '[' && colon[-1] == ']';
+    const char *from = text + (is_bracketed ? 1 : 0), *to = colon - (is_bracketed ? 1 : 0);
+    return colon > text && copy_part(from, to, address->host, sizeof address->host) &&
+           copy_part(colon + 1, end, address->port, sizeof address->port) &&
+           is_host(address->host, is_bracketed) && is_port(address->port);
+}
+
 /* ---- a load as text ---- */
 
 static const char foreign_prefix[] = "stress-ng:", each_cpus[] = "@cpu";
@@ -272,12 +332,12 @@ static int parse_number(struct parse *parse, struct load_term *term, const char 
         return fail(parse, "%s=%.60s is out of limits; from 1%s to %d%s", name, text, tail, most,
                     tail);
     term->degree.number = number;
-    if (*end == '@' && !load_address_parse(end + 1, strlen(end + 1), &term->degree.to))
+    if (*end == '@' && !parse_address(end + 1, strlen(end + 1), &term->degree.to))
         return fail(parse,
                     "%s=%.60s names no host and port; write %s=%s@HOST:PORT, or "
                     "@[::1]:7 with an IPv6 address",
                     name, text, name, term->element->default_degree);
-    if (*end == '@' && !load_address_is_numeric(&term->degree.to))
+    if (*end == '@' && !is_numeric(&term->degree.to))
         return fail(parse,
                     "%s=%.60s: '%.60s' is no address; give one, such as 192.0.2.1:7 or [::1]:7 "
                     "(the hardstone command looks names up)",
