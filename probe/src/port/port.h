@@ -345,7 +345,6 @@ enum port_hint {
     PORT_HINT_ONLINE,          /* port_online_cpus does not tell: what helps */
     PORT_HINT_ONLINE_UNKNOWN,  /* the same: the cause */
     PORT_HINT_IDLE_DEVICE,     /* of port_hold_dma_latency */
-    PORT_HINTS
 };
 const char *port_hint(enum port_hint hint);
 

@@ -5,7 +5,6 @@
 #include "port/port.h"
 
 #include "base/cpus.h"
-#include "port/file.h"
 #include "port/linux/affinity.h"
 #include "port/linux/files.h"
 

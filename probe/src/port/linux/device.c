@@ -33,6 +33,7 @@ struct memory {
     uint64_t offset, bytes;
 };
 
+/* Path of `name` in the folder of the device in /sys. */
 static const char *uio_path(int number, const char *name, char path[UIO_PATH_BYTES])
 {
     snprintf(path, UIO_PATH_BYTES, "/sys/class/uio/uio%d/%s", number, name);
@@ -46,6 +47,8 @@ static bool is_locked_down(void)
            !strstr(text, "[none]");
 }
 
+/* The outcome of a call that failed with `error`: the kernel's lockdown and missing privileges are
+ * STATUS_DENIED. */
 static int uio_refuse(struct outcome *outcome, int error, int number, const char *what)
 {
     char whole[160];
@@ -151,6 +154,8 @@ static volatile uint32_t *at(const struct port_uio *uio, const struct memory *me
     return (volatile uint32_t *)(void *)(begin + offset);
 }
 
+/* Maps the registers of the open device `uio`: BAR 0 of a PCI device, else its driver's map 0. Sets
+ * uio->raise, acknowledge and their values, memory and memory_bytes. */
 static int uio_memory_map(struct port_uio *uio, const struct port_uio_registers *registers,
                           struct outcome *outcome)
 {

@@ -1,4 +1,5 @@
-/* Files: where they lie, files without a name, and I/O priority. */
+/* Files: where they lie (/proc/self/mountinfo, /sys/dev/block), files without a name, extents, and
+ * I/O priority. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -4,7 +4,6 @@
 #endif
 #include "port/port.h"
 
-#include "port/file.h"
 #include "port/linux/files.h"
 
 #include <ctype.h>

@@ -4,7 +4,6 @@
 #endif
 #include "port/limits.h"
 
-#include "port/file.h"
 #include "port/linux/files.h"
 #include "port/port.h"
 

@@ -1,12 +1,11 @@
-#include "port/linux/trace_page.h"
-
-#include <string.h>
-
-/* Types of the kernel's ring_buffer.h; below TYPE_PADDING the length of the data, in words. */
 #include "base/posix_source.h"
+
+#include "port/linux/trace_page.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the text of a format ---- */
 
 enum { MOST = 1 << 20 };
 
@@ -98,6 +97,8 @@ bool trace_field_number(const struct trace_field *field, const uint8_t *event, s
         return false;
     return true;
 }
+
+/* ---- pages ---- */
 
 /* Types of the kernel's ring_buffer.h; below TYPE_PADDING the length of the data, in words. */
 enum { TYPE_PADDING = 29, TYPE_EXTEND = 30, TYPE_STAMP = 31, WORD = 4, DELTA_BITS = 27 };

@@ -4,8 +4,13 @@
 #include "base/options.h"
 
 #include <errno.h>
+#ifdef RUSAGE_HAS_COUNTS
 #include <sys/resource.h>
+#endif
+
+#if HS_HAS_FORK
 #include <sys/wait.h>
+#endif
 
 #if HS_HAS_FORK
 
