@@ -350,11 +350,6 @@ void port_facts(const struct port_fact_sink *sink)
     (void)sink;
 }
 
-void port_sources(const struct port_source_sink *sink)
-{
-    (void)sink;
-}
-
 void port_refusal(int error, enum port_asked asked, struct port_refusal *refusal)
 {
     bool is_any_thread = asked == PORT_ASKED_ANY_THREAD;
