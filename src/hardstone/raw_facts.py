@@ -354,8 +354,9 @@ _ARM_PARTS = {
 def _arm_model(raw: Raw) -> str | None:
     """The models of the CPUs, each once. Linux before 4.8 has no register files; /proc/cpuinfo
     then tells of the first CPU."""
-    registers = raw.each(f"{_CPU}/cpu*/regs/identification/midr_el1").values()
-    parts = [(one >> 24 & 0xFF, one >> 4 & 0xFFF) for one in map(_hexadecimal, registers)]
+    registers = raw.each(f"{_CPU}/cpu*/regs/identification/midr_el1")
+    midrs = [_hexadecimal(registers[cpu]) for cpu in raw.online() if cpu in registers]
+    parts = [(one >> 24 & 0xFF, one >> 4 & 0xFFF) for one in midrs]
     implementer, part = raw.cpuinfo("CPU implementer"), raw.cpuinfo("CPU part")
     if not parts and implementer is not None and part is not None:
         parts = [(_hexadecimal(implementer), _hexadecimal(part))]

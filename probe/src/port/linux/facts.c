@@ -16,6 +16,22 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A list of words in a fixed buffer; a word that does not fit is left out. */
+struct words {
+    char *text;
+    size_t bytes, used;
+};
+
+static void add_word(struct words *words, const char *separator, const char *word)
+{
+    const char *between = words->used ? separator : "";
+    size_t wanted = strlen(between) + strlen(word);
+    if (wanted + 1 > words->bytes - words->used)
+        return;
+    snprintf(words->text + words->used, words->bytes - words->used, "%s%s", between, word);
+    words->used += wanted;
+}
+
 /* ---- answers to calls ---- */
 
 /* The coarse clock steps once a tick, so its resolution gives HZ without privilege. */
@@ -129,7 +145,7 @@ static void user_facts(const struct port_fact_sink *sink)
 {
     gid_t groups[GROUPS];
     char list[512] = "", name[64];
-    struct linux_words words = {list, sizeof list, 0, 0};
+    struct words words = {list, sizeof list, 0};
     if (name_of("/etc/passwd", (long)getuid(), name, sizeof name))
         sink->text(sink->context, "user.name", name);
     int count = getgroups(GROUPS, groups);
@@ -138,7 +154,7 @@ static void user_facts(const struct port_fact_sink *sink)
     for (int i = 0; i < count; i++) {
         if (!name_of("/etc/group", (long)groups[i], name, sizeof name))
             snprintf(name, sizeof name, "%ld", (long)groups[i]);
-        linux_add_word(&words, ",", name);
+        add_word(&words, ",", name);
     }
     sink->text(sink->context, "user.groups", words.used ? list : NULL);
 }
@@ -148,7 +164,7 @@ static void user_facts(const struct port_fact_sink *sink)
 enum { KERNEL_THREAD = 0x00200000, DEADLINE = 6 }; /* flags and policy of the kernel */
 
 struct found {
-    struct linux_words names;
+    struct words names;
     char text[700];
     int64_t user_count, kernel_count, highest;
     bool has_balancer;
@@ -207,7 +223,7 @@ static void add_task(struct found *found, struct task *task, long id)
                                                     : "deadline";
     make_plain(task->name);
     snprintf(word, sizeof word, "%s (%ld, %s %ld)", task->name, id, policy, task->priority);
-    linux_add_word(&found->names, ", ", word);
+    add_word(&found->names, ", ", word);
     found->user_count++;
     /* a deadline task is above every priority */
     long priority = task->policy == DEADLINE ? 100 : task->priority;
@@ -259,7 +275,7 @@ static bool look_at_all(struct found *found)
 static void task_facts(const struct port_fact_sink *sink)
 {
     struct found found = {.highest = 0};
-    found.names = (struct linux_words){found.text, sizeof found.text, 0, 0};
+    found.names = (struct words){found.text, sizeof found.text, 0};
     if (!look_at_all(&found))
         return;
     bool sees_all = sees_all_tasks();
@@ -371,14 +387,14 @@ static void busiest_facts(const struct port_fact_sink *sink, const struct served
 static void quiet_fact(const struct port_fact_sink *sink, const struct served *served)
 {
     char list[512] = "", word[32];
-    struct linux_words words = {list, sizeof list, 0, 0};
+    struct words words = {list, sizeof list, 0};
     if (!served->is_known)
         return;
     for (int i = 0; i < served->columns; i++) {
         if (served->is_target[served->cpu[i]])
             continue;
         snprintf(word, sizeof word, "%d", served->cpu[i]);
-        linux_add_word(&words, ",", word);
+        add_word(&words, ",", word);
     }
     sink->text(sink->context, "interrupts.quiet_cpus", words.used ? list : NULL);
 }

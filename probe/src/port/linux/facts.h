@@ -59,12 +59,4 @@ bool linux_each_online(void (*take)(void *context, int cpu), void *context);
  * false: none is marked. */
 bool linux_bracketed(const char *list, char *word, size_t bytes);
 
-/* A list of words in a fixed buffer; a word that does not fit is left out and counted. */
-struct linux_words {
-    char *text;
-    size_t bytes, used;
-    int64_t left_out;
-};
-void linux_add_word(struct linux_words *words, const char *separator, const char *word);
-
 #endif

@@ -1,4 +1,4 @@
-/* Lists of CPUs and of words. */
+/* Lists of CPUs, and of words of which one is marked. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -30,16 +30,4 @@ bool linux_bracketed(const char *list, char *word, size_t bytes)
         return false;
     snprintf(word, bytes, "%.*s", (int)(close - open - 1), open + 1);
     return true;
-}
-
-void linux_add_word(struct linux_words *words, const char *separator, const char *word)
-{
-    const char *between = words->used ? separator : "";
-    size_t wanted = strlen(between) + strlen(word);
-    if (wanted + 1 > words->bytes - words->used) {
-        words->left_out++;
-        return;
-    }
-    snprintf(words->text + words->used, words->bytes - words->used, "%s%s", between, word);
-    words->used += wanted;
 }

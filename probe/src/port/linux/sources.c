@@ -21,7 +21,7 @@ enum kind {
     FIRST_LINE,
     LINK,     /* what it is linked to */
     PRESENCE, /* whether it is there */
-    EACH_CPU, /* first lines of the files of all online CPUs */
+    EACH_CPU, /* first lines of the files of all online CPUs; of CPU 0 where they are not known */
     EACH_NAME /* the first line of each "NAME : value" */
 };
 
@@ -270,7 +270,8 @@ static bool send_each_cpu(struct reading *reading, const char *source, const cha
     snprintf(before, sizeof before, "%.*s", (int)(star - path), path);
     struct each each = {reading, before, star + 1, read_file, -1, -1, ""};
     reading->used = 0;
-    linux_each_online(look_at_cpu, &each);
+    if (!linux_each_online(look_at_cpu, &each))
+        look_at_cpu(&each, 0);
     end_row(&each);
     if (reading->used)
         send(reading, source);

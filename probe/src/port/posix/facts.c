@@ -5,8 +5,3 @@ void port_facts(const struct port_fact_sink *sink)
 {
     (void)sink;
 }
-
-void port_sources(const struct port_source_sink *sink)
-{
-    (void)sink;
-}
