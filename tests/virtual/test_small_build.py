@@ -113,7 +113,7 @@ def test_nothing_of_them_is_linked(small_probe: Path) -> None:
     told = subprocess.check_output(["nm", small_probe], text=True)
     names = {line.split()[-1] for line in told.splitlines()}
     assert "load_start" in names
-    assert not names & {"load_elements", "load_cpu", "duty_keep", "guard_start", "load_kernel"}
+    assert not names & {"load_elements", "load_cpu", "duty_keep", "load_guard_start", "load_kernel"}
     assert not names & {"journal_create", "shield_guard_start", "shield_undo_all"}
 
 

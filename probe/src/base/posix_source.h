@@ -1,6 +1,6 @@
 /* Feature test macros: POSIX.1-2008 with XSI. Every file includes this header first.
  *
- * Of the calls below a system may lack one, though POSIX requires it (posix_optional.h has those
+ * Of the calls below a system may lack one, though POSIX requires it (base/options.h has those
  * that are optional). Every file then gets what stands for it. */
 #ifndef HS_BASE_POSIX_SOURCE_H
 #define HS_BASE_POSIX_SOURCE_H

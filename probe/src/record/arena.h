@@ -12,7 +12,7 @@
  *   gaps      gaps of a loop with the windows in which it ran, for a test that has them
  *             (tables.h)
  *   tables    whole numbers in rows and columns, for a test that keeps them (tables.h)
- * A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h).
+ * A build for a small system sets the sizes with HS_ARENA_... (base/options.h).
  */
 #ifndef HS_RECORD_ARENA_H
 #define HS_RECORD_ARENA_H

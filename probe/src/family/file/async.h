@@ -23,7 +23,7 @@
 
 /* ---- calls that a system may lack ---- */
 
-/* Calls of non-blocking and asynchronous I/O that a small system may lack (posix_optional.h). There
+/* Calls of non-blocking and asynchronous I/O that a small system may lack (base/options.h). There
  * each one fails with ENOSYS. Those that return int return 0 or an errno value. */
 
 /* select for one descriptor: 1 if it is ready, 0 after the time, -1 with errno. */

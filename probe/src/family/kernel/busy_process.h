@@ -45,7 +45,7 @@ struct busy_table {
     /* Of the loop, with the processes that it made; -1: not known, since it was killed. */
     int64_t cpu_ns, system_ns, elapsed_ns;
     int64_t waited_ns; /* of them runnable without the CPU, itself alone; -1: not known */
-    int64_t moved_ns;  /* counted as user time of children, and the kernel's (kernel_classes.h) */
+    int64_t moved_ns; /* counted as user time of children, and the kernel's (kernel_operations.h) */
     struct kernel_space space;
 };
 

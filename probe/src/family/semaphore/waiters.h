@@ -16,7 +16,8 @@
 
 #include <semaphore.h>
 
-/* Number of waiters with a locked stack; the stacks of the others are only touched (base/stacks.h).
+/* Number of waiters with a locked stack; the stacks of the others are only touched
+ * (base/rt_thread.h).
  */
 enum { WAITERS_LOCKED = 4 };
 

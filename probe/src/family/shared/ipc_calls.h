@@ -1,5 +1,5 @@
 /* Calls of POSIX and System V for semaphores, shared memory and message queues, which a small
- * system may lack (posix_optional.h). There each one fails with ENOSYS; those that only undo
+ * system may lack (base/options.h). There each one fails with ENOSYS; those that only undo
  * something do nothing. */
 #ifndef HS_FAMILY_SHARED_IPC_CALLS_H
 #define HS_FAMILY_SHARED_IPC_CALLS_H

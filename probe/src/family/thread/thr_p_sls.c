@@ -29,7 +29,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* LOCKED_THREADS: number of threads with a locked stack (base/stacks.h). */
+/* LOCKED_THREADS: number of threads with a locked stack (base/rt_thread.h). */
 enum { LOCKED_THREADS = 16, SAMPLES = 100000, MOST_THREADS = 4096, NOBODY = -1, LEVELS = 2 };
 
 #define BURST_NS INT64_C(50000000)

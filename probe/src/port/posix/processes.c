@@ -1,4 +1,4 @@
-/* Child processes, where there are any (base/posix_optional.h). */
+/* Child processes, where there are any (base/options.h). */
 #include "port/port.h"
 
 #include "base/options.h"
