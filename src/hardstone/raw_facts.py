@@ -307,48 +307,24 @@ def _smt(raw: Raw) -> Found:
 
 
 # Implementer and part of MIDR_EL1, as the vendors' manuals give them.
+# fmt: off
 _ARM_PARTS = {
-    (0x00, 0x051): "QEMU max",
-    (0x41, 0xD01): "Cortex-A32",
-    (0x41, 0xD02): "Cortex-A34",
-    (0x41, 0xD03): "Cortex-A53",
-    (0x41, 0xD04): "Cortex-A35",
-    (0x41, 0xD05): "Cortex-A55",
-    (0x41, 0xD06): "Cortex-A65",
-    (0x41, 0xD07): "Cortex-A57",
-    (0x41, 0xD08): "Cortex-A72",
-    (0x41, 0xD09): "Cortex-A73",
-    (0x41, 0xD0A): "Cortex-A75",
-    (0x41, 0xD0B): "Cortex-A76",
-    (0x41, 0xD0C): "Neoverse N1",
-    (0x41, 0xD0D): "Cortex-A77",
-    (0x41, 0xD0E): "Cortex-A76AE",
-    (0x41, 0xD40): "Neoverse V1",
-    (0x41, 0xD41): "Cortex-A78",
-    (0x41, 0xD42): "Cortex-A78AE",
-    (0x41, 0xD44): "Cortex-X1",
-    (0x41, 0xD46): "Cortex-A510",
-    (0x41, 0xD47): "Cortex-A710",
-    (0x41, 0xD48): "Cortex-X2",
-    (0x41, 0xD49): "Neoverse N2",
-    (0x41, 0xD4B): "Cortex-A78C",
-    (0x41, 0xD4D): "Cortex-A715",
-    (0x41, 0xD4E): "Cortex-X3",
-    (0x41, 0xD4F): "Neoverse V2",
-    (0x41, 0xD80): "Cortex-A520",
-    (0x41, 0xD81): "Cortex-A720",
-    (0x41, 0xD82): "Cortex-X4",
-    (0x43, 0x0A1): "ThunderX",
-    (0x43, 0x0AF): "ThunderX2",
-    (0x46, 0x001): "A64FX",
-    (0x48, 0xD01): "Kunpeng 920",
-    (0x4E, 0x004): "Carmel",
-    (0x61, 0x022): "Apple M1 Icestorm",
-    (0x61, 0x023): "Apple M1 Firestorm",
-    (0x61, 0x032): "Apple M2 Blizzard",
-    (0x61, 0x033): "Apple M2 Avalanche",
-    (0xC0, 0xAC3): "Ampere-1",
+    (0x00, 0x051): "QEMU max", (0x41, 0xD01): "Cortex-A32", (0x41, 0xD02): "Cortex-A34",
+    (0x41, 0xD03): "Cortex-A53", (0x41, 0xD04): "Cortex-A35", (0x41, 0xD05): "Cortex-A55",
+    (0x41, 0xD06): "Cortex-A65", (0x41, 0xD07): "Cortex-A57", (0x41, 0xD08): "Cortex-A72",
+    (0x41, 0xD09): "Cortex-A73", (0x41, 0xD0A): "Cortex-A75", (0x41, 0xD0B): "Cortex-A76",
+    (0x41, 0xD0C): "Neoverse N1", (0x41, 0xD0D): "Cortex-A77", (0x41, 0xD0E): "Cortex-A76AE",
+    (0x41, 0xD40): "Neoverse V1", (0x41, 0xD41): "Cortex-A78", (0x41, 0xD42): "Cortex-A78AE",
+    (0x41, 0xD44): "Cortex-X1", (0x41, 0xD46): "Cortex-A510", (0x41, 0xD47): "Cortex-A710",
+    (0x41, 0xD48): "Cortex-X2", (0x41, 0xD49): "Neoverse N2", (0x41, 0xD4B): "Cortex-A78C",
+    (0x41, 0xD4D): "Cortex-A715", (0x41, 0xD4E): "Cortex-X3", (0x41, 0xD4F): "Neoverse V2",
+    (0x41, 0xD80): "Cortex-A520", (0x41, 0xD81): "Cortex-A720", (0x41, 0xD82): "Cortex-X4",
+    (0x43, 0x0A1): "ThunderX", (0x43, 0x0AF): "ThunderX2", (0x46, 0x001): "A64FX",
+    (0x48, 0xD01): "Kunpeng 920", (0x4E, 0x004): "Carmel", (0x61, 0x022): "Apple M1 Icestorm",
+    (0x61, 0x023): "Apple M1 Firestorm", (0x61, 0x032): "Apple M2 Blizzard",
+    (0x61, 0x033): "Apple M2 Avalanche", (0xC0, 0xAC3): "Ampere-1",
 }
+# fmt: on
 
 
 def _arm_model(raw: Raw) -> str | None:
@@ -618,23 +594,20 @@ def _heat(raw: Raw, _known: Known) -> Found:
     package = raw.each_number(f"{topology}/physical_package_id")
     online = raw.online()
     if online and all(cpu in cores for cpu in online):
-        of_cores, of_packages = _Most(), _Most()
-        for cpu in online:
-            of_cores.keep(first.get(cpu, cpu), cores[cpu])
-            if cpu in packages:
-                of_packages.keep(package.get(cpu, -1), packages[cpu])
-        yield "power.thermal_throttles", of_cores.sum() + of_packages.sum()
+        of_cores = _most((first.get(cpu, cpu), cores[cpu]) for cpu in online)
+        of_packages = _most(
+            (package.get(cpu, -1), packages[cpu]) for cpu in online if cpu in packages
+        )
+        yield "power.thermal_throttles", sum(of_cores.values()) + sum(of_packages.values())
     yield from _cooling(raw)
 
 
-class _Most(dict[int, int]):
+def _most(counts: Iterable[tuple[int, int]]) -> dict[int, int]:
     """The largest count of each group."""
-
-    def keep(self, group: int, count: int) -> None:
-        self[group] = max(count, self.get(group, count))
-
-    def sum(self) -> int:
-        return sum(self.values())
+    groups: dict[int, int] = {}
+    for group, count in counts:
+        groups[group] = max(count, groups.get(group, count))
+    return groups
 
 
 def _cooling(raw: Raw) -> Found:
@@ -761,22 +734,13 @@ class Emulation(NamedTuple):
 
 _LAB = "hardstone.lab"
 _TRANSLATORS = ("VirtualApple", "MicrosoftXTA")
+# fmt: off
 _VIRTUALIZERS = (
-    "KVMKVMKVM",
-    "Linux KVM Hv",
-    "Microsoft Hv",
-    "VMwareVMware",
-    "XenVMMXenVMM",
-    "bhyve bhyve",
-    "VBoxVBoxVBox",
-    "ACRNACRNACRN",
-    "NVMMNVMM",
-    "HAXMHAXMHAXM",
-    "Jailhouse",
-    "QNXQVMBSQG",
-    "OpenBSDVMM58",
-    "prl hyperv",
+    "KVMKVMKVM", "Linux KVM Hv", "Microsoft Hv", "VMwareVMware", "XenVMMXenVMM", "bhyve bhyve",
+    "VBoxVBoxVBox", "ACRNACRNACRN", "NVMMNVMM", "HAXMHAXMHAXM", "Jailhouse", "QNXQVMBSQG",
+    "OpenBSDVMM58", "prl hyperv",
 )
+# fmt: on
 _DMI = "/sys/class/dmi/id"
 _TREE = "/proc/device-tree"
 # Sources that name a hypervisor whatever they say, and those that name a machine.
