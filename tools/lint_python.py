@@ -75,7 +75,7 @@ ALLOWED: dict[str, set[str]] = {
         "figure_text",
     },
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
-    "store": LEAVES | {"files", "memory", "stats", "stream", "systems"},
+    "store": LEAVES | {"files", "memory", "raw_facts", "stats", "stream", "systems"},
     "lab": LEAVES | {"files", "memory"},
     "targets": LEAVES | {"files", "memory", "lab", "raw_facts"},
     "campaign": LEAVES

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from hardstone import hosts
 from hardstone.model import Loads
 from hardstone.plan.params import Problems, read_mix
 from tests.conftest import ROOT
@@ -58,7 +59,9 @@ def test_the_form_of_a_load_is_a_load_to_the_probe(probe: Path, known: Loads, lo
     if load == "none":
         return  # stands for no load at all, to both
     found = form(load, known)
-    assert found is not None and refusal(probe, found) == ""
+    assert found is not None
+    sent = hosts.with_addresses(found, dict.fromkeys(hosts.names_in(found), "192.0.2.1"))
+    assert refusal(probe, sent) == ""
     assert load not in LIMITS or refusal(probe, load) == ""  # as typed
 
 

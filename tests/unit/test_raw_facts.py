@@ -24,6 +24,7 @@ from hardstone.raw_facts import (
     unpacked,
     with_raw_facts,
 )
+from hardstone.store.documents import parse_document
 from tests.process.targets import sample
 from tests.unit.stats import make
 from tests.unit.test_facts import check_value
@@ -248,6 +249,8 @@ def test_the_facts_of_a_stored_run_can_be_read_again() -> None:
     assert read_again(stored) == stored.system
     del stored.system["power.idle_boot"]  # as if the version that stored it had not known it
     assert read_again(stored)["power.idle_boot"] == "poll"
+    shown = parse_document(msgspec.json.encode(stored), "a run")
+    assert shown.system["power.idle_boot"] == "poll"
     assert read_again(make.document()) == make.document().system
 
 

@@ -34,6 +34,7 @@ from hardstone.model import (
     Table,
     TrustGrade,
 )
+from hardstone.raw_facts import read_again
 from hardstone.stats.consistency import trust_of
 from hardstone.stats.identity import histogram_problem, table_problem, windows_problem
 from hardstone.stats.trust import lacking_text
@@ -335,7 +336,8 @@ def read_document(path: Path, *, limit_bytes: int = _DOCUMENT_LIMIT_BYTES) -> Ru
 
 
 def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
-    """As `read_document`, from JSON; errors name `source`."""
+    """As `read_document`, from JSON; errors name `source`. Facts that have a source are read from
+    it anew: an older version may have read it in another way."""
     document = _decode(raw, source)
     if not is_run_id(document.id):
         raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", _ANOTHER)
@@ -344,6 +346,8 @@ def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
     problem = next(_problems(document), None)
     if problem is not None:
         raise InputError(f"{source}: {problem}", "import or measure it again")
+    if document.sources:
+        document = msgspec.structs.replace(document, system=read_again(document))
     return document
 
 
