@@ -359,7 +359,9 @@ static uint64_t ticks_of(const struct own *own, int64_t monotonic_ns)
 
 /* ---- end: the thread that spins and is interrupted ---- */
 
-/* gap_log_watch notes each gap of its readings in own->gaps. */
+/* A turn of gap_log_watch: now = clock_ticks(clock); if (now - before >= threshold) it notes
+ * {before, now} in own->gaps; before = now. So a gap begins with the last reading before the
+ * interrupt takes the CPU, and ends with the first one after it. */
 
 /* Whether a gap since `first` begins at `from` or later. */
 static bool has_gap(const struct own *own, uint32_t first, uint64_t from)
