@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "catalogue": {"errors", "model", "units"},
     "facts": set(),
-    "raw_facts": {"model", "facts"},
+    "raw_facts": {"model"},
     "stats": LEAVES | {"catalogue"},
     "stream": LEAVES | {"stats"},
     "kernel": LEAVES | {"stats", "systems", "wording", "figure_text"},
@@ -50,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "simulation": LEAVES
     | {"calling", "catalogue", "stats", "plan", "systems", "wording", "figure_text"},
     "preemption": LEAVES | {"stats", "kernel", "wording", "figure_text"},
-    "doctor": LEAVES | {"facts"},
+    "doctor": LEAVES | {"facts", "raw_facts"},
     "gate": LEAVES | {"files", "stats", "systems"},
     "present": LEAVES
     | {

@@ -5,7 +5,6 @@ The data is `facts.toml`. Probe, doctor, report and documents use these names an
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -57,27 +56,6 @@ class Fact(FactEntry, frozen=True, kw_only=True):
     """
 
     name: str
-
-
-_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
-# A hostile target could claim so many that a list of them fills the memory.
-_MOST_CPUS = 65_536
-
-
-def cpus_of(text: object) -> list[int]:
-    """CPUs of a list such as "0-3,6", ascending; empty for anything else."""
-    found: set[int] = set()
-    claimed = 0
-    for part in str(text).split(",") if isinstance(text, str) else ():
-        match = _RANGE.fullmatch(part.strip())
-        if match is None:
-            return []
-        first, last = int(match[1]), int(match[2] or match[1])
-        claimed += last - first
-        if claimed > _MOST_CPUS:
-            return []
-        found.update(range(first, last + 1))
-    return sorted(found)
 
 
 @cache

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from hardstone.facts import cpus_of
 from hardstone.model import Facts, RunDocument, Scalar, Source
 
 Found = Iterator[tuple[str, Scalar]]
@@ -37,6 +36,27 @@ OPTIONS = (
 _MOST_CONFIG_BYTES = 1 << 21  # unpacked; that of a distribution has 300 KB
 _MOST_BYTES = 60_000  # of a text: sources.c sends no more
 _MOST_LIST = 511  # characters of a list in one fact
+
+
+_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
+# A hostile target could claim so many that a list of them fills the memory.
+_MOST_CPUS = 65_536
+
+
+def cpus_of(text: object) -> list[int]:
+    """CPUs of a list such as "0-3,6", ascending; empty for anything else."""
+    found: set[int] = set()
+    claimed = 0
+    for part in str(text).split(",") if isinstance(text, str) else ():
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            return []
+        first, last = int(match[1]), int(match[2] or match[1])
+        claimed += last - first
+        if claimed > _MOST_CPUS:
+            return []
+        found.update(range(first, last + 1))
+    return sorted(found)
 
 
 def with_raw_facts(facts: Facts) -> Facts:

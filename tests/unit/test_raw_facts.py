@@ -10,11 +10,12 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from hardstone.facts import cpus_of, load_facts
+from hardstone.facts import load_facts
 from hardstone.model import Facts, RunDocument, Scalar, Source
 from hardstone.raw_facts import (
     Emulation,
     Raw,
+    cpus_of,
     emulation_by_cpuid,
     emulation_by_lab,
     emulation_by_names,

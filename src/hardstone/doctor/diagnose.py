@@ -23,8 +23,8 @@ from typing import Literal
 import msgspec
 
 from hardstone.errors import InputError, printable
-from hardstone.facts import cpus_of
 from hardstone.model import Scalar, SelfTest
+from hardstone.raw_facts import cpus_of
 
 DOCTOR_SCHEMA = "hardstone.doctor/1"
 

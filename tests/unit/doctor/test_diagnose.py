@@ -28,8 +28,8 @@ from hardstone.doctor.diagnose import (
     prove_command,
     realtime_refusal,
 )
-from hardstone.facts import cpus_of
 from hardstone.model import Scalar
+from hardstone.raw_facts import cpus_of
 from tests.conftest import ROOT
 from tests.unit.doctor.machine import machine
 from tests.unit.doctor.test_rules import SPOILT
