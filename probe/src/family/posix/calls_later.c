@@ -579,6 +579,7 @@ struct answer call_shell(const struct call_tools *tools)
 }
 #endif
 
+#if HS_HAS_PSELECT
 static int ready_ends(int end, long ns)
 {
     struct timespec wait = {.tv_nsec = ns};
@@ -602,6 +603,13 @@ struct answer call_event_mgmt(const struct call_tools *tools)
                ? answer_works()
                : answer_fails("a pipe with a byte is not ready");
 }
+#else
+struct answer call_event_mgmt(const struct call_tools *tools)
+{
+    (void)tools;
+    return answer_missing("pselect");
+}
+#endif
 
 #if HS_HAS_SYMBOLIC_LINKS
 struct answer call_symbolic_links(const struct call_tools *tools)
