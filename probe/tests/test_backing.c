@@ -328,10 +328,8 @@ static void fill_texts(struct arena *arena, char fill_with)
     arena->slot_count = head.slot_count;
     arena->slot_shape = head.slot_shape;
     arena->more_events = head.more_events;
-    arena->window_room = head.window_room;
-    arena->gap_room = head.gap_room;
-    arena->table_room = head.table_room;
-    arena->row_room = head.row_room;
+    for (int i = 0; i < TABLE_KINDS; i++)
+        arena->tables[i].room = head.tables[i].room;
     arena->kept_begin = head.kept_begin;
     for (uint32_t i = 0; i < arena->series_count; i++) {
         const struct arena_series before = arena->series[i];

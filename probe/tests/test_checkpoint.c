@@ -21,10 +21,7 @@ static struct arena *create(void)
 {
     static const struct record_shape shape = {1 << 24, 5};
     struct arena_plan plan = {.duration_ns = 20 * SECOND_NS,
-                              .window_room = 4,
-                              .gap_room = 16,
-                              .table_room = 1,
-                              .row_room = 2};
+                              .tables = {[TABLE_GAPS] = {4, 16}, [TABLE_ROWS] = {1, 2}}};
     struct outcome outcome = {0};
     for (int i = 0; i < SERIES; i++)
         arena_plan_series(&plan, "value", "ns", &shape);
@@ -170,12 +167,12 @@ TEST(what_is_beside_the_series)
     row_table_add(arena, "steps", NO_DATA, columns, 2);
     arena_event(arena, "later", -1, NO_DATA, "of all values");
     CHECK(checkpoint_restore(checkpoint));
-    CHECK_SAME(gap_table_of(arena)->window_count, 1);
-    CHECK_SAME(gap_table_of(arena)->gap_count, 1);
+    CHECK_SAME(arena->tables[TABLE_GAPS].count, 1);
+    CHECK_SAME(arena->tables[TABLE_GAPS].entry_count, 1);
     CHECK(trace_table_has(&arena->traces[0]) && !trace_table_has(&arena->traces[1]));
     CHECK_SAME(arena->intervals[0].span_ns, 4);
     CHECK_SAME(arena->verdict_count, 0);
-    CHECK_SAME(row_table_count(arena), 0);
+    CHECK_SAME(arena->tables[TABLE_ROWS].count, 0);
     CHECK_SAME(arena->event_count, 1);
     CHECK_TEXT(arena_event_at(arena, 0)->name, "earlier");
     free_all(checkpoint, arena, NULL);
