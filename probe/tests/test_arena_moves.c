@@ -2,6 +2,7 @@
  * move: no value of a finished series is lost, and none is there twice. */
 #include "base/posix_source.h"
 
+#include "new_arena.h"
 #include "port/port.h"
 #include "record_file.h"
 #include "same_record.h"
@@ -30,18 +31,13 @@ static const struct record_shape shapes[] = {{1 << 20, 3}, {1 << 30, 2}, {1 << 2
 
 static struct arena *create(const char *path)
 {
-    struct outcome outcome = {STATUS_MEASURED, "", ""};
-    struct arena_plan plan;
-    memset(&plan, 0, sizeof plan);
+    struct arena_plan plan = {0};
     for (int i = 0; i < SERIES; i++) {
         arena_plan_series(&plan, "wakeup", "ns", &shapes[i / EACH]);
         if (i >= EACH)
             arena_plan_share(&plan, i % EACH);
     }
-    struct arena *arena = arena_create(&plan, path, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
+    struct arena *arena = new_arena(&plan, path);
     put_header(arena);
     return arena;
 }
@@ -144,14 +140,6 @@ static int count_wrong(const struct arena *arena, const struct known *first,
     for (uint32_t i = 0; i < SERIES; i++)
         wrong += !has_series(arena, i, first->done[i], last->begun[i], scratch);
     return wrong;
-}
-
-static int count_events(const struct arena *arena, const char *name)
-{
-    int count = 0;
-    for (uint32_t i = 0; i < arena->event_count && i < ARENA_EVENTS; i++)
-        count += strcmp(arena->events[i].name, name) == 0;
-    return count;
 }
 
 static void open_copy(const char *path, const struct known *first, const struct known *last,

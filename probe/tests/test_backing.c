@@ -2,6 +2,7 @@
  * and files that are damaged or not record files. No content may crash the reader. */
 #include "base/posix_source.h"
 
+#include "new_arena.h"
 #include "record_file.h"
 #include "tap.h"
 
@@ -58,23 +59,18 @@ static size_t leave_file(const char *path)
 /* One of four series of one slot; the last one is in it. */
 static size_t leave_shared_file(const char *path)
 {
-    struct arena_plan plan;
-    struct outcome outcome;
-    memset(&plan, 0, sizeof plan);
+    struct arena_plan plan = {0};
     for (int i = 0; i < SHARED; i++) {
         arena_plan_series(&plan, "wakeup", "ns", &(struct record_shape){1 << 12, 5});
         if (i > 0)
             arena_plan_share(&plan, 0);
     }
     unlink(path);
-    struct arena *arena = arena_create(&plan, path, &outcome);
-    if (!arena)
-        abort();
+    struct arena *arena = new_arena(&plan, path);
     put_header(arena);
     for (int i = 0; i < SHARED; i++)
         for (int j = 0; j <= 100 * i; j++)
             record_value(arena_record(arena, i), i + j, j * INT64_C(10000000));
-    arena_plan_free(&plan);
     size_t bytes = arena->bytes;
     arena_free(arena);
     return bytes;

@@ -2,6 +2,7 @@
 #include "base/posix_source.h"
 
 #include "base/clock.h"
+#include "new_arena.h"
 #include "record/recovery.h"
 #include "record/tables.h"
 #include "same_record.h"
@@ -22,14 +23,10 @@ static struct arena *create(void)
     static const struct record_shape shape = {1 << 24, 5};
     struct arena_plan plan = {.duration_ns = 20 * SECOND_NS,
                               .tables = {[TABLE_GAPS] = {4, 16}, [TABLE_ROWS] = {1, 2}}};
-    struct outcome outcome = {0};
     for (int i = 0; i < SERIES; i++)
         arena_plan_series(&plan, "value", "ns", &shape);
     arena_plan_share(&plan, 1);
-    struct arena *arena = arena_create(&plan, NULL, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
+    struct arena *arena = new_arena(&plan, NULL);
     arena->started_ns = 1;
     return arena;
 }

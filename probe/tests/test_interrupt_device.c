@@ -5,6 +5,7 @@
 #include "command/args.h"
 #include "fake_port.h"
 #include "family/interrupt/sources.h"
+#include "made_up_run.h"
 #include "run/variant.h"
 #include "tap.h"
 
@@ -100,8 +101,6 @@ static int arm(int64_t start_ns)
 
 /* ---- a run ---- */
 
-static struct run run;
-static struct request request;
 static struct interrupt_sources sources;
 static struct interrupt_line line;
 static struct outcome outcome;
@@ -189,7 +188,7 @@ static void count(const char *id, const char *source, enum handler_role role)
     begin(id, source);
     CHECK_SAME(run.test->check(&run), 0);
     CHECK_SAME(variant_declare(&run), 0);
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    run_make_arena();
     CHECK_SAME(interrupt_sources_open(&sources, &run, role), 0);
     record_value(arena_record(run.arena, 0), 1, 1);
 }
@@ -197,8 +196,7 @@ static void count(const char *id, const char *source, enum handler_role role)
 static void finish(void)
 {
     interrupt_sources_close(&sources);
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
+    run_free();
     end();
 }
 

@@ -251,20 +251,6 @@ static void measure(char *id, const char *handler)
         run.test->judge(&run);
 }
 
-static const struct arena_event *event(const char *name)
-{
-    for (uint32_t i = 0; i < run.arena->event_count; i++)
-        if (strcmp(run.arena->events[i].name, name) == 0)
-            return &run.arena->events[i];
-    return NULL;
-}
-
-static void expect_event(const char *name, const char *part)
-{
-    if (CHECK(event(name) != NULL))
-        CHECK_HOLDS(event(name)->text, part);
-}
-
 static void expect_values(int series, int64_t count, int64_t least_ns, int64_t most_ns)
 {
     const struct record *record = arena_record(run.arena, series);

@@ -2,8 +2,7 @@
 #include "base/posix_source.h"
 
 #include "family/kernel/sections.h"
-#include "run/request.h"
-#include "run/run.h"
+#include "made_up_run.h"
 #include "tap.h"
 
 /* ---- sections from events ---- */
@@ -224,8 +223,6 @@ static const struct param_spec params[] = {
 };
 
 static struct test test = {.id = "INVENTED", .params = params};
-static struct request request;
-static struct run run;
 static struct sections sections;
 static struct busy_table table;
 static struct busy_process busy;
@@ -233,25 +230,15 @@ static struct busy_process busy;
 static void begin(enum sections_wish wish)
 {
     memset(&kernel, 0, sizeof kernel);
-    memset(&request, 0, sizeof request);
-    memset(&run, 0, sizeof run);
+    run_of(&test);
     memset(&sections, 0, sizeof sections);
     memset(&table, 0, sizeof table);
-    stop_reset();
     atomic_store(&table.has_figures, true);
     busy = (struct busy_process){.run = &run, .table = &table};
-    request.test = run.test = &test;
-    run.request = &request;
     request.params[PARAM] = (struct param_value){1, {wish}};
     run.setup.cpu = CPU;
     run.start_ns = START_NS;
-    for (int i = 0; i < FIRST_SERIES + SECTION_KINDS; i++) {
-        arena_plan_series(&run.plan, "value", "ns", NULL);
-        arena_plan_label_number(&run.plan, i, "place", i);
-    }
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    if (!run.arena)
-        abort();
+    run_make_series(FIRST_SERIES + SECTION_KINDS);
     for (int i = 0; i < FIRST_SERIES + SECTION_KINDS; i++)
         run.records[i] = arena_record(run.arena, i);
 }
@@ -265,8 +252,7 @@ static void end(void)
 {
     sections_close(&sections);
     sections_close(&sections);
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
+    run_free();
 }
 
 static void add(int kind, int64_t at_ns)
@@ -286,20 +272,6 @@ static void add_window(void)
     add(PREEMPT_ENABLE, 400);
     add(TIMER_ENTRY, 500);
     add(TIMER_EXIT, 540);
-}
-
-static const struct arena_event *event(const char *name)
-{
-    for (uint32_t i = 0; i < run.arena->event_count; i++)
-        if (strcmp(run.arena->events[i].name, name) == 0)
-            return &run.arena->events[i];
-    return NULL;
-}
-
-static void expect_event(const char *name, const char *part)
-{
-    if (CHECK(event(name) != NULL))
-        CHECK_HOLDS(event(name)->text, part);
 }
 
 static const struct record *record_of(enum section_kind kind)

@@ -2,6 +2,7 @@
  * records that never had them. */
 #include "base/posix_source.h"
 
+#include "new_arena.h"
 #include "record/arena.h"
 #include "same_record.h"
 #include "tap.h"
@@ -18,13 +19,9 @@ enum { COUNT = 400 };
 static struct arena *create(void)
 {
     struct arena_plan plan = {.duration_ns = 20 * SECOND_NS};
-    struct outcome outcome = {0};
     arena_plan_series(&plan, "times", "ns", NULL);
     arena_plan_series(&plan, "missed", "count", NULL);
-    struct arena *arena = arena_create(&plan, NULL, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
+    struct arena *arena = new_arena(&plan, NULL);
     arena->started_ns = STARTED_NS;
     return arena;
 }

@@ -2,6 +2,7 @@
  * torn or damaged; and who had the CPU before the worst values. */
 #include "base/posix_source.h"
 
+#include "new_arena.h"
 #include "record/arena_layout.h"
 #include "record/tables.h"
 #include "record_file.h"
@@ -20,12 +21,8 @@ static struct arena *row_arena;
 static void row_create(const char *backing, uint32_t tables, uint32_t rows)
 {
     struct arena_plan plan = {.tables[TABLE_ROWS] = {tables, rows}};
-    struct outcome outcome = {0};
     arena_plan_series(&plan, "step_time", "ns", &(struct record_shape){1 << 12, 5});
-    row_arena = arena_create(&plan, backing, &outcome);
-    arena_plan_free(&plan);
-    if (!row_arena)
-        abort();
+    row_arena = new_arena(&plan, backing);
     put_header(row_arena);
 }
 
@@ -258,13 +255,9 @@ enum { WINDOWS = 4, GAPS = 10, GAP_PATH_BYTES = 64 };
 static struct arena *gap_create(const char *backing)
 {
     struct arena_plan plan = {.tables[TABLE_GAPS] = {WINDOWS, GAPS}};
-    struct outcome outcome = {0};
     arena_plan_series(&plan, "gap", "ns", NULL);
-    struct arena *arena = arena_create(&plan, backing, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
-    snprintf(arena->header_json, sizeof arena->header_json, "{}");
+    struct arena *arena = new_arena(&plan, backing);
+    put_header(arena);
     return arena;
 }
 
@@ -294,10 +287,8 @@ static bool gap_add(struct arena *arena, int64_t begin_ns, uint32_t count)
 TEST(no_table)
 {
     struct arena_plan plan = {0};
-    struct outcome outcome = {0};
     arena_plan_series(&plan, "call", "ns", NULL);
-    struct arena *arena = arena_create(&plan, NULL, &outcome);
-    arena_plan_free(&plan);
+    struct arena *arena = new_arena(&plan, NULL);
     table_repair(arena);
     CHECK_SAME(arena->tables[TABLE_GAPS].count, 0);
     arena_free(arena);
@@ -408,21 +399,14 @@ TEST(a_damaged_file)
 
 static struct arena *counter_create(const char *path, int series, bool is_shared)
 {
-    static struct arena_plan plan;
-    struct outcome outcome;
-    memset(&plan, 0, sizeof plan);
-    memset(&outcome, 0, sizeof outcome);
-    plan.duration_ns = SECOND_NS;
+    struct arena_plan plan = {.duration_ns = SECOND_NS};
     for (int i = 0; i < series; i++) {
         arena_plan_series(&plan, "wakeup", "ns", &(struct record_shape){1 << 16, 5});
         arena_plan_label_number(&plan, i, "variant", i);
         if (is_shared && i > 0)
             arena_plan_share(&plan, 0);
     }
-    struct arena *arena = arena_create(&plan, path, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
+    struct arena *arena = new_arena(&plan, path);
     arena->started_ns = BEGIN_NS;
     return arena;
 }

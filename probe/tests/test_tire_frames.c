@@ -5,6 +5,7 @@
 #include "command/args.h"
 #include "family/simulate/tire.h"
 #include "family/simulate/tire_frames.h"
+#include "made_up_run.h"
 #include "record/tables.h"
 #include "tap.h"
 
@@ -29,23 +30,17 @@ static const struct param_spec params[] = {
     {"masses", PARAM_COUNT},           {"simulated_s", PARAM_COUNT}, {"step_ns", PARAM_NS},
     {"stiffness_per_s2", PARAM_COUNT}, {"frames", PARAM_COUNT},      {0}};
 static const struct test test = {.params = params};
-static struct request request;
-static struct run run;
 
 /* What a run of these parameters keeps, with such a clock. */
 static void keep(int64_t masses, int64_t simulated_s, int64_t step_ns, int64_t frames, int64_t look)
 {
     const int64_t values[] = {masses, simulated_s, step_ns, 0, frames};
+    run_of(&test);
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         request.params[i] = (struct param_value){1, {values[i]}};
     look_ns = look;
-    memset(&run, 0, sizeof run);
-    run.test = &test;
-    run.request = &request;
     tire_plan_frames(&run);
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    if (!run.arena)
-        abort();
+    run_make_arena();
     tire_keep_frames(&run);
 }
 

@@ -6,8 +6,6 @@
 #include "family/timer/part_match.h"
 #include "family/timer/wakeup_parts.h"
 #include "record/tables.h"
-#include "run/request.h"
-#include "run/run.h"
 #include "run/shield_run.h"
 #include "run/trace_ring.h"
 #include "tap.h"
@@ -139,9 +137,9 @@ static const struct param_spec params[] = {
     {0},
 };
 
+#include "made_up_run.h" /* behind functions whose parameter is named `run` */
+
 static struct test test = {.id = "INVENTED", .params = params};
-static struct request request;
-static struct run run;
 static struct sleeper sleepers[PARTIES];
 static struct wakeup_parts *parts;
 
@@ -150,24 +148,14 @@ static void begin(enum parts_wish wish)
     memset(&kernel, 0, sizeof kernel);
     first_thread = pthread_self();
     kernel.reader_policy = kernel.reader_priority = -1;
-    memset(&request, 0, sizeof request);
-    memset(&run, 0, sizeof run);
+    run_of(&test);
     memset(sleepers, 0, sizeof sleepers);
     parts = NULL;
-    stop_reset();
-    request.test = run.test = &test;
-    run.request = &request;
     request.params[INTERVAL] = (struct param_value){1, {INTERVAL_NS}};
     request.params[WISH] = (struct param_value){1, {wish}};
     run.setup.cpu = FIRST_CPU;
     run.start_ns = START_NS;
-    for (int i = 0; i < PARTIES * SERIES; i++) {
-        arena_plan_series(&run.plan, "value", "ns", NULL);
-        arena_plan_label_number(&run.plan, i, "place", i);
-    }
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    if (!run.arena)
-        abort();
+    run_make_series(PARTIES * SERIES);
     for (int i = 0; i < PARTIES; i++) {
         struct sleeper *sleeper = &sleepers[i];
         sleeper->run = &run;
@@ -202,8 +190,7 @@ static void end(void)
     wakeup_parts_end(parts);
     wakeup_parts_end(parts);
     CHECK_SAME(kernel.close_count, parts ? 1 : 0);
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
+    run_free();
 }
 
 static void add(int cpu, struct port_tracing_event event)
@@ -249,20 +236,6 @@ static void expect(int party, int64_t count, int64_t most_return_ns)
     CHECK_SAME(of[PART_INTERRUPT]->max, 10);
     CHECK_SAME(of[PART_DISPATCH]->max, 40);
     CHECK_SAME(of[PART_RETURN]->max, most_return_ns);
-}
-
-static const struct arena_event *event(const char *name)
-{
-    for (uint32_t i = 0; i < run.arena->event_count; i++)
-        if (strcmp(run.arena->events[i].name, name) == 0)
-            return &run.arena->events[i];
-    return NULL;
-}
-
-static void expect_event(const char *name, const char *part)
-{
-    if (CHECK(event(name) != NULL))
-        CHECK_HOLDS(event(name)->text, part);
 }
 
 /* ---- tracepoints ---- */
