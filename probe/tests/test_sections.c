@@ -3,6 +3,7 @@
 
 #include "family/kernel/sections.h"
 #include "made_up_run.h"
+#include "made_up_tracing.h"
 #include "tap.h"
 
 /* ---- sections from events ---- */
@@ -94,10 +95,9 @@ enum { PREEMPT_DISABLE, PREEMPT_ENABLE, IRQ_DISABLE, IRQ_ENABLE, TIMER_ENTRY, TI
 #define START_NS INT64_C(1000000000)
 
 static struct made_up_kernel {
-    bool lacks_preemptirq, lacks_vectors, lacks_lines, is_switched_off;
-    int open_error, start_error, read_error, close_error, close_count, starts;
-    struct cpus cpus;
-    int kind_count;
+    bool lacks_preemptirq, lacks_vectors, lacks_lines;
+    int read_error;
+    struct made_up_tracing traced;
     struct port_tracing_event events[MOST]; /* of each window */
     int event_count;
 } kernel;
@@ -120,86 +120,18 @@ int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outc
     return 0;
 }
 
-void port_tracing_name(char *name, size_t bytes)
-{
-    snprintf(name, bytes, "mine");
-}
-
-int port_tracing_remove_left(void)
-{
-    return 0;
-}
-
-struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
-                                       struct outcome *outcome)
-{
-    kernel.cpus = wish->cpus;
-    kernel.kind_count = wish->kind_count;
-    if (!kernel.open_error)
-        return (struct port_tracing *)&kernel;
-    outcome_set(outcome, STATUS_DENIED, "a remedy", "the kernel is locked down");
-    return NULL;
-}
-
-int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression)
-{
-    (void)tracing, (void)kind, (void)expression;
-    return 0;
-}
-
-int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
-{
-    (void)tracing;
-    kernel.starts++;
-    return kernel.start_error ? outcome_set(outcome, STATUS_FAILED, NULL, "does not start") : 0;
-}
-
-bool port_tracing_is_on(const struct port_tracing *tracing)
-{
-    (void)tracing;
-    return !kernel.is_switched_off;
-}
-
-int port_tracing_stop(struct port_tracing *tracing)
-{
-    (void)tracing;
-    return 0;
-}
+ANSWERS(int, port_tracing_filter, (struct port_tracing * tracing, int kind, const char *expression),
+        0);
+ANSWERS(int, port_tracing_stop, (struct port_tracing * tracing), 0);
 
 int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
                       void *context)
 {
-    (void)tracing;
     CHECK_SAME(cpu, CPU);
     for (int i = 0; i < kernel.event_count; i++)
         visit(&kernel.events[i], context);
     errno = kernel.read_error;
     return kernel.read_error ? -1 : 0;
-}
-
-int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
-{
-    (void)tracing;
-    snprintf(path, bytes, "/instances/mine");
-    kernel.close_count++;
-    return kernel.close_error;
-}
-
-pid_t port_tracing_thread(void)
-{
-    return 1;
-}
-
-int port_timerlat_look(int64_t period_us, struct outcome *outcome)
-{
-    (void)period_us, (void)outcome;
-    return 0;
-}
-
-int port_timerlat_open(int cpu)
-{
-    (void)cpu;
-    return -1;
 }
 
 void port_tracing_symbols(const int64_t *offsets, int count, char names[][PORT_SYMBOL_BYTES])
@@ -230,6 +162,7 @@ static struct busy_process busy;
 static void begin(enum sections_wish wish)
 {
     memset(&kernel, 0, sizeof kernel);
+    memset(&traced, 0, sizeof traced);
     run_of(&test);
     memset(&sections, 0, sizeof sections);
     memset(&table, 0, sizeof table);
@@ -289,7 +222,7 @@ WRAP_RUN_TEST(lengths_are_recorded, SECTIONS_AUTO)
     add_window();
     CHECK_SAME(check_and_open(), 0);
     CHECK_SAME(run.series_left_out, 0);
-    CHECK(cpus_has(&kernel.cpus, CPU) && cpus_count(&kernel.cpus) == 1);
+    CHECK(cpus_has(&traced.cpus, CPU) && cpus_count(&traced.cpus) == 1);
     CHECK_SAME(sections_measure(&sections, OPERATION_FIRST_CLASS, &busy), 0);
     sections_report(&sections);
     static const int64_t lengths[] = {300, 50, 300, 40};
@@ -316,17 +249,18 @@ static void check_machine(struct made_up_kernel machine, enum sections_wish wish
     tap_row(told ? told : "all is seen");
     begin(wish);
     kernel = machine;
+    traced = machine.traced;
     if (starts == 1)
         add_window();
     CHECK_SAME(check_and_open(), status == STATUS_MEASURED ? 0 : -1);
     CHECK_SAME(run.outcome.status, status);
     CHECK_SAME(run.series_left_out, kind_count ? 0 : SECTION_KINDS);
-    CHECK_SAME(kernel.kind_count, kind_count);
+    CHECK_SAME(traced.kind_count, kind_count);
     if (status == STATUS_MEASURED) {
         CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
         CHECK_SAME(sections_measure(&sections, OPERATION_ALL, &busy), 0);
     }
-    CHECK_SAME(kernel.starts, starts);
+    CHECK_SAME(traced.start_count, starts);
     if (starts == 0)
         sections_report(&sections);
     if (status != STATUS_MEASURED)
@@ -336,7 +270,7 @@ static void check_machine(struct made_up_kernel machine, enum sections_wish wish
     else
         CHECK_SAME(run.arena->event_count, 0);
     end();
-    CHECK_SAME(kernel.close_count, starts ? 1 : 0);
+    CHECK_SAME(traced.close_count, starts ? 1 : 0);
 }
 
 #define MACHINE(...)                                                                               \
@@ -350,7 +284,7 @@ static void check_machine(struct made_up_kernel machine, enum sections_wish wish
 WRAP_TEST(troubles)
 {
     const struct made_up_kernel no_events = {.lacks_preemptirq = true},
-                                locked = {.open_error = EPERM};
+                                locked = {.traced.open_error = EPERM};
     check_machine(MACHINE(0), SECTIONS_NONE, NULL, STATUS_MEASURED, 0, 0);
     check_machine(no_events, SECTIONS_AUTO, "no event preempt_disable; another kernel",
                   STATUS_MEASURED, 0, 0);
@@ -362,10 +296,10 @@ WRAP_TEST(troubles)
     check_machine(locked, SECTIONS_AUTO, "the kernel is locked down; a remedy", STATUS_MEASURED, 8,
                   0);
     check_machine(locked, SECTIONS_TRACEPOINTS, "a remedy", STATUS_DENIED, 8, 0);
-    check_machine(MACHINE(.is_switched_off = true), SECTIONS_AUTO,
+    check_machine(MACHINE(.traced.is_switched_off = true), SECTIONS_AUTO,
                   "somebody else switched the trace off", STATUS_MEASURED, 8, 1);
-    check_machine(MACHINE(.start_error = EBUSY), SECTIONS_AUTO, "does not start", STATUS_MEASURED,
-                  8, 1);
+    check_machine(MACHINE(.traced.start_error = EBUSY), SECTIONS_AUTO, "does not start",
+                  STATUS_MEASURED, 8, 1);
     check_machine(MACHINE(.read_error = EIO), SECTIONS_AUTO, "reading the kernel's events",
                   STATUS_MEASURED, 8, 1);
 }
@@ -393,7 +327,7 @@ WRAP_RUN_TEST(lost_events_are_counted, SECTIONS_AUTO)
 
 RUN_TEST(an_instance_that_stays_is_told, SECTIONS_AUTO)
 {
-    kernel.close_error = EBUSY;
+    traced.close_error = EBUSY;
     CHECK_SAME(check_and_open(), 0);
     sections_close(&sections);
     expect_event("sections_not_removed", "/instances/mine");
