@@ -132,9 +132,10 @@ static void end(void)
     close(device.ends[1]);
 }
 
-TEST(opens)
+#define DEVICE_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+
+DEVICE_TEST(opens, "IRQ-P-LAT", "external")
 {
-    begin("IRQ-P-LAT", "external");
     CHECK_SAME(interrupt_external.open(&line, &run, &outcome), 0);
     CHECK(line.source == &interrupt_external);
     CHECK_SAME(device.value, 1);
@@ -142,12 +143,10 @@ TEST(opens)
     interrupt_external.close(&line);
     CHECK_SAME(device.closed, 1);
     CHECK(line.source == NULL);
-    end();
 }
 
-TEST(other_cpu)
+DEVICE_TEST(other_cpu, "IRQ-P-LAT", "external")
 {
-    begin("IRQ-P-LAT", "external");
     device.cpu = 0;
     CHECK_SAME(interrupt_external.open(&line, &run, &outcome), -1);
     CHECK_SAME(outcome.status, STATUS_UNSUPPORTED);
@@ -155,30 +154,25 @@ TEST(other_cpu)
                "CPU 0 serves the interrupt of /dev/uio0, and the test measures CPU 1");
     CHECK_TEXT(outcome.command, "send 11 to CPU 1");
     CHECK_SAME(device.closed, 1);
-    end();
 }
 
 /* The register is not the one that raises the interrupt. */
-TEST(deaf)
+DEVICE_TEST(deaf, "IRQ-P-LAT", "external")
 {
     char byte;
-    begin("IRQ-P-LAT", "external");
     CHECK_SAME(read(device.ends[0], &byte, 1), 1);
     CHECK_SAME(interrupt_external.open(&line, &run, &outcome), -1);
     CHECK_SAME(outcome.status, STATUS_FAILED);
     CHECK_HOLDS(outcome.reason, "waiting for an interrupt of the device");
     CHECK_SAME(device.closed, 1);
-    end();
 }
 
-TEST(missing)
+DEVICE_TEST(missing, "IRQ-P-TLT", "external")
 {
-    begin("IRQ-P-TLT", "external");
     device.open_error = EACCES;
     CHECK_SAME(run.test->check(&run), -1);
     CHECK_SAME(run.outcome.status, STATUS_DENIED);
     CHECK_HOLDS(run.outcome.reason, "external: opening the device");
-    end();
 }
 
 /* ---- the kernel's counters ---- */
