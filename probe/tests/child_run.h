@@ -61,4 +61,24 @@ static inline const char *child_run(char *const words[], void (*change)(struct r
     return text;
 }
 
+/* In the place of the words' test. */
+static const struct test *child_test;
+
+static inline void take_child_test(struct request *request)
+{
+    request->test = child_test;
+}
+
+/* The stream of a run of `test` by an ordinary thread on CLOCK_MONOTONIC, with more words up to
+ * NULL. */
+static inline const char *child_run_of(const struct test *test, const char *const more[], int *code)
+{
+    const char *words[16] = {"hardstone-probe", "run",     "SEM-P-SIG", "--policy",
+                             "other",           "--clock", "monotonic"};
+    for (int i = 7; *more; i++)
+        words[i] = *more++;
+    child_test = test;
+    return child_run((char *const *)words, take_child_test, code);
+}
+
 #endif

@@ -4,15 +4,13 @@
 
 #include "command/args.h"
 #include "fake_port.h"
+#include "made_up_run.h"
 #include "run/variant.h"
 #include "tap.h"
-
-static struct run run;
 
 /* The run that the words ask for, up to NULL, behind `run`, with this number of samples. */
 static inline void fake_run_parse(char *const more[], int64_t samples)
 {
-    static struct request request;
     char error[ARGS_ERROR_BYTES], *words[12] = {"hardstone-probe", "run"};
     int count = 2;
     for (; more[count - 2]; count++)
@@ -35,7 +33,7 @@ static inline bool fake_run_prepare(void)
     CHECK_SAME(variant_declare(&run), 0);
     run.scratch = tap_memory(record_size(NULL, 0));
     record_init(run.scratch, NULL, 0);
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    run_make_arena();
     if (run.test->prepare(&run) != 0)
         return false;
     run.start_ns = clock_monotonic_ns();
@@ -44,8 +42,7 @@ static inline bool fake_run_prepare(void)
 
 static inline void fake_run_end(void)
 {
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
+    run_free();
     free(run.own);
 }
 

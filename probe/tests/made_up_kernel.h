@@ -1,6 +1,6 @@
 /* A made-up kernel for the Linux shield: a folder that stands for /, with the real kernel's rules
  * behind its files. The linker wraps write, fsync, mkdir, rmdir, nanosleep, uname,
- * sched_getaffinity and sched_setaffinity (--wrap); if it cannot, tests skip (made_up_is_missing).
+ * sched_getaffinity and sched_setaffinity (--wrap); if it cannot, tests skip (made_up_open).
  *
  * Control groups: a new group has its files. Its CPUs are a subset of its parent's (else EACCES)
  * and a superset of its children's (else EBUSY). An exclusive group (version 1) shares no CPU with
@@ -60,11 +60,9 @@ struct made_up_kernel {
 
 extern struct made_up_kernel made_up;
 
-/* Why the kernel cannot be made up in this build; NULL: it can. */
-const char *made_up_is_missing(void);
-
-/* Opens a machine with four CPUs and nothing else; a test adds files, groups and threads. */
-void made_up_open(void);
+/* Opens a machine with four CPUs and nothing else; a test adds files, groups and threads. False
+ * with the test skipped: the kernel cannot be made up in this build. */
+bool made_up_open(void);
 void made_up_close(void);
 void made_up_put(const char *path, const char *text);
 void made_up_groups_v1(void);

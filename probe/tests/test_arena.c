@@ -1,6 +1,7 @@
 /* The arena that a test's results go to: plan, size, and what does not fit. */
 #include "base/posix_source.h"
 
+#include "new_arena.h"
 #include "record/arena.h"
 #include "same_record.h"
 #include "tap.h"
@@ -171,14 +172,6 @@ static struct record *new_twin(int series, int count, bool is_wide)
     return twin;
 }
 
-static int count_events(const char *name)
-{
-    int count = 0;
-    for (uint32_t i = 0; i < arena->event_count && i < ARENA_EVENTS; i++)
-        count += strcmp(arena->events[i].name, name) == 0;
-    return count;
-}
-
 static void check_twin(int series, int count)
 {
     CHECK(is_same_record(arena_read(arena, (uint32_t)series, scratch),
@@ -263,7 +256,7 @@ ARENA_TEST(a_series_comes_back_too_often)
     }
     arena_record(arena, 1); /* the one that was never kept still finds room */
     CHECK_SAME(arena_read(arena, 2, scratch)->min, 7);
-    CHECK(count_events("series_not_kept") > 0);
+    CHECK(count_events(arena, "series_not_kept") > 0);
     CHECK_HOLDS(arena->events[1].text, "no room was left for the last 20 values of wakeup, series");
     CHECK(arena->kept_end <= arena->bytes);
 }
@@ -286,7 +279,7 @@ ARENA_TEST(short_room)
         }
     }
     CHECK(most < RECORD_SUB_BITS && most - least <= 1 && least >= RECORD_SUB_BITS - 4);
-    CHECK_SAME(count_events("series_coarser"), 1);
+    CHECK_SAME(count_events(arena, "series_coarser"), 1);
     CHECK_SAME(arena->event_count, 1);
 }
 

@@ -2,6 +2,7 @@
  * and files that are damaged or not record files. No content may crash the reader. */
 #include "base/posix_source.h"
 
+#include "new_arena.h"
 #include "record_file.h"
 #include "tap.h"
 
@@ -58,23 +59,18 @@ static size_t leave_file(const char *path)
 /* One of four series of one slot; the last one is in it. */
 static size_t leave_shared_file(const char *path)
 {
-    struct arena_plan plan;
-    struct outcome outcome;
-    memset(&plan, 0, sizeof plan);
+    struct arena_plan plan = {0};
     for (int i = 0; i < SHARED; i++) {
         arena_plan_series(&plan, "wakeup", "ns", &(struct record_shape){1 << 12, 5});
         if (i > 0)
             arena_plan_share(&plan, 0);
     }
     unlink(path);
-    struct arena *arena = arena_create(&plan, path, &outcome);
-    if (!arena)
-        abort();
+    struct arena *arena = new_arena(&plan, path);
     put_header(arena);
     for (int i = 0; i < SHARED; i++)
         for (int j = 0; j <= 100 * i; j++)
             record_value(arena_record(arena, i), i + j, j * INT64_C(10000000));
-    arena_plan_free(&plan);
     size_t bytes = arena->bytes;
     arena_free(arena);
     return bytes;
@@ -328,10 +324,8 @@ static void fill_texts(struct arena *arena, char fill_with)
     arena->slot_count = head.slot_count;
     arena->slot_shape = head.slot_shape;
     arena->more_events = head.more_events;
-    arena->window_room = head.window_room;
-    arena->gap_room = head.gap_room;
-    arena->table_room = head.table_room;
-    arena->row_room = head.row_room;
+    for (int i = 0; i < TABLE_KINDS; i++)
+        arena->tables[i].room = head.tables[i].room;
     arena->kept_begin = head.kept_begin;
     for (uint32_t i = 0; i < arena->series_count; i++) {
         const struct arena_series before = arena->series[i];

@@ -5,7 +5,7 @@
 #include "base/posix_source.h"
 
 #include "fake_port.h"
-#include "run/run.h"
+#include "made_up_run.h"
 #include "tap.h"
 
 #define LOST_NS INT64_C(60000000)
@@ -14,7 +14,6 @@
 
 enum { MOST_STEPS = 100000 };
 
-static struct run run;
 static int64_t fake_now_ns, fake_used_ns; /* time, and CPU time of a thread that spins */
 static bool spins;                        /* reading a clock takes CPU time, a rest ends late */
 static uint64_t state = 1;
@@ -46,7 +45,7 @@ static int64_t stolen_untold_ns;
 
 static void begin(bool is_listed, bool has_budget, bool counts_waits)
 {
-    memset(&run, 0, sizeof run);
+    run_of(NULL);
     spins = false;
     fake_now_ns += 5000 * CLOCK_NS_PER_S;
     fake_port = (struct fake_port){.cpu_count = 1, .counts_waits = counts_waits};
@@ -56,7 +55,7 @@ static void begin(bool is_listed, bool has_budget, bool counts_waits)
     fake_port.steal_ns = stolen_before_ns;
     run.is_realtime = true;
     run.setup.cpu = -1;
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    run_make_arena();
     rt_budget_init(&run.rt_budget);
     burst_begin(&run, 0);
     if (!is_listed)
@@ -74,28 +73,20 @@ static void lose(double ran, double waited)
     burst_next(&run);
 }
 
-static bool was_told(const char *event)
-{
-    for (uint32_t i = 0; i < run.arena->event_count; i++)
-        if (strcmp(run.arena->events[i].name, event) == 0)
-            return true;
-    return false;
-}
-
 static void check_taken(void)
 {
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
     CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
-    CHECK(was_told("throttled"));
-    CHECK(!was_told("idle_gap"));
+    CHECK(event("throttled"));
+    CHECK(!event("idle_gap"));
     arena_free(run.arena);
 }
 
-static void check_kept(const char *event)
+static void check_kept(const char *told)
 {
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK(was_told(event));
-    CHECK_SAME(was_told("throttled"), strcmp(event, "throttled") == 0);
+    CHECK(event(told));
+    CHECK_SAME(event("throttled") != NULL, strcmp(told, "throttled") == 0);
     arena_free(run.arena);
 }
 

@@ -2,6 +2,7 @@
 #include "base/posix_source.h"
 
 #include "base/clock.h"
+#include "new_arena.h"
 #include "record/recovery.h"
 #include "record/tables.h"
 #include "same_record.h"
@@ -21,18 +22,11 @@ static struct arena *create(void)
 {
     static const struct record_shape shape = {1 << 24, 5};
     struct arena_plan plan = {.duration_ns = 20 * SECOND_NS,
-                              .window_room = 4,
-                              .gap_room = 16,
-                              .table_room = 1,
-                              .row_room = 2};
-    struct outcome outcome = {0};
+                              .tables = {[TABLE_GAPS] = {4, 16}, [TABLE_ROWS] = {1, 2}}};
     for (int i = 0; i < SERIES; i++)
         arena_plan_series(&plan, "value", "ns", &shape);
     arena_plan_share(&plan, 1);
-    struct arena *arena = arena_create(&plan, NULL, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
+    struct arena *arena = new_arena(&plan, NULL);
     arena->started_ns = 1;
     return arena;
 }
@@ -170,12 +164,12 @@ TEST(what_is_beside_the_series)
     row_table_add(arena, "steps", NO_DATA, columns, 2);
     arena_event(arena, "later", -1, NO_DATA, "of all values");
     CHECK(checkpoint_restore(checkpoint));
-    CHECK_SAME(gap_table_of(arena)->window_count, 1);
-    CHECK_SAME(gap_table_of(arena)->gap_count, 1);
+    CHECK_SAME(arena->tables[TABLE_GAPS].count, 1);
+    CHECK_SAME(arena->tables[TABLE_GAPS].entry_count, 1);
     CHECK(trace_table_has(&arena->traces[0]) && !trace_table_has(&arena->traces[1]));
     CHECK_SAME(arena->intervals[0].span_ns, 4);
     CHECK_SAME(arena->verdict_count, 0);
-    CHECK_SAME(row_table_count(arena), 0);
+    CHECK_SAME(arena->tables[TABLE_ROWS].count, 0);
     CHECK_SAME(arena->event_count, 1);
     CHECK_TEXT(arena_event_at(arena, 0)->name, "earlier");
     free_all(checkpoint, arena, NULL);

@@ -1,6 +1,7 @@
 /* Why a value was late, by the counters of a kernel that is made up: a folder stands for /, the
  * linker wraps the clocks and the affinity of the caller. */
 #include "linux_machine.h"
+#include "new_arena.h"
 #include "record/tables.h"
 #include "run/stream.h"
 #include "run/watch.h"
@@ -197,21 +198,17 @@ static bool open_world(void)
 /* One series for each CPU of `cpus`, with that label; measuring begins. */
 static void begin(const char *cpus)
 {
-    static struct arena_plan plan;
+    struct arena_plan plan = {.duration_ns = 300 * SECOND_NS};
     static const atomic_int left;
     struct counter_watch_setup setup = {
         .second = &world.second, .held = world.held, .left = &left, .config = world.config};
-    struct outcome outcome = {.status = STATUS_MEASURED};
     cpus_parse_list(cpus, &setup.measured);
-    memset(&plan, 0, sizeof plan);
-    plan.duration_ns = 300 * SECOND_NS;
     for (int cpu = cpus_first(&setup.measured); cpu >= 0; cpu = cpus_next(&setup.measured, cpu)) {
         int series = arena_plan_series(&plan, "wakeup", "ns", NULL);
         arena_plan_label_number(&plan, series, "cpu", cpu);
     }
     arena_plan_series(&plan, "unlabelled", "ns", NULL);
-    setup.arena = world.arena = arena_create(&plan, NULL, &outcome);
-    arena_plan_free(&plan);
+    setup.arena = world.arena = new_arena(&plan, NULL);
     CPU_ZERO(&world.bound);
     for (int cpu = 0; cpu < world.allowed; cpu++)
         CPU_SET((size_t)cpu, &world.bound);
@@ -290,10 +287,7 @@ static int kept_count(void)
 
 static const struct arena_event *event(const char *name)
 {
-    for (uint32_t i = 0; i < world.arena->event_count && i < ARENA_EVENTS; i++)
-        if (strcmp(world.arena->events[i].name, name) == 0)
-            return &world.arena->events[i];
-    return NULL;
+    return event_of(world.arena, name);
 }
 
 static void expect_event(const char *name, const char *part)

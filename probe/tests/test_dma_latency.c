@@ -39,30 +39,12 @@ static void finish(struct run *run)
         _exit(STILL_HELD);
 }
 
-static int (*measure_with)(struct run *run);
-
-static void take_test(struct request *request)
-{
-    static struct test test = {
-        .id = "LOOKS", .title = "looks", .setup_ns = 1000000, .finish = finish};
-    test.measure = measure_with;
-    request->test = &test;
-}
-
 static const char *stream_of(const char *us, int (*act)(struct run *run), int *code)
 {
-    const char *words[] = {"hardstone-probe",
-                           "run",
-                           "SEM-P-SIG",
-                           "--policy",
-                           "other",
-                           "--clock",
-                           "monotonic",
-                           us ? "--dma-latency-us" : NULL,
-                           us,
-                           NULL};
-    measure_with = act;
-    return child_run((char *const *)words, take_test, code);
+    const struct test test = {
+        .id = "LOOKS", .title = "looks", .setup_ns = 1000000, .measure = act, .finish = finish};
+    const char *more[] = {us ? "--dma-latency-us" : NULL, us, NULL};
+    return child_run_of(&test, more, code);
 }
 
 static void be(int error, int others_us)

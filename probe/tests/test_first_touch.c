@@ -116,11 +116,6 @@ static void reset(void)
     fake_port = (struct fake_port){.cpu_count = 1, .on_visit = on_visit};
 }
 
-static void take_own(struct request *request)
-{
-    request->test = &own;
-}
-
 /* Its exit code. */
 static int run(char *const words[], void (*change)(struct request *))
 {
@@ -132,9 +127,10 @@ static int run(char *const words[], void (*change)(struct request *))
 
 static int run_own_test(void)
 {
+    child_test = &own;
     return run((char *const[]){"hardstone-probe", "run", "SEM-P-SIG", "--clock", "monotonic",
                                "--policy", "other", NULL},
-               take_own);
+               take_child_test);
 }
 
 TEST(stack)

@@ -5,6 +5,7 @@
 #include "command/args.h"
 #include "fake_port.h"
 #include "family/interrupt/sources.h"
+#include "made_up_run.h"
 #include "run/variant.h"
 #include "tap.h"
 
@@ -100,8 +101,6 @@ static int arm(int64_t start_ns)
 
 /* ---- a run ---- */
 
-static struct run run;
-static struct request request;
 static struct interrupt_sources sources;
 static struct interrupt_line line;
 static struct outcome outcome;
@@ -133,9 +132,10 @@ static void end(void)
     close(device.ends[1]);
 }
 
-TEST(opens)
+#define DEVICE_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+
+DEVICE_TEST(opens, "IRQ-P-LAT", "external")
 {
-    begin("IRQ-P-LAT", "external");
     CHECK_SAME(interrupt_external.open(&line, &run, &outcome), 0);
     CHECK(line.source == &interrupt_external);
     CHECK_SAME(device.value, 1);
@@ -143,12 +143,10 @@ TEST(opens)
     interrupt_external.close(&line);
     CHECK_SAME(device.closed, 1);
     CHECK(line.source == NULL);
-    end();
 }
 
-TEST(other_cpu)
+DEVICE_TEST(other_cpu, "IRQ-P-LAT", "external")
 {
-    begin("IRQ-P-LAT", "external");
     device.cpu = 0;
     CHECK_SAME(interrupt_external.open(&line, &run, &outcome), -1);
     CHECK_SAME(outcome.status, STATUS_UNSUPPORTED);
@@ -156,30 +154,25 @@ TEST(other_cpu)
                "CPU 0 serves the interrupt of /dev/uio0, and the test measures CPU 1");
     CHECK_TEXT(outcome.command, "send 11 to CPU 1");
     CHECK_SAME(device.closed, 1);
-    end();
 }
 
 /* The register is not the one that raises the interrupt. */
-TEST(deaf)
+DEVICE_TEST(deaf, "IRQ-P-LAT", "external")
 {
     char byte;
-    begin("IRQ-P-LAT", "external");
     CHECK_SAME(read(device.ends[0], &byte, 1), 1);
     CHECK_SAME(interrupt_external.open(&line, &run, &outcome), -1);
     CHECK_SAME(outcome.status, STATUS_FAILED);
     CHECK_HOLDS(outcome.reason, "waiting for an interrupt of the device");
     CHECK_SAME(device.closed, 1);
-    end();
 }
 
-TEST(missing)
+DEVICE_TEST(missing, "IRQ-P-TLT", "external")
 {
-    begin("IRQ-P-TLT", "external");
     device.open_error = EACCES;
     CHECK_SAME(run.test->check(&run), -1);
     CHECK_SAME(run.outcome.status, STATUS_DENIED);
     CHECK_HOLDS(run.outcome.reason, "external: opening the device");
-    end();
 }
 
 /* ---- the kernel's counters ---- */
@@ -189,7 +182,7 @@ static void count(const char *id, const char *source, enum handler_role role)
     begin(id, source);
     CHECK_SAME(run.test->check(&run), 0);
     CHECK_SAME(variant_declare(&run), 0);
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    run_make_arena();
     CHECK_SAME(interrupt_sources_open(&sources, &run, role), 0);
     record_value(arena_record(run.arena, 0), 1, 1);
 }
@@ -197,8 +190,7 @@ static void count(const char *id, const char *source, enum handler_role role)
 static void finish(void)
 {
     interrupt_sources_close(&sources);
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
+    run_free();
     end();
 }
 

@@ -5,11 +5,8 @@
 
 #include "fake_run.h"
 #include "family/interrupt/sources.h"
-#include "port/tracing.h"
+#include "made_up_tracing.h"
 #include "run/run.h"
-
-/* A port that is made up answers whatever it is asked. */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { SAMPLES = 500, FEW = 3, EVENTS = 4096, ALWAYS = 0, WITH_HANDLER };
 
@@ -32,12 +29,10 @@ static struct {
 } machine;
 
 static struct {
-    bool lacks_all, refuses_start, is_locked_down;
+    bool lacks_all, is_locked_down;
     int unhandled_from;     /* interrupts that are something else's; 0: none */
     int off_after, lost_at; /* interrupts; 0: never */
-    int read_error, close_error;
-    int start_count, open_count, close_count;
-    bool is_on;
+    int read_error;
     struct port_tracing_event events[EVENTS];
     int event_count;
 } kernel;
@@ -46,8 +41,7 @@ static struct {
 
 static void stamp(int64_t at_ns, int kind)
 {
-    bool is_off = kernel.off_after > 0 && machine.count > kernel.off_after;
-    if (kernel.is_on && !is_off && kernel.event_count < EVENTS)
+    if (traced.is_on && !traced.is_switched_off && kernel.event_count < EVENTS)
         kernel.events[kernel.event_count++] =
             (struct port_tracing_event){.at_ns = at_ns, .kind = kind};
 }
@@ -56,6 +50,7 @@ static void stamp(int64_t at_ns, int kind)
 static void interrupt(int64_t before_ns)
 {
     machine.count++;
+    traced.is_switched_off = kernel.off_after > 0 && machine.count > kernel.off_after;
     machine.armed_ns = 0;
     machine.has_expired = true;
     machine.now_ns = before_ns + SERVICE_NS;
@@ -63,7 +58,7 @@ static void interrupt(int64_t before_ns)
         machine.now_ns += TAKEN_NS;
         machine.taken_ns += TAKEN_NS;
     }
-    if (kernel.is_on && machine.count == kernel.lost_at) {
+    if (traced.is_on && machine.count == kernel.lost_at) {
         stamp(machine.now_ns, PORT_TRACING_LOST);
         return;
     }
@@ -137,39 +132,12 @@ int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outc
                : 0;
 }
 
-void port_tracing_name(char *name, size_t bytes)
-{
-    snprintf(name, bytes, "mine");
-}
-
-ANSWERS(int, port_tracing_remove_left, (void), 0);
-
-struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
-                                       struct outcome *outcome)
-{
-    CHECK(cpus_has(&wish->cpus, 0) && cpus_count(&wish->cpus) == 1);
-    kernel.open_count++;
-    return (struct port_tracing *)&kernel;
-}
-
 ANSWERS(int, port_tracing_filter, (struct port_tracing * tracing, int kind, const char *expression),
         0);
 
-int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
-{
-    kernel.start_count++;
-    if (kernel.refuses_start)
-        return outcome_set(outcome, STATUS_FAILED, NULL, "does not start");
-    kernel.is_on = true;
-    return 0;
-}
-
-ANSWERS(bool, port_tracing_is_on, (const struct port_tracing *tracing),
-        kernel.off_after == 0 || machine.count <= kernel.off_after);
-
 int port_tracing_stop(struct port_tracing *tracing)
 {
-    kernel.is_on = false;
+    traced.is_on = false;
     return 0;
 }
 
@@ -177,6 +145,7 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
                       void *context)
 {
     CHECK_SAME(cpu, 0);
+    CHECK(cpus_has(&traced.cpus, 0) && cpus_count(&traced.cpus) == 1);
     for (int i = 0; i < kernel.event_count && !kernel.read_error; i++)
         visit(&kernel.events[i], context);
     kernel.event_count = 0;
@@ -184,18 +153,8 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
     return kernel.read_error ? -1 : 0;
 }
 
-int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
-{
-    snprintf(path, bytes, "/instances/mine");
-    kernel.close_count++;
-    return kernel.close_error;
-}
-
 DOES_NOTHING(port_tracing_symbols,
              (const int64_t *offsets, int count, char names[][PORT_SYMBOL_BYTES]));
-ANSWERS(pid_t, port_tracing_thread, (void), 1);
-ANSWERS(int, port_timerlat_look, (int64_t period_us, struct outcome *outcome), 0);
-ANSWERS(int, port_timerlat_open, (int cpu), -1);
 
 /* ---- a run ---- */
 
@@ -203,6 +162,7 @@ static void reset(void)
 {
     memset(&machine, 0, sizeof machine);
     memset(&kernel, 0, sizeof kernel);
+    memset(&traced, 0, sizeof traced);
     memset(&fake_port, 0, sizeof fake_port);
     fake_port.cpu_count = 1;
     fake_port.on_arm = arm;
@@ -231,7 +191,7 @@ static bool start(char *id, const char *source, const char *handler)
 static void end(void)
 {
     run.test->finish(&run);
-    CHECK_SAME(kernel.close_count, kernel.open_count);
+    CHECK_SAME(traced.close_count, traced.open_count);
     fake_run_end();
 }
 
@@ -249,20 +209,6 @@ static void measure(char *id, const char *handler)
     CHECK_SAME(run.test->measure(&run), 0);
     if (run.outcome.status == STATUS_MEASURED)
         run.test->judge(&run);
-}
-
-static const struct arena_event *event(const char *name)
-{
-    for (uint32_t i = 0; i < run.arena->event_count; i++)
-        if (strcmp(run.arena->events[i].name, name) == 0)
-            return &run.arena->events[i];
-    return NULL;
-}
-
-static void expect_event(const char *name, const char *part)
-{
-    if (CHECK(event(name) != NULL))
-        CHECK_HOLDS(event(name)->text, part);
 }
 
 static void expect_values(int series, int64_t count, int64_t least_ns, int64_t most_ns)
@@ -288,7 +234,7 @@ MACHINE_TEST(delivery)
         "timer: of 500 interrupts sent 500 were seen, 0 came while another interruption "
         "had the CPU (the longest from its send to the end of both: 0 ns), 0 are ambiguous "
         "(the longest was over after 0 ns), 0 were not seen, 0 not watched");
-    CHECK_SAME(kernel.open_count, 0);
+    CHECK_SAME(traced.open_count, 0);
 }
 
 MACHINE_TEST(service)
@@ -432,14 +378,14 @@ TEST(locked_down)
 TEST(refused_start)
 {
     reset();
-    kernel.refuses_start = true;
+    traced.start_error = EPERM;
     measure("IRQ-P-LAT", "auto");
     expect_values(ALWAYS, SAMPLES, LATE_NS - TURN_NS, LATE_NS);
     CHECK_SAME(arena_record(run.arena, WITH_HANDLER)->count, 0);
     expect_event("handler_not_seen", "does not start");
     end();
     reset();
-    kernel.refuses_start = true;
+    traced.start_error = EPERM;
     CHECK(start("IRQ-P-LAT", "timer", "tracepoints"));
     CHECK_SAME(run.test->measure(&run), -1);
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
@@ -455,7 +401,7 @@ MACHINE_TEST(switched_off)
     CHECK(arena_record(run.arena, WITH_HANDLER)->count < 250);
     CHECK(arena_record(run.arena, WITH_HANDLER)->count > 0);
     expect_event("handler_stopped", "timer: somebody has switched the instance's tracing_on off");
-    CHECK_SAME(kernel.start_count, 1);
+    CHECK_SAME(traced.start_count, 1);
 }
 
 MACHINE_TEST(lost_events)
@@ -478,7 +424,7 @@ MACHINE_TEST(not_read)
 
 MACHINE_TEST(not_removed)
 {
-    kernel.close_error = EBUSY;
+    traced.close_error = EBUSY;
     measure("IRQ-P-LAT", "tracepoints");
     run.test->finish(&run);
     expect_event("handler_not_removed", "/instances/mine could not be removed");

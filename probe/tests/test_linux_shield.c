@@ -24,9 +24,8 @@ static int counts[MADE_UP_UNDO_KINDS];
 /* Four CPUs, of which the last is to be reserved; three interrupts; control groups, version 1. */
 static bool begin(void)
 {
-    if (!tap_is_wrapped())
+    if (!made_up_open())
         return false;
-    made_up_open();
     made_up_groups_v1();
     made_up_put(DEFAULT, "f");
     made_up_put(IRQ(7), "3");

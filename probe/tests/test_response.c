@@ -140,9 +140,9 @@ RUN_TEST(the_load_does_not_change_the_work, ALL_KINDS)
 /* Nothing is worked before the measurement for the kind, and its blocks have just that number. */
 RUN_TEST(a_given_number_is_not_calibrated, "add_operations=1234567")
 {
-    struct request request = *run.request;
-    request.params[variant_place(&run, "kinds")].count = 1;
-    run.request = &request;
+    struct request given = *run.request;
+    given.params[variant_place(&run, "kinds")].count = 1;
+    run.request = &given;
     CHECK_SAME(run.test->calibrate(&run), 0);
     CHECK_SAME(blocks, 0);
     CHECK_SAME(told("add_operations"), ADDITIONS);

@@ -308,7 +308,7 @@ static const char *letters(void)
     return all;
 }
 
-static const struct arena_event *event(const char *name, const char *text)
+static const struct arena_event *event_with(const char *name, const char *text)
 {
     for (uint32_t i = 0; i < run.arena->event_count; i++)
         if (strcmp(run.arena->events[i].name, name) == 0 &&
@@ -320,12 +320,12 @@ static const struct arena_event *event(const char *name, const char *text)
 /* Why the verdict is missing. */
 static const char *reason_without(const char *name)
 {
-    return event("not_seen", name) ? event("not_seen", name)->text : "";
+    return event_with("not_seen", name) ? event_with("not_seen", name)->text : "";
 }
 
 static bool was_cut(void)
 {
-    return event("incomplete_burst", "") != NULL;
+    return event("incomplete_burst") != NULL;
 }
 
 /* `wanted`: letters of the verdicts; none at all: the run fails. */

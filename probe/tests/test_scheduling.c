@@ -129,13 +129,6 @@ TEST(one_cpu_by_the_request)
 
 /* ---- what it tells ---- */
 
-static const struct test *fake_test;
-
-static void take_fake_test(struct request *request)
-{
-    request->test = fake_test;
-}
-
 static int lose_time_on_each(struct run *run)
 {
     arena_verdict(run->arena, true, 1, "ran", "it ran");
@@ -151,10 +144,7 @@ static const char *stream_of(unsigned needs)
     reset();
     fake_port.steal_ns = 1000;
     test.needs = needs;
-    fake_test = &test;
-    const char *text = child_run((char *const[]){"hardstone-probe", "run", "SEM-P-SIG", "--policy",
-                                                 "other", "--clock", "monotonic", NULL},
-                                 take_fake_test, &code);
+    const char *text = child_run_of(&test, (const char *const[]){NULL}, &code);
     CHECK_SAME(code, 0);
     return text;
 }

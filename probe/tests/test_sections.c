@@ -2,8 +2,8 @@
 #include "base/posix_source.h"
 
 #include "family/kernel/sections.h"
-#include "run/request.h"
-#include "run/run.h"
+#include "made_up_run.h"
+#include "made_up_tracing.h"
 #include "tap.h"
 
 /* ---- sections from events ---- */
@@ -95,10 +95,9 @@ enum { PREEMPT_DISABLE, PREEMPT_ENABLE, IRQ_DISABLE, IRQ_ENABLE, TIMER_ENTRY, TI
 #define START_NS INT64_C(1000000000)
 
 static struct made_up_kernel {
-    bool lacks_preemptirq, lacks_vectors, lacks_lines, is_switched_off;
-    int open_error, start_error, read_error, close_error, close_count, starts;
-    struct cpus cpus;
-    int kind_count;
+    bool lacks_preemptirq, lacks_vectors, lacks_lines;
+    int read_error;
+    struct made_up_tracing traced;
     struct port_tracing_event events[MOST]; /* of each window */
     int event_count;
 } kernel;
@@ -121,86 +120,18 @@ int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outc
     return 0;
 }
 
-void port_tracing_name(char *name, size_t bytes)
-{
-    snprintf(name, bytes, "mine");
-}
-
-int port_tracing_remove_left(void)
-{
-    return 0;
-}
-
-struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
-                                       struct outcome *outcome)
-{
-    kernel.cpus = wish->cpus;
-    kernel.kind_count = wish->kind_count;
-    if (!kernel.open_error)
-        return (struct port_tracing *)&kernel;
-    outcome_set(outcome, STATUS_DENIED, "a remedy", "the kernel is locked down");
-    return NULL;
-}
-
-int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression)
-{
-    (void)tracing, (void)kind, (void)expression;
-    return 0;
-}
-
-int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
-{
-    (void)tracing;
-    kernel.starts++;
-    return kernel.start_error ? outcome_set(outcome, STATUS_FAILED, NULL, "does not start") : 0;
-}
-
-bool port_tracing_is_on(const struct port_tracing *tracing)
-{
-    (void)tracing;
-    return !kernel.is_switched_off;
-}
-
-int port_tracing_stop(struct port_tracing *tracing)
-{
-    (void)tracing;
-    return 0;
-}
+ANSWERS(int, port_tracing_filter, (struct port_tracing * tracing, int kind, const char *expression),
+        0);
+ANSWERS(int, port_tracing_stop, (struct port_tracing * tracing), 0);
 
 int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
                       void *context)
 {
-    (void)tracing;
     CHECK_SAME(cpu, CPU);
     for (int i = 0; i < kernel.event_count; i++)
         visit(&kernel.events[i], context);
     errno = kernel.read_error;
     return kernel.read_error ? -1 : 0;
-}
-
-int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
-{
-    (void)tracing;
-    snprintf(path, bytes, "/instances/mine");
-    kernel.close_count++;
-    return kernel.close_error;
-}
-
-pid_t port_tracing_thread(void)
-{
-    return 1;
-}
-
-int port_timerlat_look(int64_t period_us, struct outcome *outcome)
-{
-    (void)period_us, (void)outcome;
-    return 0;
-}
-
-int port_timerlat_open(int cpu)
-{
-    (void)cpu;
-    return -1;
 }
 
 void port_tracing_symbols(const int64_t *offsets, int count, char names[][PORT_SYMBOL_BYTES])
@@ -224,8 +155,6 @@ static const struct param_spec params[] = {
 };
 
 static struct test test = {.id = "INVENTED", .params = params};
-static struct request request;
-static struct run run;
 static struct sections sections;
 static struct busy_table table;
 static struct busy_process busy;
@@ -233,25 +162,16 @@ static struct busy_process busy;
 static void begin(enum sections_wish wish)
 {
     memset(&kernel, 0, sizeof kernel);
-    memset(&request, 0, sizeof request);
-    memset(&run, 0, sizeof run);
+    memset(&traced, 0, sizeof traced);
+    run_of(&test);
     memset(&sections, 0, sizeof sections);
     memset(&table, 0, sizeof table);
-    stop_reset();
     atomic_store(&table.has_figures, true);
     busy = (struct busy_process){.run = &run, .table = &table};
-    request.test = run.test = &test;
-    run.request = &request;
     request.params[PARAM] = (struct param_value){1, {wish}};
     run.setup.cpu = CPU;
     run.start_ns = START_NS;
-    for (int i = 0; i < FIRST_SERIES + SECTION_KINDS; i++) {
-        arena_plan_series(&run.plan, "value", "ns", NULL);
-        arena_plan_label_number(&run.plan, i, "place", i);
-    }
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    if (!run.arena)
-        abort();
+    run_make_series(FIRST_SERIES + SECTION_KINDS);
     for (int i = 0; i < FIRST_SERIES + SECTION_KINDS; i++)
         run.records[i] = arena_record(run.arena, i);
 }
@@ -265,8 +185,7 @@ static void end(void)
 {
     sections_close(&sections);
     sections_close(&sections);
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
+    run_free();
 }
 
 static void add(int kind, int64_t at_ns)
@@ -288,20 +207,6 @@ static void add_window(void)
     add(TIMER_EXIT, 540);
 }
 
-static const struct arena_event *event(const char *name)
-{
-    for (uint32_t i = 0; i < run.arena->event_count; i++)
-        if (strcmp(run.arena->events[i].name, name) == 0)
-            return &run.arena->events[i];
-    return NULL;
-}
-
-static void expect_event(const char *name, const char *part)
-{
-    if (CHECK(event(name) != NULL))
-        CHECK_HOLDS(event(name)->text, part);
-}
-
 static const struct record *record_of(enum section_kind kind)
 {
     return run.records[FIRST_SERIES + (int)kind];
@@ -317,7 +222,7 @@ WRAP_RUN_TEST(lengths_are_recorded, SECTIONS_AUTO)
     add_window();
     CHECK_SAME(check_and_open(), 0);
     CHECK_SAME(run.series_left_out, 0);
-    CHECK(cpus_has(&kernel.cpus, CPU) && cpus_count(&kernel.cpus) == 1);
+    CHECK(cpus_has(&traced.cpus, CPU) && cpus_count(&traced.cpus) == 1);
     CHECK_SAME(sections_measure(&sections, OPERATION_FIRST_CLASS, &busy), 0);
     sections_report(&sections);
     static const int64_t lengths[] = {300, 50, 300, 40};
@@ -344,17 +249,18 @@ static void check_machine(struct made_up_kernel machine, enum sections_wish wish
     tap_row(told ? told : "all is seen");
     begin(wish);
     kernel = machine;
+    traced = machine.traced;
     if (starts == 1)
         add_window();
     CHECK_SAME(check_and_open(), status == STATUS_MEASURED ? 0 : -1);
     CHECK_SAME(run.outcome.status, status);
     CHECK_SAME(run.series_left_out, kind_count ? 0 : SECTION_KINDS);
-    CHECK_SAME(kernel.kind_count, kind_count);
+    CHECK_SAME(traced.kind_count, kind_count);
     if (status == STATUS_MEASURED) {
         CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
         CHECK_SAME(sections_measure(&sections, OPERATION_ALL, &busy), 0);
     }
-    CHECK_SAME(kernel.starts, starts);
+    CHECK_SAME(traced.start_count, starts);
     if (starts == 0)
         sections_report(&sections);
     if (status != STATUS_MEASURED)
@@ -364,7 +270,7 @@ static void check_machine(struct made_up_kernel machine, enum sections_wish wish
     else
         CHECK_SAME(run.arena->event_count, 0);
     end();
-    CHECK_SAME(kernel.close_count, starts ? 1 : 0);
+    CHECK_SAME(traced.close_count, starts ? 1 : 0);
 }
 
 #define MACHINE(...)                                                                               \
@@ -378,7 +284,7 @@ static void check_machine(struct made_up_kernel machine, enum sections_wish wish
 WRAP_TEST(troubles)
 {
     const struct made_up_kernel no_events = {.lacks_preemptirq = true},
-                                locked = {.open_error = EPERM};
+                                locked = {.traced.open_error = EPERM};
     check_machine(MACHINE(0), SECTIONS_NONE, NULL, STATUS_MEASURED, 0, 0);
     check_machine(no_events, SECTIONS_AUTO, "no event preempt_disable; another kernel",
                   STATUS_MEASURED, 0, 0);
@@ -390,10 +296,10 @@ WRAP_TEST(troubles)
     check_machine(locked, SECTIONS_AUTO, "the kernel is locked down; a remedy", STATUS_MEASURED, 8,
                   0);
     check_machine(locked, SECTIONS_TRACEPOINTS, "a remedy", STATUS_DENIED, 8, 0);
-    check_machine(MACHINE(.is_switched_off = true), SECTIONS_AUTO,
+    check_machine(MACHINE(.traced.is_switched_off = true), SECTIONS_AUTO,
                   "somebody else switched the trace off", STATUS_MEASURED, 8, 1);
-    check_machine(MACHINE(.start_error = EBUSY), SECTIONS_AUTO, "does not start", STATUS_MEASURED,
-                  8, 1);
+    check_machine(MACHINE(.traced.start_error = EBUSY), SECTIONS_AUTO, "does not start",
+                  STATUS_MEASURED, 8, 1);
     check_machine(MACHINE(.read_error = EIO), SECTIONS_AUTO, "reading the kernel's events",
                   STATUS_MEASURED, 8, 1);
 }
@@ -421,7 +327,7 @@ WRAP_RUN_TEST(lost_events_are_counted, SECTIONS_AUTO)
 
 RUN_TEST(an_instance_that_stays_is_told, SECTIONS_AUTO)
 {
-    kernel.close_error = EBUSY;
+    traced.close_error = EBUSY;
     CHECK_SAME(check_and_open(), 0);
     sections_close(&sections);
     expect_event("sections_not_removed", "/instances/mine");

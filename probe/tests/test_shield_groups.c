@@ -1,8 +1,7 @@
 /* Threads and control groups (version 1, version 2, none) under a shield: change, refusal with its
  * reason, undo. The kernel is made up (made_up_kernel.h). */
-#include "made_up_kernel.h"
+#include "made_up_shield.h"
 #include "port/linux/affinity.h"
-#include "tap.h"
 
 #include <unistd.h>
 
@@ -14,14 +13,10 @@
 enum { ANYWHERE = 101, PINNED, NARROW, ELSEWHERE, MOVABLE = 201, BOUND, PER_CPU };
 enum { HEIR_ANYWHERE = 401, HEIR_PINNED, OWN_WISH, ORPHAN, INSIDE, BORN };
 
-static char text[SHIELD_TEXT_BYTES];
-static int counts[MADE_UP_UNDO_KINDS];
-
 static bool begin(void (*groups)(void))
 {
-    if (!tap_is_wrapped())
+    if (!made_up_open())
         return false;
-    made_up_open();
     if (groups)
         groups();
     made_up_thread(ANYWHERE, "anywhere", MADE_UP_USER, "0-3");
@@ -41,12 +36,6 @@ static void begin_again(void (*groups)(void))
 
 #define V1_TEST(what) TEST_IN(begin(made_up_groups_v1), made_up_close(), what)
 #define V2_TEST(what) TEST_IN(begin(made_up_groups_v2), made_up_close(), what)
-
-static int apply(void)
-{
-    text[0] = '\0';
-    return port_shield_apply(&made_up.shield, SHIELD_CPUSET, text, sizeof text);
-}
 
 /* The affinity of each thread that exists, and behind it its group; first of those of begin(). */
 static const char *threads(void)
@@ -123,7 +112,7 @@ V1_TEST(version_1)
 {
     made_up_group("wide", "0-3");
     made_up_group("wide/inner", "3");
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_HOLDS(text, "version 1");
     CHECK_TEXT(cpus_of("wide wide/inner " RESERVED " " OTHERS), "0-2 0-2 3! 0-2 ");
     CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.mems"), "0");
@@ -142,7 +131,7 @@ V1_TEST(threads_of_a_group_go_back_to_the_shields_own)
 {
     made_up_group("session", "0-3");
     made_up_put("/proc/self/cgroup", "3:cpuset:/session");
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     move_to(RESERVED, "102");
     CHECK_TEXT(made_up_group_of(PINNED), "/" LINUX_GROUP_RESERVED);
     put_back();
@@ -153,7 +142,7 @@ V1_TEST(threads_of_a_group_go_back_to_the_shields_own)
 /* Members that cannot leave keep the group; what it kept from others is theirs again. */
 V1_TEST(a_group_that_cannot_be_removed_lets_its_cpus_go)
 {
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     move_to(RESERVED, "102");
     made_up_refuse(MADE_UP_V1 "/tasks", EINVAL, NULL);
     CHECK_HOLDS(made_up_undo(counts),
@@ -172,7 +161,7 @@ V1_TEST(groups_inside_of_ours_go_with_them)
 {
     static const char *const inside[] = {"x", "x/y", "x/z", "w"};
     char name[64];
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
         snprintf(name, sizeof name, LINUX_GROUP_OTHERS "/%s", inside[i]);
         made_up_group(name, "0");
@@ -189,7 +178,7 @@ V1_TEST(groups_inside_of_ours_go_with_them)
 /* Each change is on the disk before it is made. */
 V2_TEST(groups_inside_of_a_partition_go_with_it)
 {
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK(made_up_when("journal;sync;" CONTROL "=+cpuset;journal;sync;mkdir " RESERVED_2 ";") >= 0);
     made_up_group(LINUX_GROUP_RESERVED "/x", "");
     made_up_group(LINUX_GROUP_RESERVED "/x/y", "");
@@ -202,7 +191,7 @@ V2_TEST(groups_inside_of_a_partition_go_with_it)
 /* One that cannot leave stays with the groups around it; all of those get all CPUs. */
 V1_TEST(groups_inside_of_ours_that_stay_let_their_cpus_go)
 {
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     made_up_group(LINUX_GROUP_RESERVED "/x", "3");
     made_up_put(RESERVED_1 "/x/" LINUX_EXCLUSIVE, "1");
     made_up_group(LINUX_GROUP_RESERVED "/x/y", "3");
@@ -221,7 +210,7 @@ V1_TEST(groups_inside_of_ours_that_stay_let_their_cpus_go)
 V1_TEST(a_link_inside_of_ours_is_not_followed)
 {
     char link[256];
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     made_up_group("victim", "0");
     made_up_group("victim/inner", "0");
     move_to("victim", "103");
@@ -237,7 +226,7 @@ V1_TEST(a_link_inside_of_ours_is_not_followed)
 static void is_held(const char *by)
 {
     made_up.log[0] = '\0';
-    CHECK_SAME(apply(), PORT_SHIELD_HELD);
+    CHECK_SAME(apply(SHIELD_CPUSET), PORT_SHIELD_HELD);
     CHECK_HOLDS(text, by);
     CHECK_TEXT(made_up.log, "");
     CHECK_SAME(made_up_lines(NULL), 0);
@@ -268,7 +257,7 @@ V1_TEST(other_cpus_that_somebody_has_to_himself)
     made_up_group("rt", "0");
     made_up_put(MADE_UP_V1 "/rt/" LINUX_EXCLUSIVE, "1");
     made_up_group("only", "3");
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_TEXT(cpus_of("rt only " OTHERS " " RESERVED), "0! 1-2 1-2 3! ");
     put_all_back("");
     CHECK_TEXT(cpus_of("rt only"), "0! 3 ");
@@ -280,7 +269,7 @@ V2_TEST(a_partition_of_others_that_is_void)
     made_up_put(CONTROL, "cpuset");
     made_up_group("rt", "2-3");
     made_up_put(MADE_UP_V2 "/rt/" LINUX_PARTITION, "root invalid (Cpu list not exclusive)");
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_TEXT(made_up_text(MADE_UP_V2 "/rt/cpuset.cpus"), "2");
     put_back();
 }
@@ -290,7 +279,7 @@ V1_TEST(a_group_that_was_left_is_made_anew)
     made_up_group(LINUX_GROUP_RESERVED, "3");
     made_up_put(RESERVED_1 "/" LINUX_EXCLUSIVE, "1");
     move_to(RESERVED, "102");
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_TEXT(made_up_group_of(PINNED), "/" LINUX_GROUP_OTHERS);
     put_all_back("");
 }
@@ -308,7 +297,7 @@ V1_TEST(version_1_that_is_refused)
         tap_row(refused[i].path);
         made_up_group("wide", "0-3");
         made_up_refuse(refused[i].path, refused[i].error, NULL);
-        CHECK_SAME(apply(), refused[i].error);
+        CHECK_SAME(apply(SHIELD_CPUSET), refused[i].error);
         CHECK_HOLDS(text, strerror(refused[i].error));
         CHECK(made_up_undo(counts) != NULL);
         CHECK_SAME(counts[PORT_UNDO_FAILED] + counts[PORT_UNDO_REFUSED], 0);
@@ -323,7 +312,7 @@ V1_TEST(groups_and_threads_of_version_1_that_stay)
     made_up_refuse(MADE_UP_V1 "/busy/cpuset.cpus", EBUSY, NULL);
     made_up_refuse(RESERVED_1 "/" LINUX_EXCLUSIVE, 0, NULL);
     made_up_thread(301, "stubborn", MADE_UP_BOUND & ~0x00200000u, "0-3");
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK(made_up_is_noted("cpuset", "groups whose CPUs could not be changed: "));
     CHECK(made_up_is_noted("cpuset", "new groups of others may take the CPU"));
     put_back();
@@ -335,7 +324,7 @@ V1_TEST(a_kernel_that_forgets_affinities)
 {
     made_up.release = "6.1.0-13-amd64";
     made_up.forgets_masks = true;
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_SAME(made_up_lines("mask"), 4);
     CHECK_TEXT(made_up_mask_of(NARROW), "0-2");
     put_all_back("");
@@ -352,7 +341,7 @@ V2_TEST(version_2)
             made_up_put(CONTROL, "cpuset");
             made_up_group("slice", "0-3");
         }
-        CHECK_SAME(apply(), 0);
+        CHECK_SAME(apply(SHIELD_CPUSET), 0);
         CHECK_HOLDS(text, "a partition (control groups, version 2)");
         CHECK_TEXT(made_up_text(CONTROL), "cpuset");
         CHECK_TEXT(made_up_text(MADE_UP_V2 "/slice/cpuset.cpus"), is_on ? "0-2" : "-");
@@ -376,7 +365,7 @@ V2_TEST(version_2)
 V2_TEST(a_cpu_that_the_boot_line_isolates)
 {
     made_up.boot_isolated = "2-3";
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_TEXT(made_up_text(RESERVED_2 "/cpuset.cpus.partition"), "isolated");
     put_all_back("");
     CHECK(!made_up_has(RESERVED_2));
@@ -386,7 +375,7 @@ V2_TEST(a_partition_that_is_not_granted)
 {
     static const char why[] = "root invalid (Parent is not a partition root)";
     made_up_refuse(RESERVED_2 "/cpuset.cpus.partition", 0, why);
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_HOLDS(text, "threads moved by their affinity");
     CHECK_HOLDS(text, why);
     CHECK(made_up_is_noted("cpuset", "a thread that asks for the CPU still gets it"));
@@ -402,7 +391,7 @@ V2_TEST(version_2_that_is_refused)
     static const int errors[] = {EACCES, EPERM, EROFS};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         made_up_refuse(CONTROL, errors[i], NULL);
-        CHECK_SAME(apply(), errors[i]);
+        CHECK_SAME(apply(SHIELD_CPUSET), errors[i]);
         CHECK_HOLDS(text, strerror(errors[i]));
         CHECK(!made_up_has(RESERVED_2));
         CHECK_TEXT(threads(), THREADS);
@@ -412,18 +401,18 @@ V2_TEST(version_2_that_is_refused)
 
 V2_TEST(a_controller_that_somebody_uses_by_now)
 {
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     made_up.control_is_used = true;
     undo_all_but_one(PORT_UNDO_FOREIGN, "keeps the cpuset controller, which other groups use now");
     CHECK_TEXT(made_up_text(CONTROL), "cpuset");
     CHECK(!made_up_has(RESERVED_2));
     begin_again(made_up_groups_v2);
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     made_up_refuse(CONTROL, EROFS, NULL);
     undo_all_but_one(PORT_UNDO_FAILED, strerror(EROFS));
     /* somebody has given CPUs to a group of his since, which has its files from us alone */
     begin_again(made_up_groups_v2);
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     made_up_group("new", "0");
     undo_all_but_one(PORT_UNDO_FOREIGN, "keeps the cpuset controller, which other groups use now");
     CHECK_TEXT(made_up_text(CONTROL), "cpuset");
@@ -432,7 +421,7 @@ V2_TEST(a_controller_that_somebody_uses_by_now)
 V2_TEST(the_owner_joins)
 {
     char id[24];
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     snprintf(id, sizeof id, "%ld", (long)getpid());
     made_up_thread(getpid(), "shield", MADE_UP_USER, "0-3");
     CHECK_SAME(port_shield_enter(&made_up.shield), 0);
@@ -462,7 +451,7 @@ static void make_inherited_affinity(void)
 TEST_IN(begin(NULL), made_up_close(), no_cpusets)
 {
     made_up_thread(ELSEWHERE, "elsewhere", MADE_UP_USER, "0-2");
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_HOLDS(text, "3 threads moved by their affinity (there are no cpusets)");
     CHECK(made_up_is_noted("cpuset", "there are no cpusets: a thread that asks for the CPU"));
     CHECK(made_up_is_noted("cpuset", "bound to it by the kernel"));
@@ -479,7 +468,7 @@ TEST_IN(begin(NULL), made_up_close(), threads_that_are_made_while_others_are_mov
         made_up.birth.mother = PINNED;
         made_up.birth.id = BORN;
         made_up.birth.cpus = "3";
-        CHECK_SAME(apply(), 0);
+        CHECK_SAME(apply(SHIELD_CPUSET), 0);
         CHECK_SAME(made_up.birth.id, 0);
         CHECK_HOLDS(threads(), i ? " 3 3/" OTHERS " " : " 3 0-2 ");
         put_all_back("3 ");
@@ -491,7 +480,7 @@ TEST_IN(begin(NULL), made_up_close(), threads_that_are_made_while_others_are_mov
  * other one has asked. `start`: of both; the shield started at 40. */
 static void a_fork_is_interrupted(unsigned long start, const char *threads_after)
 {
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     made_up.start = start;
     made_up.fork.mother = ANYWHERE;
     made_up.fork.id = BORN;
@@ -523,7 +512,7 @@ static void reuse(pid_t id)
 TEST_IN(begin(NULL), made_up_close(), a_thread_that_has_the_id_of_another)
 {
     struct cpus own;
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     reuse(PINNED);
     cpus_parse_list("1-2", &own);
     CHECK_SAME(linux_affinity_set(PINNED, &own), 0);
@@ -536,7 +525,7 @@ TEST_IN(begin(NULL), made_up_close(), a_thread_that_has_the_id_of_another)
     begin_again(made_up_groups_v1);               /* where any value would be replaced */
     made_up.release = "6.1.0";
     made_up.forgets_masks = true;
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     reuse(PINNED);
     CHECK(made_up_undo(counts) != NULL);
     CHECK_TEXT(made_up_mask_of(PINNED), "0-3"); /* that of the root, not the other's 3 */
@@ -545,7 +534,7 @@ TEST_IN(begin(NULL), made_up_close(), a_thread_that_has_the_id_of_another)
 TEST_IN(begin(NULL), made_up_close(), threads_that_ask_for_something_else_meanwhile)
 {
     struct cpus wish;
-    CHECK_SAME(apply(), 0);
+    CHECK_SAME(apply(SHIELD_CPUSET), 0);
     cpus_parse_list("1", &wish);
     CHECK_SAME(linux_affinity_set(ANYWHERE, &wish), 0);
     undo_all_but_one(PORT_UNDO_FOREIGN,

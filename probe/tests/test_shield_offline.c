@@ -1,8 +1,6 @@
 /* CPUs that a shield takes offline: what the kernel would forget comes back, a refusal leaves
  * nothing changed, and an undo may begin anywhere. The kernel is made up (made_up_kernel.h). */
-#include "made_up_kernel.h"
-#include "shield/shield.h"
-#include "tap.h"
+#include "made_up_shield.h"
 
 #define CPU_3 "/sys/devices/system/cpu/cpu3/"
 #define CPU_2 "/sys/devices/system/cpu/cpu2/"
@@ -24,22 +22,11 @@ enum { VALUES = sizeof values / sizeof values[0] };
 
 enum { ANYWHERE = 101, PINNED = 102 };
 
-/* In the place of the port's. */
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return made_up.root;
-}
-
-static char text[SHIELD_TEXT_BYTES];
-static int counts[MADE_UP_UNDO_KINDS];
-
 /* Two CPUs that may go offline. */
 static bool begin(void (*groups)(void))
 {
-    if (!tap_is_wrapped())
+    if (!made_up_open())
         return false;
-    made_up_open();
     if (groups)
         groups();
     made_up_thread(ANYWHERE, "anywhere", MADE_UP_USER, "0-3");
@@ -64,12 +51,6 @@ static bool begin_v1(void)
     made_up_group("wide", "1-3");
     made_up_group("alone", "3");
     return true;
-}
-
-static int apply(enum shield_setting setting)
-{
-    text[0] = '\0';
-    return port_shield_apply(&made_up.shield, setting, text, sizeof text);
 }
 
 /* In the order in which a shield applies them. */

@@ -1,9 +1,7 @@
 /* Settings that do not exist, that the kernel refuses, or accepts and does not keep: the reason is
  * reported, the others are applied, and changes are undone. The kernel is made up. */
-#include "made_up_kernel.h"
+#include "made_up_shield.h"
 #include "port/tracing.h"
-#include "shield/shield.h"
-#include "tap.h"
 
 #include <unistd.h>
 
@@ -22,37 +20,13 @@
 #define DEFAULT "/proc/irq/default_smp_affinity"
 #define MIGRATION "/proc/sys/kernel/timer_migration"
 
-/* In the place of the port's: facts of the boot line are read below it too. */
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return made_up.root;
-}
-
-static char text[SHIELD_TEXT_BYTES];
-static int counts[MADE_UP_UNDO_KINDS];
-
-static bool begin(void)
-{
-    bool is_wrapped = tap_is_wrapped();
-    if (is_wrapped)
-        made_up_open();
-    return is_wrapped;
-}
-
 static void begin_again(void)
 {
     made_up_close();
     made_up_open();
 }
 
-#define SHIELD_TEST(what) TEST_IN(begin(), made_up_close(), what)
-
-static int apply(enum shield_setting setting)
-{
-    text[0] = '\0';
-    return port_shield_apply(&made_up.shield, setting, text, sizeof text);
-}
+#define SHIELD_TEST(what) TEST_IN(made_up_open(), made_up_close(), what)
 
 static bool shows(enum shield_setting setting)
 {

@@ -67,30 +67,14 @@ static int end_at_once(struct run *run)
     return 0;
 }
 
-static void take_fake_test(struct request *request)
+static const char *stream(int cpus, const char *config, const char *option, const char *value)
 {
     static const struct test test = {
         .id = "ENDS", .title = "ends", .setup_ns = 1000000, .measure = end_at_once};
-    request->test = &test;
-}
-
-static const char *stream(int cpus, const char *config, const char *option, const char *value)
-{
+    const char *all[] = {"--cpu-config", config, option, value, NULL};
     int code;
-    const char *words[] = {"hardstone-probe",
-                           "run",
-                           "SEM-P-SIG",
-                           "--policy",
-                           "other",
-                           "--clock",
-                           "monotonic",
-                           config ? "--cpu-config" : NULL,
-                           config,
-                           option,
-                           value,
-                           NULL};
     fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = cpus};
-    return child_run((char *const *)words, take_fake_test, &code);
+    return child_run_of(&test, config ? all : all + 2, &code);
 }
 
 /* With `single`, and all of it in this scene. */

@@ -2,6 +2,7 @@
  * one series takes, and that all of it works at such sizes. */
 #include "base/posix_source.h"
 
+#include "new_arena.h"
 #include "record/arena.h"
 #include "record/kept.h"
 #include "record/recovery.h"
@@ -10,21 +11,15 @@
 
 enum { MOST_BYTES = 28 * 1024, VARIANTS = 12, VALUES = 3000 };
 
-static struct arena *new_arena(int variants)
+static struct arena *arena_of(int variants)
 {
-    static struct arena_plan plan;
-    struct outcome outcome = {STATUS_MEASURED, "", ""};
-    memset(&plan, 0, sizeof plan);
+    struct arena_plan plan = {0};
     for (int i = 0; i < variants; i++) {
         arena_plan_series(&plan, "wakeup", "ns", NULL);
         if (i > 0)
             arena_plan_share(&plan, 0);
     }
-    struct arena *arena = arena_create(&plan, NULL, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
-    return arena;
+    return new_arena(&plan, NULL);
 }
 
 static struct record *new_record(void)
@@ -45,7 +40,7 @@ static void record_some(struct record *record, int series)
 /* The arena, and the record into which warm-up values go and finished series are read. */
 TEST(one_series)
 {
-    struct arena *arena = new_arena(1);
+    struct arena *arena = arena_of(1);
     size_t scratch = record_size(NULL, 0);
     printf("# one series: %llu bytes, and a record beside it of %zu\n",
            (unsigned long long)arena->bytes, scratch);
@@ -58,7 +53,7 @@ TEST(one_series)
 /* Each further one that is measured after it. */
 TEST(more_series)
 {
-    struct arena *one = new_arena(1), *more = new_arena(VARIANTS);
+    struct arena *one = arena_of(1), *more = arena_of(VARIANTS);
     uint64_t each = (more->bytes - one->bytes) / (VARIANTS - 1);
     printf("# each further series: %llu bytes\n", (unsigned long long)each);
     CHECK(each < 4096);
@@ -91,7 +86,7 @@ TEST(the_worst)
 
 TEST(texts)
 {
-    struct arena *arena = new_arena(1);
+    struct arena *arena = arena_of(1);
     for (int i = 0; i < 20; i++) {
         arena_event(arena, "name", -1, NO_DATA, "%0300d", i);
         arena_verdict(arena, true, 1, "name", "%0300d", i);

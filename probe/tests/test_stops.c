@@ -2,6 +2,7 @@
  * records that never had them. */
 #include "base/posix_source.h"
 
+#include "new_arena.h"
 #include "record/arena.h"
 #include "same_record.h"
 #include "tap.h"
@@ -15,18 +16,16 @@
 
 enum { COUNT = 400 };
 
+static struct arena *arena, *other;
+
 static struct arena *create(void)
 {
     struct arena_plan plan = {.duration_ns = 20 * SECOND_NS};
-    struct outcome outcome = {0};
     arena_plan_series(&plan, "times", "ns", NULL);
     arena_plan_series(&plan, "missed", "count", NULL);
-    struct arena *arena = arena_create(&plan, NULL, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
-    arena->started_ns = STARTED_NS;
-    return arena;
+    struct arena *made = new_arena(&plan, NULL);
+    made->started_ns = STARTED_NS;
+    return made;
 }
 
 /* Of any size up to 1 ms, one each 10 ms. */
@@ -36,9 +35,9 @@ static int64_t value_at(int i)
 }
 
 /* With a stop that ended at 2 s, if `stop_ns` is not 0. */
-static struct record *fill(struct arena *arena, int count, int64_t stop_ns)
+static struct record *fill(struct arena *of, int count, int64_t stop_ns)
 {
-    struct record *record = arena_record(arena, 0);
+    struct record *record = arena_record(of, 0);
     for (int i = 0; i < count; i++) {
         if (i == count / 2 && stop_ns > 0)
             record_value(record, stop_ns, 2 * SECOND_NS + 50000);
@@ -47,53 +46,49 @@ static struct record *fill(struct arena *arena, int count, int64_t stop_ns)
     return record;
 }
 
-static bool has_figures_of(const struct record *record, const struct record *other)
+static bool has_figures_of(const struct record *record, const struct record *without)
 {
-    return record->count == other->count && record->min == other->min &&
-           record->max == other->max && is_same_sum(&record->sum, &other->sum) &&
-           is_same_sum(&record->sum_of_squares, &other->sum_of_squares) &&
-           has_same_histogram(record, other) && record_quantile(record, 1) == other->max;
+    return record->count == without->count && record->min == without->min &&
+           record->max == without->max && is_same_sum(&record->sum, &without->sum) &&
+           is_same_sum(&record->sum_of_squares, &without->sum_of_squares) &&
+           has_same_histogram(record, without) && record_quantile(record, 1) == without->max;
 }
 
-TEST(no_stop_changes_nothing)
+#define STOPS_TEST(what)                                                                           \
+    TEST_IN((arena = create(), other = create(), true), (arena_free(arena), arena_free(other)),    \
+            what)
+
+STOPS_TEST(no_stop_changes_nothing)
 {
-    struct arena *arena = create(), *other = create();
     struct record *record = fill(arena, COUNT, STOP_NS);
     arena_settle(arena);
     CHECK(is_same_record(record, fill(other, COUNT, STOP_NS)));
     CHECK_SAME(record->stopped_count, 0);
     arena_report_stops(arena);
     CHECK_SAME(arena->event_count, 0);
-    arena_free(arena);
-    arena_free(other);
 }
 
 /* Of the value some was its own: up to the longest other one. */
-TEST(a_stop_is_no_longer_than_what_its_value_has_beyond_others)
+STOPS_TEST(a_stop_is_no_longer_than_what_its_value_has_beyond_others)
 {
-    struct arena *arena = create();
     const struct record *record = fill(arena, COUNT, STOP_NS);
     stops_add(arena, STARTED_NS + 2 * SECOND_NS);
     arena_settle(arena);
     CHECK(record->max > 900000);
     CHECK_SAME(arena->stops[0].least_ns, STOP_NS - record->max);
-    arena_free(arena);
 }
 
-TEST(the_length_of_a_stop_is_not_known_from_a_value_alone)
+STOPS_TEST(the_length_of_a_stop_is_not_known_from_a_value_alone)
 {
-    struct arena *arena = create();
     record_value(arena_record(arena, 0), STOP_NS, 2 * SECOND_NS + 50000);
     stops_add(arena, STARTED_NS + 2 * SECOND_NS);
     arena_settle(arena);
     CHECK_SAME(arena_record(arena, 0)->stopped_count, 1);
     CHECK_SAME(arena->stops[0].least_ns, 0);
-    arena_free(arena);
 }
 
-TEST(figures_are_those_without_the_stop)
+STOPS_TEST(figures_are_those_without_the_stop)
 {
-    struct arena *arena = create(), *other = create();
     struct record *record = fill(arena, COUNT, STOP_NS);
     stops_add(arena, STARTED_NS + 2 * SECOND_NS);
     CHECK_SAME(record->max, STOP_NS);
@@ -108,13 +103,10 @@ TEST(figures_are_those_without_the_stop)
         CHECK_SAME(record->worst[i].value_ns, without->worst[i].value_ns);
     arena_settle(arena); /* once is enough */
     CHECK_SAME(record->stopped_count, 1);
-    arena_free(arena);
-    arena_free(other);
 }
 
-TEST(its_second_has_what_is_known_of_it)
+STOPS_TEST(its_second_has_what_is_known_of_it)
 {
-    struct arena *arena = create();
     struct record *record = arena_record(arena, 0);
     record_value(record, 5, 100);
     record_value(record, STOP_NS, 2 * SECOND_NS + 50000);
@@ -125,12 +117,10 @@ TEST(its_second_has_what_is_known_of_it)
     CHECK_SAME(record_maxima(record)[1], RECORD_NO_MAXIMUM);
     CHECK_SAME(record_maxima(record)[2], 7);
     CHECK_SAME(record->max, 7);
-    arena_free(arena);
 }
 
-TEST(nothing_is_left)
+STOPS_TEST(nothing_is_left)
 {
-    struct arena *arena = create(), *other = create();
     struct record *record = arena_record(arena, 0);
     record_value(record, STOP_NS, 2 * SECOND_NS);
     stops_add(arena, STARTED_NS + 2 * SECOND_NS);
@@ -141,11 +131,9 @@ TEST(nothing_is_left)
     CHECK_SAME(record->min, 9);
     CHECK_SAME(record->max, 9);
     CHECK(fabs(record_mean(record) - 9) < 1e-9);
-    arena_free(arena);
-    arena_free(other);
 }
 
-static void fill_list_with_stop(struct arena *arena, int64_t ended_ns)
+static void fill_list_with_stop(int64_t ended_ns)
 {
     for (int i = 0; i < RECORD_WORST; i++)
         record_value(arena_record(arena, 0), STOP_NS + i, ended_ns);
@@ -154,14 +142,13 @@ static void fill_list_with_stop(struct arena *arena, int64_t ended_ns)
 }
 
 /* Nothing of `worst` is left: the maxima of the other seconds have the largest value. */
-TEST(maximum_without_a_list)
+STOPS_TEST(maximum_without_a_list)
 {
-    struct arena *arena = create();
     struct record *record = fill(arena, COUNT, 0);
     int64_t most = record->max;
     CHECK(record_bucket_high(record_bucket((uint64_t)most, RECORD_SUB_BITS), RECORD_SUB_BITS) >
           most);
-    fill_list_with_stop(arena, 6 * SECOND_NS);
+    fill_list_with_stop(6 * SECOND_NS);
     CHECK_SAME(record->count, COUNT);
     CHECK_SAME(record->worst_count, 0);
     CHECK_SAME(record->max, most);
@@ -169,19 +156,17 @@ TEST(maximum_without_a_list)
     arena_report_stops(arena);
     CHECK_SAME(arena->event_count, 2);
     CHECK_TEXT(arena_event_at(arena, 1)->name, "stops_mixed");
-    arena_free(arena);
 }
 
 /* The largest value that is left was in the second of the stop: its bucket is known, and is above
  * what the other seconds have. */
-TEST(maximum_in_the_second_of_the_stop)
+STOPS_TEST(maximum_in_the_second_of_the_stop)
 {
     static const int64_t most = 5 * MS;
-    struct arena *arena = create();
     struct record *record = fill(arena, COUNT, 0);
     int64_t first = record_maxima(record)[0];
     record_value(record, most, 6 * SECOND_NS);
-    fill_list_with_stop(arena, 6 * SECOND_NS + 30 * MS);
+    fill_list_with_stop(6 * SECOND_NS + 30 * MS);
     int64_t high =
         record_bucket_high(record_bucket((uint64_t)most, RECORD_SUB_BITS), RECORD_SUB_BITS);
     CHECK_SAME(record->count, COUNT + 1);
@@ -189,12 +174,10 @@ TEST(maximum_in_the_second_of_the_stop)
     CHECK_SAME(record->max, high);
     CHECK_SAME(record_maxima(record)[6], high);
     CHECK_SAME(record_maxima(record)[0], first);
-    arena_free(arena);
 }
 
-TEST(moments_of_a_recovered_record)
+STOPS_TEST(moments_of_a_recovered_record)
 {
-    struct arena *arena = create(), *other = create();
     struct record *record = fill(arena, COUNT, STOP_NS), *without = fill(other, COUNT, 0);
     record->recovered_mean = record_mean(record);
     record->recovered_stddev = record_stddev(record);
@@ -203,12 +186,10 @@ TEST(moments_of_a_recovered_record)
     arena_settle(arena);
     CHECK(fabs(record_mean(record) - record_mean(without)) < 1e-6 * record_mean(without));
     CHECK(fabs(record_stddev(record) - record_stddev(without)) < 1e-4 * record_stddev(without));
-    arena_free(arena);
-    arena_free(other);
 }
 
 /* The end of a stop is noted some time after it, and values end then. */
-TEST(which_values_are_of_a_stop)
+STOPS_TEST(which_values_are_of_a_stop)
 {
     static const struct {
         const char *name;
@@ -225,7 +206,6 @@ TEST(which_values_are_of_a_stop)
         {"none", 0, 2000 * MS, false},
         {"below 0", -MS, 2000 * MS, false},
     };
-    struct arena *arena = create();
     stops_add(arena, STARTED_NS + 2000 * MS);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         CHECK_TEXT(stops_touch(arena, cases[i].value_ns, cases[i].at_ns) == cases[i].is_of_stop
@@ -234,13 +214,11 @@ TEST(which_values_are_of_a_stop)
                    cases[i].name);
     CHECK(stops_since(arena, STARTED_NS + 2000 * MS));
     CHECK(!stops_since(arena, STARTED_NS + 2000 * MS + 1));
-    arena_free(arena);
 }
 
 /* A count has no length: it is of the stop at whose end it came. A count of none is not. */
-TEST(counts)
+STOPS_TEST(counts)
 {
-    struct arena *arena = create();
     struct record *record = arena_record(arena, 1);
     record_value(record, 3, SECOND_NS);
     record_value(record, 2500, 2 * SECOND_NS + MS);
@@ -250,13 +228,11 @@ TEST(counts)
     CHECK_SAME(record->count, 2);
     CHECK_SAME(record->max, 3);
     CHECK_SAME(record->stopped_worst, 2500);
-    arena_free(arena);
 }
 
 /* More stops than places: the last ones are known, and all are counted. */
-TEST(many_stops)
+STOPS_TEST(many_stops)
 {
-    struct arena *arena = create();
     for (int i = 0; i < 2 * ARENA_STOPS; i++)
         stops_add(arena, STARTED_NS + i * SECOND_NS);
     CHECK(!stops_touch(arena, MS, (ARENA_STOPS - 1) * SECOND_NS));
@@ -266,12 +242,10 @@ TEST(many_stops)
     CHECK_SAME(arena->event_count, 5);
     arena_report_stops(arena); /* as when the recording is read again */
     CHECK_SAME(arena->event_count, 5);
-    arena_free(arena);
 }
 
-TEST(a_verdict_that_failed_is_taken_back)
+STOPS_TEST(a_verdict_that_failed_is_taken_back)
 {
-    struct arena *arena = create();
     arena_verdict(arena, false, 1, "early", "before");
     arena_verdict(arena, true, 1, "order", "right");
     arena_withhold_failures(arena);
@@ -281,5 +255,4 @@ TEST(a_verdict_that_failed_is_taken_back)
     CHECK_SAME(arena->verdict_count, 1);
     CHECK_TEXT(arena->verdicts[0].name, "order");
     CHECK_TEXT(arena_event_at(arena, 0)->name, "not_seen");
-    arena_free(arena);
 }

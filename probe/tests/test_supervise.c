@@ -114,26 +114,18 @@ static int end_while_others_measure(struct run *run)
 
 /* ---- runs ---- */
 
-static int (*measure_with)(struct run *run);
-
-static void take_test(struct request *request)
-{
-    static struct test invented = {
-        .id = "INVENTED", .title = "is supervised", .setup_ns = 1000000, .series = series};
-    invented.measure = measure_with;
-    request->test = &invented;
-}
-
 /* `option`: NULL or one more word. */
 static const char *stream_of(int (*measure)(struct run *run), char *deadline, char *option,
                              int wanted)
 {
-    char *words[] = {"hardstone-probe", "run",      "SEM-P-SIG", "--clock",
-                     "monotonic",       "--policy", "other",     "--deadline-ns",
-                     deadline,          option,     NULL};
+    const struct test invented = {.id = "INVENTED",
+                                  .title = "is supervised",
+                                  .setup_ns = 1000000,
+                                  .series = series,
+                                  .measure = measure};
     int code;
-    measure_with = measure;
-    const char *text = child_run(words, take_test, &code);
+    const char *text = child_run_of(
+        &invented, (const char *const[]){"--deadline-ns", deadline, option, NULL}, &code);
     CHECK_SAME(code, wanted);
     return text;
 }

@@ -69,7 +69,8 @@ static int step_up(struct run *run)
 #define scheduling_step_up step_up
 #include "family/thread/thr_b_pri.c"
 
-static struct run run;
+#include "made_up_run.h" /* behind functions whose parameter is named `run` */
+
 static struct system_threads threads;
 static struct system_calls calls;
 static struct call_party party;
@@ -77,7 +78,7 @@ static struct call_party party;
 static void begin(int processes)
 {
     memset(&kernel, 0, sizeof kernel);
-    memset(&run, 0, sizeof run);
+    run_of(NULL);
     memset(&threads, 0, sizeof threads);
     memset(&calls, 0, sizeof calls);
     memset(&party, 0, sizeof party);
@@ -87,7 +88,7 @@ static void begin(int processes)
                                    .has_budget = true,
                                    .runtime_ns = 950 * MS,
                                    .period_ns = 1000 * MS};
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    run_make_arena();
     rt_budget_init(&run.rt_budget);
     threads.run = calls.run = &run;
     system_threads_open(&threads);
@@ -98,8 +99,7 @@ static void begin(int processes)
 
 static void end(void)
 {
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
+    run_free();
 }
 
 #define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)

@@ -2,6 +2,7 @@
  * torn or damaged; and who had the CPU before the worst values. */
 #include "base/posix_source.h"
 
+#include "new_arena.h"
 #include "record/arena_layout.h"
 #include "record/tables.h"
 #include "record_file.h"
@@ -19,13 +20,9 @@ static struct arena *row_arena;
 
 static void row_create(const char *backing, uint32_t tables, uint32_t rows)
 {
-    struct arena_plan plan = {.table_room = tables, .row_room = rows};
-    struct outcome outcome = {0};
+    struct arena_plan plan = {.tables[TABLE_ROWS] = {tables, rows}};
     arena_plan_series(&plan, "step_time", "ns", &(struct record_shape){1 << 12, 5});
-    row_arena = arena_create(&plan, backing, &outcome);
-    arena_plan_free(&plan);
-    if (!row_arena)
-        abort();
+    row_arena = new_arena(&plan, backing);
     put_header(row_arena);
 }
 
@@ -44,17 +41,22 @@ static int row_add(int number, uint32_t rows)
     return table;
 }
 
+static const struct row_table *row_at(const struct arena *of, uint32_t table)
+{
+    return table_head(of, TABLE_ROWS, table);
+}
+
 static int64_t value(const struct arena *of, uint32_t table, uint32_t row, uint32_t column)
 {
-    return row_table_value(of, row_table_at(of, table), row, column);
+    return row_table_value(of, row_at(of, table), row, column);
 }
 
 ARENA_TEST(no_tables, 0, 0)
 {
     CHECK_SAME(row_add(1, 2), -1);
-    CHECK_SAME(row_table_count(row_arena), 0);
+    CHECK_SAME(row_arena->tables[TABLE_ROWS].count, 0);
     CHECK_SAME(row_arena->table_lost, 1);
-    row_table_repair(row_arena);
+    table_repair(row_arena);
     CHECK_SAME(row_arena->event_count, 0);
 }
 
@@ -63,11 +65,11 @@ ARENA_TEST(rows_and_columns, TABLES, ROWS)
     CHECK_SAME(row_add(1, 2), 0);
     CHECK_SAME(row_add(2, 0), 1);
     CHECK_SAME(row_add(3, 5), 2);
-    CHECK_SAME(row_table_count(row_arena), 3);
+    CHECK_SAME(row_arena->tables[TABLE_ROWS].count, 3);
     CHECK_SAME(value(row_arena, 0, 1, 0), 101);
     CHECK_SAME(value(row_arena, 2, 0, 0), 300);
     CHECK_SAME(value(row_arena, 2, 4, 1), -4);
-    CHECK_TEXT(row_table_at(row_arena, 2)->columns[1], "y_um");
+    CHECK_TEXT(row_at(row_arena, 2)->columns[1], "y_um");
     CHECK_SAME(row_arena->table_lost, 0);
 }
 
@@ -104,8 +106,8 @@ ARENA_TEST(row_room, TABLES, ROWS)
 
 ARENA_TEST(most, UINT32_MAX, UINT32_MAX)
 {
-    CHECK_SAME(row_arena->table_room, ROW_TABLE_TABLES);
-    CHECK_SAME(row_arena->row_room, ROW_TABLE_ALL);
+    CHECK_SAME(row_arena->tables[TABLE_ROWS].room.heads, ROW_TABLE_TABLES);
+    CHECK_SAME(row_arena->tables[TABLE_ROWS].room.entries, ROW_TABLE_ALL);
     CHECK_SAME(row_add(1, ROW_TABLE_ROWS + 1), -1);
     CHECK_SAME(row_add(1, ROW_TABLE_ROWS), 0);
 }
@@ -173,14 +175,9 @@ static size_t left_bytes;
     TEST_IN((row_arena = left_by(leave_tables, path_of("left"), &left_bytes)) != NULL,             \
             (free(row_arena), unlink(path_of("left"))), what)
 
-static struct row_tables *head(void)
-{
-    return (void *)((char *)row_arena + arena_tables_offset(row_arena));
-}
-
 static struct row_table *row_second(void)
 {
-    return (struct row_table *)(uintptr_t)row_table_at(row_arena, 1);
+    return (struct row_table *)(uintptr_t)row_at(row_arena, 1);
 }
 
 /* How many tables are found in the file as the arena is now, and how many events. */
@@ -191,7 +188,7 @@ static void row_check_kept(uint32_t tables, uint32_t events)
     struct arena *found = arena_open(path_of("left"), reason, sizeof reason);
     if (!CHECK(found != NULL))
         return;
-    CHECK_SAME(row_table_count(found), tables);
+    CHECK_SAME(found->tables[TABLE_ROWS].count, tables);
     if (CHECK_SAME(found->event_count, events) && events)
         CHECK_TEXT(arena_event_at(found, 0)->name, "tables_damaged");
     for (uint32_t i = 0; i < tables; i++)
@@ -223,18 +220,19 @@ LEFT_TEST(a_damaged_table)
 /* The head of the third was written when the probe was killed, and it did not count yet. */
 LEFT_TEST(a_torn_head)
 {
-    head()->count = 2;
+    row_arena->tables[TABLE_ROWS].count = 2;
     memset(row_second() + 1, 0x7f, sizeof *row_second());
     row_check_kept(2, 0);
-    head()->count = UINT32_MAX;
+    row_arena->tables[TABLE_ROWS].count = UINT32_MAX;
     row_check_kept(2, 1);
 }
 
 LEFT_TEST(a_damaged_size)
 {
     for (int i = 0; i < 2; i++) {
-        row_arena->row_room = i ? UINT32_MAX : row_arena->row_room + 1;
-        row_arena->table_room = i ? UINT32_MAX : row_arena->table_room;
+        struct table_room *room = &row_arena->tables[TABLE_ROWS].room;
+        room->entries = i ? UINT32_MAX : room->entries + 1;
+        room->heads = i ? UINT32_MAX : room->heads;
         write_all(path_of("left"), (char *)row_arena, left_bytes);
         refuse_file(path_of("left"), "cut short or damaged");
     }
@@ -243,9 +241,11 @@ LEFT_TEST(a_damaged_size)
 TEST(row_flipped_bits)
 {
     row_create(NULL, TABLES, ROWS);
-    size_t tables = (size_t)arena_tables_offset(row_arena), bytes = (size_t)row_arena->bytes;
+    size_t tables = (size_t)arena_heads_offset(row_arena, TABLE_ROWS),
+           bytes = (size_t)row_arena->bytes;
     arena_free(row_arena);
     flip_bits(leave_tables, tables, bytes - tables);
+    flip_bits(leave_tables, offsetof(struct arena, tables), sizeof row_arena->tables);
 }
 
 /* ---- gaps ---- */
@@ -254,15 +254,21 @@ enum { WINDOWS = 4, GAPS = 10, GAP_PATH_BYTES = 64 };
 
 static struct arena *gap_create(const char *backing)
 {
-    struct arena_plan plan = {.window_room = WINDOWS, .gap_room = GAPS};
-    struct outcome outcome = {0};
+    struct arena_plan plan = {.tables[TABLE_GAPS] = {WINDOWS, GAPS}};
     arena_plan_series(&plan, "gap", "ns", NULL);
-    struct arena *arena = arena_create(&plan, backing, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
-    snprintf(arena->header_json, sizeof arena->header_json, "{}");
+    struct arena *arena = new_arena(&plan, backing);
+    put_header(arena);
     return arena;
+}
+
+static const struct gap_window *window_at(const struct arena *arena, uint32_t place)
+{
+    return table_head(arena, TABLE_GAPS, place);
+}
+
+static const struct gap_entry *gap_at(const struct arena *arena, uint32_t place)
+{
+    return table_entry(arena, TABLE_GAPS, place);
 }
 
 /* A window of 1000 ns from `begin_ns` on with `count` gaps of 5 ns, each 100 ns after the last. */
@@ -281,12 +287,10 @@ static bool gap_add(struct arena *arena, int64_t begin_ns, uint32_t count)
 TEST(no_table)
 {
     struct arena_plan plan = {0};
-    struct outcome outcome = {0};
     arena_plan_series(&plan, "call", "ns", NULL);
-    struct arena *arena = arena_create(&plan, NULL, &outcome);
-    arena_plan_free(&plan);
-    CHECK(gap_table_of(arena) == NULL);
-    gap_table_repair(arena);
+    struct arena *arena = new_arena(&plan, NULL);
+    table_repair(arena);
+    CHECK_SAME(arena->tables[TABLE_GAPS].count, 0);
     arena_free(arena);
 }
 
@@ -296,11 +300,11 @@ TEST(windows_and_gaps)
     CHECK(gap_add(arena, 0, 2));
     CHECK(gap_add(arena, 2000, 0));
     CHECK(gap_add(arena, 4000, 3));
-    CHECK_SAME(gap_table_of(arena)->window_count, 3);
-    CHECK_SAME(gap_table_of(arena)->gap_count, 5);
-    CHECK_SAME(gap_table_gaps(arena)[1].begin_ns, 100);
-    CHECK_SAME(gap_table_gaps(arena)[2].begin_ns, 4000);
-    CHECK_SAME(gap_table_windows(arena)[2].interrupts, 3);
+    CHECK_SAME(arena->tables[TABLE_GAPS].count, 3);
+    CHECK_SAME(arena->tables[TABLE_GAPS].entry_count, 5);
+    CHECK_SAME(gap_at(arena, 1)->begin_ns, 100);
+    CHECK_SAME(gap_at(arena, 2)->begin_ns, 4000);
+    CHECK_SAME(window_at(arena, 2)->interrupts, 3);
     arena_free(arena);
 }
 
@@ -310,13 +314,13 @@ TEST(gap_room)
     uint32_t gap_room;
     CHECK(gap_add(arena, 0, GAPS - 2));
     CHECK(gap_add(arena, 2000, 5));
-    CHECK_SAME(gap_table_windows(arena)[1].gap_count, 2);
-    CHECK_SAME(gap_table_windows(arena)[1].dropped_count, 3);
+    CHECK_SAME(window_at(arena, 1)->gap_count, 2);
+    CHECK_SAME(window_at(arena, 1)->dropped_count, 3);
     CHECK(gap_add(arena, 4000, 1));
-    CHECK_SAME(gap_table_windows(arena)[2].dropped_count, 1);
+    CHECK_SAME(window_at(arena, 2)->dropped_count, 1);
     CHECK(gap_add(arena, 6000, 0));
     CHECK(!gap_add(arena, 8000, 0)); /* the windows are used up */
-    CHECK_SAME(gap_table_of(arena)->window_count, WINDOWS);
+    CHECK_SAME(arena->tables[TABLE_GAPS].count, WINDOWS);
     CHECK(gap_table_free(arena, &gap_room) != NULL);
     CHECK_SAME(gap_room, 0);
     arena_free(arena);
@@ -333,19 +337,14 @@ static struct arena *left(char path[GAP_PATH_BYTES])
     return arena;
 }
 
-static struct gap_table *counts(struct arena *arena)
-{
-    return (struct gap_table *)(uintptr_t)gap_table_of(arena);
-}
-
 static struct gap_window *gap_second(struct arena *arena)
 {
-    return (struct gap_window *)(uintptr_t)&gap_table_windows(arena)[1];
+    return (struct gap_window *)(uintptr_t)window_at(arena, 1);
 }
 
 static struct gap_entry *third_gap(struct arena *arena)
 {
-    return (struct gap_entry *)(uintptr_t)&gap_table_gaps(arena)[3];
+    return (struct gap_entry *)(uintptr_t)gap_at(arena, 3);
 }
 
 static void gap_check_kept(struct arena *left, const char *path, bool is_damaged, uint32_t windows,
@@ -357,8 +356,8 @@ static void gap_check_kept(struct arena *left, const char *path, bool is_damaged
     unlink(path);
     if (!CHECK(arena != NULL))
         return;
-    CHECK_SAME(gap_table_of(arena)->window_count, windows);
-    CHECK_SAME(gap_table_of(arena)->gap_count, gaps);
+    CHECK_SAME(arena->tables[TABLE_GAPS].count, windows);
+    CHECK_SAME(arena->tables[TABLE_GAPS].entry_count, gaps);
     CHECK_SAME(arena->event_count, is_damaged ? 1 : 0);
     if (is_damaged)
         CHECK_TEXT(arena_event_at(arena, 0)->name, "gaps_damaged");
@@ -389,7 +388,7 @@ TEST(a_damaged_file)
     CHECK_DAMAGED(third_gap(arena)->begin_ns = 2003, 1, 2); /* before another */
     CHECK_DAMAGED(third_gap(arena)->length_ns = INT64_MAX, 1, 2);
     CHECK_DAMAGED(third_gap(arena)->length_ns = -1, 1, 2);
-    CHECK_DAMAGED(counts(arena)->window_count = UINT32_MAX;
+    CHECK_DAMAGED(arena->tables[TABLE_GAPS].count = UINT32_MAX;
                   gap_second(arena)[2].begin_ns = -5, 3, 6);
 }
 
@@ -400,21 +399,14 @@ TEST(a_damaged_file)
 
 static struct arena *counter_create(const char *path, int series, bool is_shared)
 {
-    static struct arena_plan plan;
-    struct outcome outcome;
-    memset(&plan, 0, sizeof plan);
-    memset(&outcome, 0, sizeof outcome);
-    plan.duration_ns = SECOND_NS;
+    struct arena_plan plan = {.duration_ns = SECOND_NS};
     for (int i = 0; i < series; i++) {
         arena_plan_series(&plan, "wakeup", "ns", &(struct record_shape){1 << 16, 5});
         arena_plan_label_number(&plan, i, "variant", i);
         if (is_shared && i > 0)
             arena_plan_share(&plan, 0);
     }
-    struct arena *arena = arena_create(&plan, path, &outcome);
-    arena_plan_free(&plan);
-    if (!arena)
-        abort();
+    struct arena *arena = new_arena(&plan, path);
     arena->started_ns = BEGIN_NS;
     return arena;
 }

@@ -3,6 +3,7 @@
 #include "base/posix_source.h"
 
 #include "fake_port.h"
+#include "new_arena.h"
 #include "port/port.h"
 #include "port/tracing.h"
 #include "record/tables.h"
@@ -187,14 +188,6 @@ static const struct arena_trace *kept(int64_t value_ns)
     return NULL;
 }
 
-static bool has_event(const char *name)
-{
-    for (uint32_t i = 0; i < arena->event_count; i++)
-        if (strcmp(arena->events[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 #define RING_TEST(what) TEST_IN((begin("ns"), true), end(), what)
 
 #define BEGINS "[003] 4000000005.028000000: the value begins"
@@ -213,7 +206,7 @@ static void expect_lines(int cpu, const char *const lines[])
         CHECK_TEXT(trace->lines[i], lines[i]);
     CHECK(!lines[trace->line_count]);
     trace_ring_end(ring, arena);
-    CHECK(!has_event("trace_missing"));
+    CHECK(!event_of(arena, "trace_missing"));
 }
 
 #define EXPECT(cpu, ...) expect_lines(cpu, (const char *const[ARENA_TRACE_LINES + 1]){__VA_ARGS__})
@@ -365,7 +358,7 @@ static bool claims_nothing(int64_t before_ms, int64_t after_ms)
     trace_ring_look(ring, arena);
     trace_ring_end(ring, arena);
     bool claims = kept(2 * MS) != NULL;
-    CHECK(claims != has_event("trace_missing"));
+    CHECK(claims == !event_of(arena, "trace_missing"));
     end();
     return claims;
 }
@@ -386,7 +379,7 @@ RING_TEST(one_ring_without_its_begin_is_enough_to_claim_nothing)
     hold_all(1);
     trace_ring_look(ring, arena);
     trace_ring_end(ring, arena);
-    CHECK(kept_count() == 0 && has_event("trace_missing"));
+    CHECK(kept_count() == 0 && event_of(arena, "trace_missing"));
 }
 
 static void hold(void)
@@ -447,7 +440,7 @@ TEST(what_is_told_at_the_end)
         trace_ring_end(ring, arena);
         CHECK_TEXT(kernel.log, rows[i].log);
         CHECK_SAME(kept_count(), rows[i].kept);
-        CHECK(rows[i].event ? has_event(rows[i].event) : arena->event_count == 0);
+        CHECK(rows[i].event ? event_of(arena, rows[i].event) != NULL : arena->event_count == 0);
         end();
     }
 }
@@ -464,7 +457,7 @@ RING_TEST(another_process_sees_who_stopped_the_ring)
         CHECK_SAME(waitpid(measuring, NULL, 0), measuring);
         kernel.is_switched_off = true;
         trace_ring_end(ring, arena);
-        CHECK(!has_event("trace_switched_off"));
+        CHECK(!event_of(arena, "trace_switched_off"));
     }
 }
 

@@ -3,7 +3,6 @@
 #include "base/posix_source.h"
 
 #include "fake_port.h"
-#include "run/request.h"
 #include "run/variant.h"
 #include "tap.h"
 
@@ -48,19 +47,16 @@ static const struct test made_up = {.id = "MAD-P-EUP",
                                     .warm_up_samples = WARM_UP,
                                     .has_variant = has_variant};
 
-static struct request request;
-static struct run run;
+#include "made_up_run.h" /* behind functions whose parameter is named `run` */
+
 static struct test test;
 
 /* With the default parameters. */
 static void start(void)
 {
     test = made_up;
-    memset(&request, 0, sizeof request);
-    memset(&run, 0, sizeof run);
+    run_of(&test);
     fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = 1};
-    request.test = run.test = &test;
-    run.request = &request;
     run.setup.cpu = 6;
     request.params[KINDS] = (struct param_value){3, {RED, GREEN, BLUE}};
     request.params[PERIODS] = (struct param_value){2, {1000000, 20000000}};
@@ -71,7 +67,7 @@ static void start(void)
 static void make_arena(void)
 {
     CHECK_SAME(variant_declare(&run), 0);
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    run_make_arena();
     run.scratch = tap_memory(record_size(NULL, 0));
     record_init(run.scratch, NULL, 0);
     clock_open(&run.clock, false, 0);
@@ -80,13 +76,7 @@ static void make_arena(void)
     run.start_ns = clock_monotonic_ns();
 }
 
-static void end(void)
-{
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
-}
-
-#define VARIANT_TEST(what) TEST_IN((start(), true), end(), what)
+#define VARIANT_TEST(what) TEST_IN((start(), true), run_free(), what)
 
 /* ---- which there are ---- */
 
@@ -290,7 +280,7 @@ TEST(samples)
         CHECK_SAME(run.scratch->count, 2 * rows[i].warm_ups * 5);
         if (rows[i].recorded > 0) /* the first of each is the one after its warm-up */
             CHECK_SAME(arena_read(run.arena, 0, run.scratch)->min, 100 + rows[i].warm_up + 1);
-        end();
+        run_free();
     }
     rest_at = refuse_at = 0;
 }

@@ -2,12 +2,10 @@
  * they are stopped, or when a test says so: nothing depends on the reader's pace. */
 #include "base/posix_source.h"
 
-#include "fake_port.h"
 #include "family/timer/part_match.h"
 #include "family/timer/wakeup_parts.h"
+#include "made_up_tracing.h"
 #include "record/tables.h"
-#include "run/request.h"
-#include "run/run.h"
 #include "run/shield_run.h"
 #include "run/trace_ring.h"
 #include "tap.h"
@@ -15,9 +13,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
-
-/* The calls in the place of the port's need few of their parameters. */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { MOST = 100, PARTIES = 2, FIRST_CPU = 3, FIRST_THREAD = 77, OTHER_THREAD = 5 };
 enum { WAKEUP, RELEASE, MISSED, FIRST_PART, SERIES = FIRST_PART + PARTS };
@@ -27,11 +22,10 @@ enum { INTERVAL, WISH, CPUS };
 #define INTERVAL_NS INT64_C(100000)
 
 static struct {
-    bool lacks_all, is_switched_off, is_never_empty;
+    bool lacks_all, is_never_empty;
     atomic_bool is_given; /* the events */
     atomic_int reads;
-    struct cpus cpus;
-    int start_error, read_error, close_error, close_count;
+    int read_error;
     struct {
         int cpu;
         struct port_tracing_event event;
@@ -41,7 +35,6 @@ static struct {
     atomic_int reader_policy, reader_priority; /* -1: it has not read yet */
 } kernel;
 
-static _Thread_local pid_t own_id;
 static pthread_t first_thread;
 
 /* ---- in the place of the port's ---- */
@@ -49,30 +42,12 @@ static pthread_t first_thread;
 ANSWERS(int, port_tracing_look, (const struct port_tracing_wish *wish, struct outcome *outcome),
         kernel.lacks_all ? outcome_set(outcome, STATUS_DENIED, "a remedy", "no events") : 0);
 
-void port_tracing_name(char *name, size_t bytes)
-{
-    snprintf(name, bytes, "mine");
-}
-
-ANSWERS(int, port_tracing_remove_left, (void), 0);
-
-struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
-                                       struct outcome *outcome)
-{
-    kernel.cpus = wish->cpus;
-    return (struct port_tracing *)&kernel;
-}
-
 int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression)
 {
     if (CHECK(kind == KIND_WAKING || kind == KIND_SWITCH))
         snprintf(kernel.filters[kind - KIND_WAKING], sizeof kernel.filters[0], "%s", expression);
     return 0;
 }
-
-ANSWERS(int, port_tracing_start, (struct port_tracing * tracing, struct outcome *outcome),
-        kernel.start_error ? outcome_set(outcome, STATUS_FAILED, NULL, "does not start") : 0);
-ANSWERS(bool, port_tracing_is_on, (const struct port_tracing *tracing), !kernel.is_switched_off);
 
 int port_tracing_stop(struct port_tracing *tracing)
 {
@@ -107,17 +82,6 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
     return kernel.read_error ? -1 : kernel.is_never_empty;
 }
 
-int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
-{
-    snprintf(path, bytes, "/instances/mine");
-    kernel.close_count++;
-    return kernel.close_error;
-}
-
-ANSWERS(pid_t, port_tracing_thread, (void), own_id);
-ANSWERS(int, port_timerlat_look, (int64_t period_us, struct outcome *outcome), 0);
-ANSWERS(int, port_timerlat_open, (int cpu), -1);
-
 /* By the linker: timerlat's settings are those of the machine. */
 WRAP_IF(true, 0, int, shield_run_set_timerlat,
         (struct run * run, int64_t period_us, struct outcome *outcome), (run, period_us, outcome));
@@ -139,35 +103,26 @@ static const struct param_spec params[] = {
     {0},
 };
 
+#include "made_up_run.h" /* behind functions whose parameter is named `run` */
+
 static struct test test = {.id = "INVENTED", .params = params};
-static struct request request;
-static struct run run;
 static struct sleeper sleepers[PARTIES];
 static struct wakeup_parts *parts;
 
 static void begin(enum parts_wish wish)
 {
     memset(&kernel, 0, sizeof kernel);
+    memset(&traced, 0, sizeof traced);
     first_thread = pthread_self();
     kernel.reader_policy = kernel.reader_priority = -1;
-    memset(&request, 0, sizeof request);
-    memset(&run, 0, sizeof run);
+    run_of(&test);
     memset(sleepers, 0, sizeof sleepers);
     parts = NULL;
-    stop_reset();
-    request.test = run.test = &test;
-    run.request = &request;
     request.params[INTERVAL] = (struct param_value){1, {INTERVAL_NS}};
     request.params[WISH] = (struct param_value){1, {wish}};
     run.setup.cpu = FIRST_CPU;
     run.start_ns = START_NS;
-    for (int i = 0; i < PARTIES * SERIES; i++) {
-        arena_plan_series(&run.plan, "value", "ns", NULL);
-        arena_plan_label_number(&run.plan, i, "place", i);
-    }
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    if (!run.arena)
-        abort();
+    run_make_series(PARTIES * SERIES);
     for (int i = 0; i < PARTIES; i++) {
         struct sleeper *sleeper = &sleepers[i];
         sleeper->run = &run;
@@ -201,9 +156,8 @@ static void end(void)
 {
     wakeup_parts_end(parts);
     wakeup_parts_end(parts);
-    CHECK_SAME(kernel.close_count, parts ? 1 : 0);
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
+    CHECK_SAME(traced.close_count, parts ? 1 : 0);
+    run_free();
 }
 
 static void add(int cpu, struct port_tracing_event event)
@@ -251,20 +205,6 @@ static void expect(int party, int64_t count, int64_t most_return_ns)
     CHECK_SAME(of[PART_RETURN]->max, most_return_ns);
 }
 
-static const struct arena_event *event(const char *name)
-{
-    for (uint32_t i = 0; i < run.arena->event_count; i++)
-        if (strcmp(run.arena->events[i].name, name) == 0)
-            return &run.arena->events[i];
-    return NULL;
-}
-
-static void expect_event(const char *name, const char *part)
-{
-    if (CHECK(event(name) != NULL))
-        CHECK_HOLDS(event(name)->text, part);
-}
-
 /* ---- tracepoints ---- */
 
 #define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
@@ -276,7 +216,7 @@ ALONE_TEST(wake_ups)
     wake_up(0, START_NS + 2000, 700);
     wake_up(0, START_NS + 3000, 600);
     wakeup_parts_end(parts);
-    CHECK(cpus_has(&kernel.cpus, FIRST_CPU) && cpus_count(&kernel.cpus) == 1);
+    CHECK(cpus_has(&traced.cpus, FIRST_CPU) && cpus_count(&traced.cpus) == 1);
     CHECK_TEXT(kernel.filters[0], "pid == 77");
     CHECK_TEXT(kernel.filters[1], "next_pid == 77");
     expect(0, 3, 700);
@@ -413,9 +353,9 @@ ALONE_TEST(lost_events)
     part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 1000, START_NS + 1400);
     add_plain(FIRST_CPU, PORT_TRACING_LOST, START_NS + 1500, 0, 0);
     wake_up(0, START_NS + 2000, 500);
-    kernel.is_switched_off = true;
+    traced.is_switched_off = true;
     kernel.read_error = EIO;
-    kernel.close_error = EBUSY;
+    traced.close_error = EBUSY;
     wakeup_parts_end(parts);
     expect(0, 1, 500);
     expect_event("parts_seen", "the parts of 1 of 2 wake-ups were seen by tracepoints; 1 have none "
@@ -427,7 +367,7 @@ ALONE_TEST(lost_events)
 
 RUN_TEST(a_refused_start, PARTS_WISH_TRACEPOINTS)
 {
-    kernel.start_error = EPERM;
+    traced.start_error = EPERM;
     CHECK(enter_alone()); /* the totals are measured all the same */
     wakeup_parts_end(parts);
     CHECK_HOLDS(run.outcome.reason, "does not start");
@@ -436,7 +376,7 @@ RUN_TEST(a_refused_start, PARTS_WISH_TRACEPOINTS)
 
 RUN_TEST(a_refused_start_of_what_is_not_asked_for, PARTS_WISH_AUTO)
 {
-    kernel.start_error = EPERM;
+    traced.start_error = EPERM;
     CHECK(enter_alone());
     wakeup_parts_end(parts);
     CHECK_TEXT(run.outcome.reason, "");
@@ -501,7 +441,7 @@ RUN_TEST(a_breach_stops_the_trace, PARTS_WISH_NONE)
         CHECK(run_should_stop());
     }
     trace_ring_close(run.trace_ring);
-    kernel.close_count = 0;
+    traced.close_count = 0;
 }
 
 /* ---- timerlat ---- */
@@ -565,7 +505,7 @@ TIMERLAT_TEST(the_threshold)
 /* Nothing can be measured then. */
 TIMERLAT_TEST(timerlat_that_does_not_start)
 {
-    kernel.start_error = EPERM;
+    traced.start_error = EPERM;
     CHECK(!enter_alone());
     wakeup_parts_end(parts);
     CHECK_HOLDS(run.outcome.reason, "does not start");

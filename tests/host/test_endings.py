@@ -1,7 +1,7 @@
 """However a measurement ends, and at any moment: what was measured is kept, and the end is told.
 
 What stays on the machine: test_leftovers.py. Between any two instructions:
-probe/tests/test_arena_moves.c and test_record_recover.c.
+probe/tests/test_recovery.c.
 """
 
 from __future__ import annotations

@@ -195,13 +195,9 @@ static void fill_head(struct arena *head, const struct arena_plan *plan, bool is
     head->slot_count = plan->slot_count;
     head->kept_begin = arena_slot_offset(head, plan->slot_count);
     head->kept_end = head->kept_begin;
-    head->window_room = plan->window_room;
-    head->gap_room = plan->gap_room;
-    head->row_room = plan->row_room <= ROW_TABLE_ALL ? plan->row_room : ROW_TABLE_ALL;
-    if (ROW_TABLE_ALL > 0)
-        head->table_room =
-            plan->table_room < ROW_TABLE_TABLES ? plan->table_room : ROW_TABLE_TABLES;
-    head->bytes = arena_tables_offset(head) + arena_tables_bytes(head);
+    for (int i = 0; i < TABLE_KINDS; i++)
+        head->tables[i].room = table_room(i, plan->tables[i]);
+    head->bytes = arena_heads_offset(head, TABLE_KINDS);
 }
 
 /* Bytes of the whole arena; 0: no memory. Its head is gone again before the arena is allocated: a
@@ -262,7 +258,7 @@ void arena_free(struct arena *arena)
  * resolution, and every series without an entry keeps room for the coarsest one. */
 static size_t room_for(const struct arena *arena, const struct arena_series *series)
 {
-    uint64_t room = arena_gaps_offset(arena) - arena->kept_end;
+    uint64_t room = arena_kept_limit(arena) - arena->kept_end;
     uint64_t later = arena->series_count - arena->kept_count - (series->kept_offset == 0 ? 1 : 0);
     if (room < later * KEPT_LEAST_BYTES)
         return 0;

@@ -9,9 +9,8 @@
  *   events    more of them, where a test has some for each of many CPUs
  *   slots     records for new values; series that are measured one after another share a slot
  *   kept      compact form of the series that no longer have a slot (kept.h)
- *   gaps      gaps of a loop with the windows in which it ran, for a test that has them
- *             (tables.h)
- *   tables    whole numbers in rows and columns, for a test that keeps them (tables.h)
+ *   tables    for a test that keeps them (tables.h): gaps of a loop with the windows in which it
+ *             ran; whole numbers in rows and columns
  * A build for a small system sets the sizes with HS_ARENA_... (base/options.h).
  */
 #ifndef HS_RECORD_ARENA_H
@@ -126,6 +125,19 @@ struct arena_trace {
     _Atomic uint64_t begun;
 };
 
+/* Tables are heads, each with entries (record/tables.h): windows with gaps, and rows. */
+enum table_kind { TABLE_GAPS, TABLE_ROWS, TABLE_KINDS };
+
+struct table_room {
+    uint32_t heads, entries; /* entries: of all heads; 0: there are none */
+};
+
+struct arena_tables {
+    struct table_room room;
+    _Atomic uint32_t count; /* those that are whole */
+    uint32_t entry_count;   /* of all of them */
+};
+
 /* A stop of the process (record/arena.h). */
 struct arena_stop {
     _Atomic int64_t ended_ns; /* CLOCK_MONOTONIC */
@@ -160,12 +172,11 @@ struct arena {
     struct arena_trace traces[ARENA_TRACES];
     struct record_shape slot_shape; /* the largest of all series */
     uint32_t slot_count;
-    uint64_t kept_begin;            /* of all entries */
-    _Atomic uint64_t kept_end;      /* where the next one begins; those before it are whole */
-    uint32_t kept_count;            /* series that have an entry */
-    uint32_t window_room, gap_room; /* of the table of gaps; 0: there is none */
-    uint32_t table_room, row_room;  /* of tables, and of the rows of all; 0: there are none */
-    uint32_t table_lost;            /* tables that found no room */
+    uint64_t kept_begin;       /* of all entries */
+    _Atomic uint64_t kept_end; /* where the next one begins; those before it are whole */
+    uint32_t kept_count;       /* series that have an entry */
+    uint32_t table_lost;       /* tables of rows that found no room */
+    struct arena_tables tables[TABLE_KINDS];
     struct arena_series series[];
 };
 
@@ -173,8 +184,7 @@ struct arena {
 struct arena_plan {
     int64_t duration_ns;
     uint32_t more_events; /* places for events, where a test has some for each of many CPUs */
-    uint32_t window_room, gap_room; /* of a table of gaps (tables.h) */
-    uint32_t table_room, row_room;  /* of tables (tables.h), and of the rows of all */
+    struct table_room tables[TABLE_KINDS];
     uint32_t series_count, series_room, slot_count;
     struct arena_series *series;
 };

@@ -72,38 +72,27 @@ static inline uint64_t arena_kept_room(const struct arena *arena)
 }
 
 /* The end of the room for compact forms. */
-static inline uint64_t arena_gaps_offset(const struct arena *arena)
+static inline uint64_t arena_kept_limit(const struct arena *arena)
 {
     return arena->kept_begin + arena_kept_room(arena);
 }
 
-static inline uint64_t arena_gaps_bytes(const struct arena *arena)
+static inline uint64_t arena_heads_bytes(const struct arena *arena, int kind)
 {
-    if (arena->window_room == 0)
-        return 0;
-    return sizeof(struct gap_table) + (uint64_t)arena->window_room * sizeof(struct gap_window) +
-           (uint64_t)arena->gap_room * sizeof(struct gap_entry);
+    return arena_align((uint64_t)arena->tables[kind].room.heads * table_shapes[kind].head_bytes);
 }
 
-/* Tables are behind the gaps: their count, the head of each, and the rows of all. */
-#define ARENA_TABLES_HEAD ((sizeof(struct row_tables) + 63) / 64 * 64)
-
-static inline uint64_t arena_tables_offset(const struct arena *arena)
+/* Behind the compact forms: of each kind of table the heads, then the entries of all. For
+ * TABLE_KINDS, the end of the arena. */
+static inline uint64_t arena_heads_offset(const struct arena *arena, int kind)
 {
-    return arena_gaps_offset(arena) + arena_align(arena_gaps_bytes(arena));
-}
-
-static inline uint64_t arena_table_heads_bytes(const struct arena *arena)
-{
-    return arena_align((uint64_t)arena->table_room * sizeof(struct row_table));
-}
-
-static inline uint64_t arena_tables_bytes(const struct arena *arena)
-{
-    if (arena->table_room == 0)
-        return 0;
-    return ARENA_TABLES_HEAD + arena_table_heads_bytes(arena) +
-           (uint64_t)arena->row_room * sizeof(struct row_table_row);
+    uint64_t offset = arena_kept_limit(arena);
+    for (int i = 0; i < kind; i++)
+        if (arena->tables[i].room.heads > 0)
+            offset +=
+                arena_heads_bytes(arena, i) +
+                arena_align((uint64_t)arena->tables[i].room.entries * table_shapes[i].entry_bytes);
+    return offset;
 }
 
 static inline struct record *arena_slot(struct arena *arena, uint32_t slot)

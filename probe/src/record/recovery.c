@@ -273,6 +273,12 @@ struct recovered record_recover(struct record *record)
 /* Most series, and more events, that a file may claim to have: far above what any test has. */
 enum { SERIES_MOST = 100000, EVENTS_MOST = 100000 };
 
+static bool has_room(const struct arena *arena, int kind)
+{
+    struct table_room room = arena->tables[kind].room, most = table_room(kind, room);
+    return room.heads == most.heads && room.entries == most.entries;
+}
+
 /* Checks the head alone, so that a file of any size is refused before it is read. */
 static bool has_whole_size(const struct arena *arena, size_t bytes)
 {
@@ -280,9 +286,8 @@ static bool has_whole_size(const struct arena *arena, size_t bytes)
            arena->slot_count <= arena->series_count && arena->verdict_count <= ARENA_VERDICTS &&
            arena->more_events <= EVENTS_MOST && arena->duration_ns >= 0 &&
            arena->kept_begin == arena_slot_offset(arena, arena->slot_count) &&
-           arena->window_room <= GAP_TABLE_WINDOWS && arena->gap_room <= GAP_TABLE_MOST &&
-           arena->table_room <= ROW_TABLE_TABLES && arena->row_room <= ROW_TABLE_ALL &&
-           bytes == arena_tables_offset(arena) + arena_tables_bytes(arena);
+           has_room(arena, TABLE_GAPS) && has_room(arena, TABLE_ROWS) &&
+           bytes == arena_heads_offset(arena, TABLE_KINDS);
 }
 
 static bool has_series(const struct arena *arena)
@@ -340,7 +345,7 @@ static void check_stops(struct arena *arena)
 static void find_kept(struct arena *arena)
 {
     uint32_t series;
-    uint64_t at = arena->kept_begin, limit = arena_gaps_offset(arena);
+    uint64_t at = arena->kept_begin, limit = arena_kept_limit(arena);
     for (uint32_t i = 0; i < arena->series_count; i++)
         arena->series[i].kept_offset = 0;
     while (at < limit) {
@@ -445,8 +450,7 @@ static struct arena *repair(struct arena *arena)
     }
     counter_table_repair(arena);
     trace_table_repair(arena);
-    gap_table_repair(arena);
-    row_table_repair(arena);
+    table_repair(arena);
     if (arena->calibrated_count > ARENA_CALIBRATED)
         arena->calibrated_count = 0;
     for (int i = 0; i < ARENA_CALIBRATED; i++)
@@ -629,10 +633,9 @@ void checkpoint_take(struct checkpoint *checkpoint)
 {
     enum { TRIES = 4 };
     const struct arena *arena = checkpoint->arena;
-    const struct gap_table *gaps = gap_table_of(arena);
     struct copy *copy = &checkpoint->copies[checkpoint->next];
     copy->event_count = atomic_load(&arena->event_count);
-    copy->window_count = gaps ? atomic_load(&gaps->window_count) : 0;
+    copy->window_count = atomic_load(&arena->tables[TABLE_GAPS].count);
     for (int i = 0; i < TRIES && !copy_slots(arena, copy); i++)
         ;
     copy->kept_end = atomic_load(&arena->kept_end);
@@ -677,8 +680,8 @@ bool checkpoint_restore(const struct checkpoint *checkpoint)
     arena->event_count = copy->event_count;
     arena_recover(arena);
     memcpy(arena->intervals, copy->intervals, sizeof arena->intervals);
-    gap_table_cut(arena, copy->window_count);
-    row_table_clear(arena);
+    table_cut(arena, TABLE_GAPS, copy->window_count);
+    table_cut(arena, TABLE_ROWS, 0);
     leave_out_traces(arena, copy->taken_ns - arena->started_ns);
     arena->verdict_count = 0;
     arena->ended_ns = copy->taken_ns;

@@ -9,216 +9,84 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- rows ---- */
+const struct table_shape table_shapes[TABLE_KINDS] = {
+    [TABLE_GAPS] = {sizeof(struct gap_window),
+                    sizeof(struct gap_entry),
+                    offsetof(struct gap_window, gap_count),
+                    {GAP_TABLE_WINDOWS, GAP_TABLE_MOST}},
+    [TABLE_ROWS] = {sizeof(struct row_table),
+                    sizeof(struct row_table_row),
+                    offsetof(struct row_table, row_count),
+                    {ROW_TABLE_ALL > 0 ? ROW_TABLE_TABLES : 0, ROW_TABLE_ALL}},
+};
 
-/* The head, NULL where the test has none; then the tables, then the rows of all. */
-static struct row_tables *tables_of(struct arena *arena)
+struct table_room table_room(int kind, struct table_room wanted)
 {
-    char *at = (char *)arena + arena_tables_offset(arena);
-    return arena->table_room > 0 ? (void *)at : NULL;
+    struct table_room most = table_shapes[kind].most;
+    return (struct table_room){wanted.heads < most.heads ? wanted.heads : most.heads,
+                               wanted.entries < most.entries ? wanted.entries : most.entries};
 }
 
-static const struct row_tables *tables_in(const struct arena *arena)
+static uint64_t head_offset(const struct arena *arena, enum table_kind kind, uint32_t place)
 {
-    const char *at = (const char *)arena + arena_tables_offset(arena);
-    return arena->table_room > 0 ? (const void *)at : NULL;
+    return arena_heads_offset(arena, kind) + (uint64_t)place * table_shapes[kind].head_bytes;
 }
 
-static struct row_table *heads_of(struct arena *arena)
+static uint64_t entry_offset(const struct arena *arena, enum table_kind kind, uint32_t place)
 {
-    return (struct row_table *)((char *)tables_of(arena) + ARENA_TABLES_HEAD);
+    return arena_heads_offset(arena, kind) + arena_heads_bytes(arena, kind) +
+           (uint64_t)place * table_shapes[kind].entry_bytes;
 }
 
-static const struct row_table *heads_in(const struct arena *arena)
+const void *table_head(const struct arena *arena, enum table_kind kind, uint32_t place)
 {
-    return (const struct row_table *)((const char *)tables_in(arena) + ARENA_TABLES_HEAD);
+    return (const char *)arena + head_offset(arena, kind, place);
 }
 
-static struct row_table_row *rows_of(struct arena *arena, const struct row_table *table)
+const void *table_entry(const struct arena *arena, enum table_kind kind, uint32_t place)
 {
-    char *behind = (char *)heads_of(arena) + arena_table_heads_bytes(arena);
-    return (struct row_table_row *)behind + table->first_row;
+    return (const char *)arena + entry_offset(arena, kind, place);
 }
 
-static const struct row_table_row *rows_in(const struct arena *arena, const struct row_table *table)
+static void *next_head(struct arena *arena, enum table_kind kind)
 {
-    const char *behind = (const char *)heads_in(arena) + arena_table_heads_bytes(arena);
-    return (const struct row_table_row *)behind + table->first_row;
+    return (char *)arena + head_offset(arena, kind, arena->tables[kind].count);
 }
 
-static uint32_t count_of(const char *const *columns)
+/* Entries for the next table; 0: there is no place for its head, or none for them. */
+static uint32_t entries_left(const struct arena *arena, enum table_kind kind)
 {
-    uint32_t count = 0;
-    while (columns[count])
-        count++;
-    return count;
+    const struct arena_tables *tables = &arena->tables[kind];
+    return tables->count < tables->room.heads ? tables->room.entries - tables->entry_count : 0;
 }
 
-static bool has_room(const struct arena *arena, uint32_t column_count, uint32_t rows)
+static bool has_room(const struct arena *arena, enum table_kind kind, uint32_t entries)
 {
-    const struct row_tables *tables = tables_in(arena);
-    return tables && tables->count < arena->table_room && column_count > 0 &&
-           column_count <= ROW_TABLE_COLUMNS && rows <= ROW_TABLE_ROWS &&
-           rows <= arena->row_room - tables->row_count;
+    return arena->tables[kind].count < arena->tables[kind].room.heads &&
+           entries <= entries_left(arena, kind);
 }
 
-int row_table_add(struct arena *arena, const char *name, const struct datum *data,
-                  const char *const *columns, uint32_t rows)
+static uint32_t entries_of(const struct arena *arena, enum table_kind kind, uint32_t place)
 {
-    uint32_t column_count = count_of(columns);
-    if (!has_room(arena, column_count, rows)) {
-        arena->table_lost++;
-        return -1;
-    }
-    struct row_tables *tables = tables_of(arena);
+    const char *head = table_head(arena, kind, place);
+    return *(const uint32_t *)(const void *)(head + table_shapes[kind].count_at);
+}
+
+/* The next head, which is written, counts. Returns its place. */
+static uint32_t add(struct arena *arena, enum table_kind kind)
+{
+    struct arena_tables *tables = &arena->tables[kind];
     uint32_t place = tables->count;
-    struct row_table *table = heads_of(arena) + place;
-    snprintf(table->name, sizeof table->name, "%s", name);
-    for (uint32_t i = 0; i < column_count; i++)
-        snprintf(table->columns[i], sizeof table->columns[i], "%s", columns[i]);
-    data_pack(table->data, sizeof table->data, data);
-    table->column_count = column_count;
-    table->first_row = tables->row_count;
-    table->row_count = rows;
-    tables->row_count += rows;
+    tables->entry_count += entries_of(arena, kind, place);
     atomic_store(&tables->count, place + 1);
-    return (int)place;
+    return place;
 }
 
-/* Release: where a later column of a row is seen, the earlier ones are. */
-void row_table_set(struct arena *arena, int table, uint32_t row, int column, int64_t value)
+void table_cut(struct arena *arena, enum table_kind kind, uint32_t count)
 {
-    if (table < 0 || (uint32_t)table >= row_table_count(arena))
-        return;
-    const struct row_table *head = row_table_at(arena, (uint32_t)table);
-    if (row < head->row_count && column >= 0 && (uint32_t)column < head->column_count)
-        atomic_store_explicit(&rows_of(arena, head)[row].values[column], value,
-                              memory_order_release);
-}
-
-void row_table_clear(struct arena *arena)
-{
-    struct row_tables *tables = tables_of(arena);
-    if (tables)
-        tables->count = tables->row_count = 0;
-}
-
-uint32_t row_table_count(const struct arena *arena)
-{
-    const struct row_tables *tables = tables_in(arena);
-    return tables ? tables->count : 0;
-}
-
-const struct row_table *row_table_at(const struct arena *arena, uint32_t table)
-{
-    return heads_in(arena) + table;
-}
-
-int64_t row_table_value(const struct arena *arena, const struct row_table *table, uint32_t row,
-                        uint32_t column)
-{
-    return rows_in(arena, table)[row].values[column];
-}
-
-#define END_TEXT(text) ((text)[sizeof(text) - 1] = '\0')
-
-/* Behind the tables before it, with room, and with a name for each column. */
-static bool is_table_sound(struct row_table *table, uint32_t first_row, uint32_t row_room)
-{
-    END_TEXT(table->name);
-    if (table->column_count == 0 || table->column_count > ROW_TABLE_COLUMNS ||
-        table->first_row != first_row || table->row_count > ROW_TABLE_ROWS ||
-        table->row_count > row_room - first_row || !table->name[0])
-        return false;
-    for (uint32_t i = 0; i < table->column_count; i++) {
-        END_TEXT(table->columns[i]);
-        if (!table->columns[i][0])
-            return false;
-    }
-    return true;
-}
-
-void row_table_repair(struct arena *arena)
-{
-    struct row_tables *tables = tables_of(arena);
-    uint32_t place = 0, rows = 0, claimed = tables ? tables->count : 0;
-    for (; place < claimed && place < arena->table_room; place++) {
-        struct row_table *table = heads_of(arena) + place;
-        if (!is_table_sound(table, rows, arena->row_room))
-            break;
-        rows += table->row_count;
-    }
-    if (place < claimed)
-        arena_event(arena, "tables_damaged", -1,
-                    DATA(data_integer("kept_count", place), data_integer("table_count", claimed)),
-                    "the tables from number %lu on are damaged and left out", (unsigned long)place);
-    if (tables) {
-        tables->row_count = rows;
-        tables->count = place;
-    }
-}
-
-/* ---- gaps ---- */
-
-static struct gap_table *table_of(struct arena *arena)
-{
-    return (struct gap_table *)((char *)arena + arena_gaps_offset(arena));
-}
-
-static struct gap_window *windows_of(struct arena *arena)
-{
-    return (struct gap_window *)(table_of(arena) + 1);
-}
-
-static struct gap_entry *gaps_of(struct arena *arena)
-{
-    return (struct gap_entry *)(windows_of(arena) + arena->window_room);
-}
-
-const struct gap_table *gap_table_of(const struct arena *arena)
-{
-    const char *at = (const char *)arena + arena_gaps_offset(arena);
-    return arena->window_room > 0 ? (const void *)at : NULL;
-}
-
-const struct gap_window *gap_table_windows(const struct arena *arena)
-{
-    return (const struct gap_window *)(gap_table_of(arena) + 1);
-}
-
-const struct gap_entry *gap_table_gaps(const struct arena *arena)
-{
-    return (const struct gap_entry *)(gap_table_windows(arena) + arena->window_room);
-}
-
-struct gap_entry *gap_table_free(struct arena *arena, uint32_t *count)
-{
-    struct gap_table *table = table_of(arena);
-    *count = table->window_count < arena->window_room ? arena->gap_room - table->gap_count : 0;
-    return gaps_of(arena) + table->gap_count;
-}
-
-bool gap_table_add(struct arena *arena, const struct gap_window *window)
-{
-    struct gap_table *table = table_of(arena);
-    uint32_t place = table->window_count;
-    if (place == arena->window_room)
-        return false;
-    windows_of(arena)[place] = *window;
-    table->gap_count += window->gap_count;
-    atomic_store(&table->window_count, place + 1);
-    return true;
-}
-
-void gap_table_cut(struct arena *arena, uint32_t window_count)
-{
-    if (arena->window_room == 0)
-        return;
-    struct gap_table *table = table_of(arena);
-    table->window_count = window_count;
-    table->gap_count = 0;
-    for (uint32_t i = 0; i < window_count; i++)
-        table->gap_count += windows_of(arena)[i].gap_count;
+    arena->tables[kind].count = arena->tables[kind].entry_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        add(arena, kind);
 }
 
 /* In their order, inside the window, apart from each other. */
@@ -234,31 +102,133 @@ static bool are_gaps_sound(const struct gap_window *window, const struct gap_ent
     return true;
 }
 
-void gap_table_repair(struct arena *arena)
+/* Behind the windows before it. */
+static bool is_window_sound(const struct gap_window *window, uint32_t place,
+                            const struct gap_entry *gaps)
 {
-    if (arena->window_room == 0)
-        return;
-    struct gap_table *table = table_of(arena);
-    const struct gap_window *windows = windows_of(arena);
-    uint32_t claimed = table->window_count, place = 0, gaps = 0;
-    int64_t from_ns = 0;
-    while (place < claimed && place < arena->window_room) {
-        const struct gap_window *window = &windows[place];
-        if (window->begin_ns < from_ns || window->end_ns < window->begin_ns ||
-            window->gap_count > arena->gap_room - gaps ||
-            !are_gaps_sound(window, gaps_of(arena) + gaps))
-            break;
-        from_ns = window->end_ns;
-        gaps += window->gap_count;
-        place++;
+    int64_t from_ns = place > 0 ? window[-1].end_ns : 0;
+    return window->begin_ns >= from_ns && window->end_ns >= window->begin_ns &&
+           are_gaps_sound(window, gaps);
+}
+
+#define END_TEXT(text) ((text)[sizeof(text) - 1] = '\0')
+
+/* Behind the tables before it, and with a name for each column. */
+static bool is_table_sound(struct row_table *table, uint32_t first_row)
+{
+    END_TEXT(table->name);
+    if (table->column_count == 0 || table->column_count > ROW_TABLE_COLUMNS ||
+        table->first_row != first_row || table->row_count > ROW_TABLE_ROWS || !table->name[0])
+        return false;
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        END_TEXT(table->columns[i]);
+        if (!table->columns[i][0])
+            return false;
     }
-    if (place < claimed)
+    return true;
+}
+
+/* The next head, which the arena's file claims. */
+static bool is_sound(struct arena *arena, enum table_kind kind)
+{
+    uint32_t place = arena->tables[kind].count, first = arena->tables[kind].entry_count;
+    return has_room(arena, kind, 0) &&
+           entries_of(arena, kind, place) <= entries_left(arena, kind) &&
+           (kind == TABLE_ROWS
+                ? is_table_sound(next_head(arena, kind), first)
+                : is_window_sound(next_head(arena, kind), place, table_entry(arena, kind, first)));
+}
+
+static uint32_t repair(struct arena *arena, enum table_kind kind, uint32_t claimed)
+{
+    table_cut(arena, kind, 0);
+    while (arena->tables[kind].count < claimed && is_sound(arena, kind))
+        add(arena, kind);
+    return arena->tables[kind].room.heads > 0 ? arena->tables[kind].count : claimed;
+}
+
+void table_repair(struct arena *arena)
+{
+    uint32_t windows = arena->tables[TABLE_GAPS].count, tables = arena->tables[TABLE_ROWS].count;
+    uint32_t kept = repair(arena, TABLE_GAPS, windows);
+    if (kept < windows)
         arena_event(arena, "gaps_damaged", -1,
-                    DATA(data_integer("kept_count", place), data_integer("window_count", claimed)),
+                    DATA(data_integer("kept_count", kept), data_integer("window_count", windows)),
                     "the gaps of the windows from number %lu on are damaged and left out",
-                    (unsigned long)place);
-    table->window_count = place;
-    table->gap_count = gaps;
+                    (unsigned long)kept);
+    kept = repair(arena, TABLE_ROWS, tables);
+    if (kept < tables)
+        arena_event(arena, "tables_damaged", -1,
+                    DATA(data_integer("kept_count", kept), data_integer("table_count", tables)),
+                    "the tables from number %lu on are damaged and left out", (unsigned long)kept);
+}
+
+/* ---- rows ---- */
+
+static uint32_t count_of(const char *const *columns)
+{
+    uint32_t count = 0;
+    while (columns[count])
+        count++;
+    return count;
+}
+
+int row_table_add(struct arena *arena, const char *name, const struct datum *data,
+                  const char *const *columns, uint32_t rows)
+{
+    uint32_t column_count = count_of(columns);
+    if (column_count == 0 || column_count > ROW_TABLE_COLUMNS || rows > ROW_TABLE_ROWS ||
+        !has_room(arena, TABLE_ROWS, rows)) {
+        arena->table_lost++;
+        return -1;
+    }
+    struct row_table *table = next_head(arena, TABLE_ROWS);
+    snprintf(table->name, sizeof table->name, "%s", name);
+    for (uint32_t i = 0; i < column_count; i++)
+        snprintf(table->columns[i], sizeof table->columns[i], "%s", columns[i]);
+    data_pack(table->data, sizeof table->data, data);
+    table->column_count = column_count;
+    table->first_row = arena->tables[TABLE_ROWS].entry_count;
+    table->row_count = rows;
+    return (int)add(arena, TABLE_ROWS);
+}
+
+/* Release: where a later column of a row is seen, the earlier ones are. */
+void row_table_set(struct arena *arena, int table, uint32_t row, int column, int64_t value)
+{
+    if (table < 0 || (uint32_t)table >= arena->tables[TABLE_ROWS].count)
+        return;
+    const struct row_table *head = table_head(arena, TABLE_ROWS, (uint32_t)table);
+    if (row >= head->row_count || column < 0 || (uint32_t)column >= head->column_count)
+        return;
+    char *at = (char *)arena + entry_offset(arena, TABLE_ROWS, head->first_row + row);
+    atomic_store_explicit(&((struct row_table_row *)at)->values[column], value,
+                          memory_order_release);
+}
+
+int64_t row_table_value(const struct arena *arena, const struct row_table *table, uint32_t row,
+                        uint32_t column)
+{
+    const struct row_table_row *rows = table_entry(arena, TABLE_ROWS, table->first_row);
+    return rows[row].values[column];
+}
+
+/* ---- gaps ---- */
+
+struct gap_entry *gap_table_free(struct arena *arena, uint32_t *count)
+{
+    *count = entries_left(arena, TABLE_GAPS);
+    uint32_t first = arena->tables[TABLE_GAPS].entry_count;
+    return (struct gap_entry *)((char *)arena + entry_offset(arena, TABLE_GAPS, first));
+}
+
+bool gap_table_add(struct arena *arena, const struct gap_window *window)
+{
+    if (!has_room(arena, TABLE_GAPS, window->gap_count))
+        return false;
+    *(struct gap_window *)next_head(arena, TABLE_GAPS) = *window;
+    add(arena, TABLE_GAPS);
+    return true;
 }
 
 /* ---- counters ---- */

@@ -11,15 +11,43 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* ---- rows ---- */
+/* Tables in the arena behind the compact forms, so that a killed probe leaves them. Each has a head
+ * (struct gap_window, struct row_table) and entries (struct gap_entry, struct row_table_row), which
+ * lie behind those of the table before it. A table has its head before it counts, and the arena's
+ * head, which has the counts, is the first part that a copy reads. */
 
 enum {
+    GAP_TABLE_WINDOWS = 4096,
+    GAP_TABLE_MOST = 1000000,
     ROW_TABLE_COLUMNS = 6,
     ROW_TABLE_ROWS = 1 << 14,      /* at most, of one table */
     ROW_TABLE_TABLES = 1 << 12,    /* at most, of a test */
     ROW_TABLE_ALL = HS_ARENA_ROWS, /* at most, of all tables of a test; 0: it has none */
     ROW_TABLE_NAME_BYTES = 40,
 };
+
+struct table_shape {
+    uint32_t head_bytes, entry_bytes;
+    uint32_t count_at; /* where a head has the number of its entries, a uint32_t */
+    struct table_room most;
+};
+
+extern const struct table_shape table_shapes[TABLE_KINDS];
+
+/* As much of the room as tables of that kind may have. */
+struct table_room table_room(int kind, struct table_room wanted);
+
+/* For reading: the head of a table that counts; an entry, counted over all tables. */
+const void *table_head(const struct arena *arena, enum table_kind kind, uint32_t place);
+const void *table_entry(const struct arena *arena, enum table_kind kind, uint32_t place);
+
+/* Leaves out all tables but the first `count`. When nothing records any more. */
+void table_cut(struct arena *arena, enum table_kind kind, uint32_t count);
+
+/* For arena_open: keeps the tables of each kind before the first that is damaged. */
+void table_repair(struct arena *arena);
+
+/* ---- rows: whole numbers that a test keeps beside its series ---- */
 
 struct row_table {
     char name[ROW_TABLE_NAME_BYTES];
@@ -28,47 +56,28 @@ struct row_table {
     uint32_t column_count, first_row, row_count;
 };
 
-struct row_tables {
-    _Atomic uint32_t count; /* of tables whose head is whole */
-    uint32_t row_count;     /* of all of them */
-};
-
 struct row_table_row {
     _Atomic int64_t values[ROW_TABLE_COLUMNS];
 };
 
-/* Tables of whole numbers that a test keeps beside its series (pictures of a simulation, the blocks
- * of its threads). In the arena behind the gaps, so that a killed probe leaves them.
- *
- * A table has its head before it counts. Its rows are zero until they are set, in a file that a
- * kill left too: set the column that tells that a row is there (a number from 1) last. */
-
-/* Adds a table with `rows` rows of zeros: its index, or -1 where there is no room, which the stream
- * tells as the event `table_dropped`. `data`: as of an event. `columns` ends with NULL; at least
- * one and at most ROW_TABLE_COLUMNS. From one thread at a time, outside timed sections. */
+/* Adds a table (pictures of a simulation, the blocks of its threads) with `rows` rows of zeros: its
+ * index, or -1 where there is no room, which the stream tells as the event `table_dropped`. `data`:
+ * as of an event. `columns` ends with NULL; at least one and at most ROW_TABLE_COLUMNS. From one
+ * thread at a time, outside timed sections. */
 int row_table_add(struct arena *arena, const char *name, const struct datum *data,
                   const char *const *columns, uint32_t rows);
 
 /* Nothing for the table -1, and for a row or column that the table has not. Wait-free; each row
- * from one thread, any number of threads at the same time. */
+ * from one thread, any number of threads at the same time. Rows are zero until they are set, in a
+ * file that a kill left too: set the column that tells that a row is there (a number from 1) last.
+ */
 void row_table_set(struct arena *arena, int table, uint32_t row, int column, int64_t value);
 
-/* Leaves out all tables. When nothing records any more. */
-void row_table_clear(struct arena *arena);
-
-/* For reading. */
-
-uint32_t row_table_count(const struct arena *arena);
-const struct row_table *row_table_at(const struct arena *arena, uint32_t table);
 int64_t row_table_value(const struct arena *arena, const struct row_table *table, uint32_t row,
                         uint32_t column);
 
-/* For arena_open: keeps the tables before the first that is damaged. */
-void row_table_repair(struct arena *arena);
-
-/* ---- gaps ---- */
-
-enum { GAP_TABLE_WINDOWS = 4096, GAP_TABLE_MOST = 1000000 };
+/* ---- gaps: of a loop that reads the counter, and the windows in which it did (CLK-P-DUR): what
+ * the toolkit needs to tell a tick from a host's ---- */
 
 /* Since the start of the measurement. */
 struct gap_entry {
@@ -84,34 +93,12 @@ struct gap_window {
     uint32_t dropped_count; /* that are not */
 };
 
-struct gap_table {
-    _Atomic uint32_t window_count; /* those that are whole */
-    uint32_t gap_count;            /* of all of them */
-};
-
-/* Gaps in a loop that reads the counter, and the windows in which it did (CLK-P-DUR): what the
- * toolkit needs to tell a tick from a host's. In the arena behind the compact forms, so that a
- * killed probe leaves them: all of the windows that ended.
- *
- * A window has its gaps before it counts, and the head is the first part that a copy reads. */
-
-/* NULL: the test has none. */
-const struct gap_table *gap_table_of(const struct arena *arena);
-const struct gap_window *gap_table_windows(const struct arena *arena);
-const struct gap_entry *gap_table_gaps(const struct arena *arena);
-
 /* Places for the gaps of the next window, and how many there are. */
 struct gap_entry *gap_table_free(struct arena *arena, uint32_t *count);
 
 /* Adds a window whose gaps are in the first gap_count of those places. False: there is no room for
  * it, and none for later ones. */
 bool gap_table_add(struct arena *arena, const struct gap_window *window);
-
-/* Leaves out all windows but the first `window_count`. */
-void gap_table_cut(struct arena *arena, uint32_t window_count);
-
-/* For arena_open: keeps the windows before the first that is damaged. */
-void gap_table_repair(struct arena *arena);
 
 /* ---- counters ---- */
 

@@ -564,9 +564,8 @@ static void table_line(struct emit *emit, const struct arena *arena, const struc
 
 void table_lines(struct emit *emit, const struct arena *arena)
 {
-    uint32_t count = row_table_count(arena);
-    for (uint32_t i = 0; i < count; i++)
-        table_line(emit, arena, row_table_at(arena, i));
+    for (uint32_t i = 0; i < arena->tables[TABLE_ROWS].count; i++)
+        table_line(emit, arena, table_head(arena, TABLE_ROWS, i));
 }
 
 static void window_counters(struct emit *emit, const struct gap_window *window)
@@ -618,11 +617,10 @@ static void window_line(struct emit *emit, const struct gap_window *window,
 
 static void window_lines(struct emit *emit, const struct arena *arena)
 {
-    const struct gap_table *table = gap_table_of(arena);
-    uint32_t count = table ? table->window_count : 0, gaps = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct gap_window *window = &gap_table_windows(arena)[i];
-        window_line(emit, window, gap_table_gaps(arena) + gaps);
+    const struct gap_entry *gaps = table_entry(arena, TABLE_GAPS, 0);
+    for (uint32_t i = 0; i < arena->tables[TABLE_GAPS].count; i++) {
+        const struct gap_window *window = table_head(arena, TABLE_GAPS, i);
+        window_line(emit, window, gaps);
         gaps += window->gap_count;
     }
 }

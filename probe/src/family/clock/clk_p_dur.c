@@ -80,8 +80,8 @@ static uint32_t window_room(const struct run *run)
 static int declare(struct run *run)
 {
     run->series_left_out = OF_THE_TOOLKIT;
-    run->plan.window_room = window_room(run);
-    run->plan.gap_room = (uint32_t)run_number(run, "gaps_count");
+    run->plan.tables[TABLE_GAPS] =
+        (struct table_room){window_room(run), (uint32_t)run_number(run, "gaps_count")};
     return variant_declare(run);
 }
 
@@ -198,16 +198,16 @@ static void watch_window(struct run *run, int64_t longest_ns, int64_t until_ns)
 static void report_lost(const struct run *run)
 {
     const struct own *own = run->own;
-    const struct gap_table *table = gap_table_of(run->arena);
+    const struct arena_tables *windows = &run->arena->tables[TABLE_GAPS];
     if (own->lost_count == 0)
         return;
     arena_event(run->arena, "gaps_dropped", -1,
                 DATA(data_integer("dropped_count", (int64_t)own->lost_count),
-                     data_integer("kept_count", table->gap_count),
-                     data_integer("room_count", run->arena->gap_room)),
+                     data_integer("kept_count", windows->entry_count),
+                     data_integer("room_count", windows->room.entries)),
                 "%llu gaps found no room beside %lu: ticks are looked for in the windows before "
                 "the first of them",
-                (unsigned long long)own->lost_count, (unsigned long)table->gap_count);
+                (unsigned long long)own->lost_count, (unsigned long)windows->entry_count);
 }
 
 /* In less time than the tick's period none had to come: no gap says nothing then. */

@@ -111,11 +111,11 @@ static void step_blocks_plan(struct run *run)
     int others = variant_count(run) / threads->count + 1; /* policies may be the same */
     for (int i = 0; i < threads->count && steps > 0; i++)
         tables += with_table(threads->number[i]) * others;
-    run->plan.table_room += (uint32_t)tables;
-    run->plan.row_room += (uint32_t)(tables * steps);
+    run->plan.tables[TABLE_ROWS].heads += (uint32_t)tables;
+    run->plan.tables[TABLE_ROWS].entries += (uint32_t)(tables * steps);
 }
 
-/* The number of the step last: a row without it is none (record/row_table.h). */
+/* The number of the step last: a row without it is none (record/tables.h). */
 static void keep_step(const struct team *team, int table, uint32_t step,
                       const struct step_block *block)
 {

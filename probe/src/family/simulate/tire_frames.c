@@ -38,8 +38,8 @@ static int64_t rows_of(int64_t masses)
 void tire_plan_frames(struct run *run)
 {
     uint32_t frames = (uint32_t)run_number(run, "frames");
-    run->plan.table_room += frames;
-    run->plan.row_room += frames * (uint32_t)rows_of(run_number(run, "masses"));
+    run->plan.tables[TABLE_ROWS].heads += frames;
+    run->plan.tables[TABLE_ROWS].entries += frames * (uint32_t)rows_of(run_number(run, "masses"));
 }
 
 static int64_t millionths(double value)
