@@ -155,7 +155,7 @@
 /* ---- POSIX features that a small system may lack: each macro is 1 or 0 ----
  *
  * Calls that POSIX requires and some systems lack all the same (clock_nanosleep, timer_create,
- * mlockall, pselect) are in posix_source.h.
+ * mlockall, pselect, sem_init) are in posix_source.h.
  *
  * Meson tests each one by linking a program (probe/meson.build). Without Meson, the macros of
  * the standard headers decide; if they are wrong for a library, pass -DHS_HAS_...=1 or =0 to
