@@ -275,7 +275,8 @@ static long use(struct call *call, enum semaphore_kind kind, bool is_post, long 
 static bool is_tested(const sem_t *semaphore)
 {
     const char *place = (const char *)semaphore - offsetof(struct semaphore, unnamed);
-    return is_broken(SEMAPHORE_UNNAMED) && ((const struct semaphore *)place)->posix == semaphore;
+    return is_broken(SEMAPHORE_UNNAMED) &&
+           (const void *)((const struct semaphore *)place)->posix == semaphore;
 }
 
 BREACH_IF(SEM_BREACHES, "sem_init", is_tested(at(call, 0)),

@@ -159,8 +159,8 @@ PEER_TEST(memory_has_no_name)
 
 static bool name_is_there(const char *name)
 {
-    sem_t *semaphore = sem_open(name, 0);
-    if (semaphore == SEM_FAILED)
+    system_sem_t *semaphore = sem_open(name, 0);
+    if (semaphore == (void *)SEM_FAILED)
         return false;
     sem_close(semaphore);
     return true;

@@ -263,6 +263,7 @@ static bool load_bool(atomic_bool *word)
 #define rt_thread_start made_up_start
 #define rt_thread_go made_up_go
 #define rt_thread_join made_up_join
+#undef sem_post
 #define sem_post made_up_post
 #define thread_wait made_up_wait
 #define one_cpu_require_levels made_up_check

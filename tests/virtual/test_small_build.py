@@ -97,7 +97,7 @@ def test_what_is_left_out_is_said(small_probe: Path, words: str, reason: str) ->
 
 def test_one_series_takes_64_kb() -> None:
     """All memory of the probe's own code, counted."""
-    options = ["-p", "kinds=unnamed", "-p", "scopes=thread", "--samples", "1000", *ORDINARY]
+    options = ["-p", "kinds=mutex", "-p", "scopes=thread", "--samples", "1000", *ORDINARY]
     stream = run(variant_of("tests/hardstone-probe-counted"), "SEM-P-SIG", *options)
     assert stream.result.status == "measured", stream.result.reason
     (series,) = stream.of(StreamSeries)

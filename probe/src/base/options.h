@@ -155,11 +155,12 @@
 /* ---- POSIX features that a small system may lack: each macro is 1 or 0 ----
  *
  * Calls that POSIX requires and some systems lack all the same (clock_nanosleep, timer_create,
- * mlockall, pselect) are in posix_source.h.
+ * mlockall, pselect, sem_init) are in posix_source.h.
  *
  * Meson tests each one by linking a program (probe/meson.build). Without Meson, the macros of
- * the standard headers decide; if they are wrong for a library, pass -DHS_HAS_...=1 or =0 to
- * the compiler. 1 means that the calls link: they may still fail with ENOSYS or ENOTSUP. */
+ * the standard headers decide; if either is wrong for a library, pass -DHS_HAS_...=1 or =0 to
+ * the compiler (Meson: in c_args). 1 means that the calls link: they may still fail with ENOSYS or
+ * ENOTSUP. */
 
 /* fork, waitpid and waitid. Systems without an MMU lack them. */
 #ifndef HS_HAS_FORK

@@ -1,8 +1,12 @@
 #include "base/posix_source.h"
 
-#if !HS_HAS_CLOCK_NANOSLEEP || !HS_HAS_TIMERS || !HS_HAS_MLOCKALL || !HS_HAS_PSELECT
+#if !HS_HAS_CLOCK_NANOSLEEP || !HS_HAS_TIMERS || !HS_HAS_MLOCKALL || !HS_HAS_PSELECT ||            \
+    !HS_HAS_UNNAMED_SEMAPHORES
+
+#include "base/options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -108,6 +112,142 @@ int missing_pselect(int count, fd_set *readers, fd_set *writers, fd_set *others,
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return ready == 0 && !timeout ? -1 : ready;
+}
+#endif
+
+#if !HS_HAS_UNNAMED_SEMAPHORES
+/* With inheritance, a thread that is preempted within a call delays no other one. */
+static int init_sem_mutex(pthread_mutex_t *mutex, int is_shared)
+{
+    pthread_mutexattr_t attributes;
+    int error = pthread_mutexattr_init(&attributes);
+    if (error)
+        return error;
+#if HS_HAS_PROCESS_SHARED
+    if (is_shared)
+        error = pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+#else
+    error = is_shared ? ENOSYS : 0;
+#endif
+#if HS_HAS_PRIO_INHERIT
+    (void)pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+#endif
+    if (!error)
+        error = pthread_mutex_init(mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return error;
+}
+
+static int init_sem_condition(pthread_cond_t *condition, int is_shared)
+{
+    pthread_condattr_t attributes;
+    int error = pthread_condattr_init(&attributes);
+    if (error)
+        return error;
+#if HS_HAS_PROCESS_SHARED
+    if (is_shared)
+        error = pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+#else
+    error = is_shared ? ENOSYS : 0;
+#endif
+    if (!error)
+        error = pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return error;
+}
+
+static int with_errno(int error)
+{
+    if (error == 0)
+        return 0;
+    errno = error;
+    return -1;
+}
+
+int missing_sem_init(missing_sem_t *semaphore, int is_shared, unsigned value)
+{
+    if (value > INT_MAX)
+        return with_errno(EINVAL);
+    semaphore->value = value;
+    int error = init_sem_mutex(&semaphore->mutex, is_shared);
+    if (error)
+        return with_errno(error);
+    error = init_sem_condition(&semaphore->is_posted, is_shared);
+    if (error)
+        pthread_mutex_destroy(&semaphore->mutex);
+    return with_errno(error);
+}
+
+int missing_sem_destroy(missing_sem_t *semaphore)
+{
+    pthread_cond_destroy(&semaphore->is_posted);
+    return with_errno(pthread_mutex_destroy(&semaphore->mutex));
+}
+
+/* Signals with the mutex locked: the waiter may destroy the semaphore as soon as it has passed. */
+int missing_sem_post(missing_sem_t *semaphore)
+{
+    int error = pthread_mutex_lock(&semaphore->mutex);
+    if (error)
+        return with_errno(error);
+    if (semaphore->value < INT_MAX) {
+        semaphore->value++;
+        pthread_cond_signal(&semaphore->is_posted);
+    } else {
+        error = EOVERFLOW;
+    }
+    pthread_mutex_unlock(&semaphore->mutex);
+    return with_errno(error);
+}
+
+/* Until NULL: without a limit. */
+static int wait_until(missing_sem_t *semaphore, const struct timespec *until)
+{
+    int error = pthread_mutex_lock(&semaphore->mutex);
+    if (error)
+        return with_errno(error);
+    while (semaphore->value == 0 && !error)
+        error = until ? pthread_cond_timedwait(&semaphore->is_posted, &semaphore->mutex, until)
+                      : pthread_cond_wait(&semaphore->is_posted, &semaphore->mutex);
+    if (semaphore->value > 0) {
+        semaphore->value--;
+        error = 0;
+    }
+    pthread_mutex_unlock(&semaphore->mutex);
+    return with_errno(error);
+}
+
+int missing_sem_wait(missing_sem_t *semaphore)
+{
+    return wait_until(semaphore, NULL);
+}
+
+int missing_sem_timedwait(missing_sem_t *semaphore, const struct timespec *until)
+{
+    return wait_until(semaphore, until);
+}
+
+int missing_sem_trywait(missing_sem_t *semaphore)
+{
+    int error = pthread_mutex_lock(&semaphore->mutex);
+    if (error)
+        return with_errno(error);
+    if (semaphore->value > 0)
+        semaphore->value--;
+    else
+        error = EAGAIN;
+    pthread_mutex_unlock(&semaphore->mutex);
+    return with_errno(error);
+}
+
+int missing_sem_getvalue(missing_sem_t *semaphore, int *value)
+{
+    int error = pthread_mutex_lock(&semaphore->mutex);
+    if (error)
+        return with_errno(error);
+    *value = (int)semaphore->value;
+    pthread_mutex_unlock(&semaphore->mutex);
+    return 0;
 }
 #endif
 

@@ -8,6 +8,11 @@
 #include <sys/select.h>
 #include <time.h>
 
+#if !HS_HAS_UNNAMED_SEMAPHORES
+#include <pthread.h>
+#include <semaphore.h>
+#endif
+
 /* Sleeps for what is left until `until`, never shorter, with the errors of clock_nanosleep; `flags`
  * has to be TIMER_ABSTIME. The sleep begins later than the reading of the clock: for waiting, not
  * for measuring a wake-up. What measures one says LACKS_CLOCK_NANOSLEEP. */
@@ -60,6 +65,46 @@ int missing_munlockall(void);
 #define pselect missing_pselect
 int missing_pselect(int count, fd_set *readers, fd_set *writers, fd_set *others,
                     const struct timespec *timeout, const sigset_t *mask);
+#endif
+
+/* A counter with a mutex and a condition variable: for parking threads and letting them start, not
+ * for what is timed, which says LACKS_UNNAMED_SEMAPHORES. Differences from POSIX: missing_sem_post
+ * must not be called in a signal handler, a signal does not end a wait, and a thread that waits
+ * must not be cancelled. Between processes: ENOSYS where mutexes cannot be shared.
+ *
+ * system_sem_t and its calls are what sem_t is without this: for named semaphores. */
+#if !HS_HAS_UNNAMED_SEMAPHORES
+typedef sem_t system_sem_t;
+static inline int system_sem_post(system_sem_t *semaphore)
+{
+    return sem_post(semaphore);
+}
+static inline int system_sem_wait(system_sem_t *semaphore)
+{
+    return sem_wait(semaphore);
+}
+
+struct missing_sem {
+    pthread_mutex_t mutex;
+    pthread_cond_t is_posted;
+    unsigned value; /* protected by `mutex` */
+};
+typedef struct missing_sem missing_sem_t;
+#define sem_t missing_sem_t
+#define sem_init missing_sem_init
+#define sem_destroy missing_sem_destroy
+#define sem_post missing_sem_post
+#define sem_wait missing_sem_wait
+#define sem_trywait missing_sem_trywait
+#define sem_timedwait missing_sem_timedwait
+#define sem_getvalue missing_sem_getvalue
+int missing_sem_init(missing_sem_t *semaphore, int is_shared, unsigned value);
+int missing_sem_destroy(missing_sem_t *semaphore);
+int missing_sem_post(missing_sem_t *semaphore);
+int missing_sem_wait(missing_sem_t *semaphore);
+int missing_sem_trywait(missing_sem_t *semaphore);
+int missing_sem_timedwait(missing_sem_t *semaphore, const struct timespec *until);
+int missing_sem_getvalue(missing_sem_t *semaphore, int *value);
 #endif
 
 #endif

@@ -32,7 +32,14 @@
 #define HS_HAS_PSELECT 1
 #endif
 
-#if !HS_HAS_CLOCK_NANOSLEEP || !HS_HAS_TIMERS || !HS_HAS_MLOCKALL || !HS_HAS_PSELECT
+/* sem_init and sem_destroy: semaphores in memory of the caller. */
+#ifndef HS_HAS_UNNAMED_SEMAPHORES
+#define HS_HAS_UNNAMED_SEMAPHORES 1
+#endif
+#define LACKS_UNNAMED_SEMAPHORES "this system has no unnamed semaphores (sem_init)"
+
+#if !HS_HAS_CLOCK_NANOSLEEP || !HS_HAS_TIMERS || !HS_HAS_MLOCKALL || !HS_HAS_PSELECT ||            \
+    !HS_HAS_UNNAMED_SEMAPHORES
 #include "base/posix_missing.h"
 #endif
 

@@ -248,9 +248,19 @@ static int make_records(struct run *run)
     return run->arena ? 0 : -1;
 }
 
+static int check_calls(struct run *run)
+{
+    bool is_needed = run->test->needs & TEST_NEEDS_UNNAMED_SEMAPHORES;
+    return is_needed && !HS_HAS_UNNAMED_SEMAPHORES
+               ? outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, LACKS_UNNAMED_SEMAPHORES)
+               : 0;
+}
+
 static int size_records(struct run *run)
 {
     struct scheduling_visit visit;
+    if (check_calls(run) != 0)
+        return -1;
     if (run->test->check && run->test->check(run) != 0)
         return -1;
     run->plan.duration_ns = variant_expected_ns(run);

@@ -34,6 +34,9 @@ enum test_needs {
     TEST_NEEDS_FILES = 32,
     /* Its threads change their CPU themselves while it measures: they are not held to be moved. */
     TEST_CHANGES_CPU = 64,
+    /* The test's own unnamed semaphores are in what it times: unsupported where they are missing.
+     */
+    TEST_NEEDS_UNNAMED_SEMAPHORES = 128,
 };
 
 enum param_unit { PARAM_NS, PARAM_COUNT, PARAM_BYTES, PARAM_CPU, PARAM_NAME };

@@ -318,6 +318,8 @@ int interrupt_source_look(const struct run *run, int64_t id, struct outcome *out
         return outcome_set(outcome, STATUS_UNSUPPORTED,
                            "give the test a second CPU (taskset, --cpu-config shared)",
                            "it is sent from another CPU, and the test has only one");
+    if (!HS_HAS_UNNAMED_SEMAPHORES && id == INTERRUPT_IPI && wakes_a_thread(run))
+        return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, LACKS_UNNAMED_SEMAPHORES);
     return source->look(run, outcome);
 }
 

@@ -695,7 +695,7 @@ static void b_record_round(struct run *run, bool is_in_time)
                        order_log_place(&scenario->log, "high", "ended");
     record_value(run_record(run, INVERTED), is_inverted ? 1 : 0, at_ns);
     record_value(run_record(run, ENDED_BY_WATCHDOG), is_in_time ? 0 : 1, at_ns);
-    if (is_in_time)
+    if (is_in_time && HS_HAS_UNNAMED_SEMAPHORES)
         run_take(run, DELAY, atomic_load(&scenario->locked), atomic_load(&scenario->got));
 }
 
@@ -730,6 +730,10 @@ static int b_measure_variant(struct run *run)
     if (inversion_begin(&own->scenario, run, &setup) != 0)
         return -1;
     own->tried_count++;
+    if (!HS_HAS_UNNAMED_SEMAPHORES)
+        arena_event_once(run->arena, "delay_unsupported",
+                         DATA(data_text("reason", LACKS_UNNAMED_SEMAPHORES)), "no delay: %s",
+                         LACKS_UNNAMED_SEMAPHORES);
     bool is_avoided = inversion_rounds(&own->scenario, run, ROUNDS, b_record_round);
     inversion_close(&own->scenario);
     if (!run_should_stop())
@@ -805,7 +809,7 @@ const struct test mut_p_inv = {
     .source = "[O] Obenland 2000, synchronization test 3",
     .params = p_params,
     .series = p_series,
-    .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU,
+    .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU | TEST_NEEDS_UNNAMED_SEMAPHORES,
     .default_samples = SAMPLES,
     .setup_ns = INT64_C(100000000),
     .sample_ns = 130000,

@@ -134,6 +134,8 @@ int lock_open(struct lock *lock, enum lock_kind kind, int ceiling)
     lock->is_taken = false;
     switch (kind) {
     case LOCK_KIND_SEMAPHORE:
+        if (!HS_HAS_UNNAMED_SEMAPHORES)
+            return ENOTSUP;
         return sem_init(&lock->semaphore, 0, 1) == 0 ? 0 : errno;
     case LOCK_KIND_SPIN:
         return open_spin(&lock->spin);

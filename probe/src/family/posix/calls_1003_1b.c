@@ -138,6 +138,7 @@ struct answer call_priority_scheduling(const struct call_tools *tools)
 }
 #endif
 
+#if HS_HAS_UNNAMED_SEMAPHORES
 struct waiter {
     sem_t semaphore;
     atomic_bool has_begun, has_passed;
@@ -179,7 +180,7 @@ static struct answer try_unnamed(struct waiter *waiter, const struct call_tools 
 static struct answer try_named(const char *name)
 {
     sem_t *one = ipc_named_create(name, 0700);
-    if (one == SEM_FAILED)
+    if (!one)
         return answer_error("sem_open", errno);
     sem_t *other = sem_open(name, 0);
     int error = errno;
@@ -208,6 +209,13 @@ struct answer call_semaphores(const struct call_tools *tools)
     struct answer answer = try_unnamed(&waiter, tools);
     return answer.result == CALL_WORKS ? try_named(tools->name) : answer;
 }
+#else
+struct answer call_semaphores(const struct call_tools *tools)
+{
+    (void)tools;
+    return answer_missing("sem_init");
+}
+#endif
 
 #if HS_HAS_MESSAGE_QUEUES
 enum { QUEUE_BYTES = 8, QUEUE_ROOM = 4, SENT = 3 };

@@ -172,7 +172,7 @@ struct answer call_thread_cputime(const struct call_tools *tools)
 }
 #endif
 
-#if HS_HAS_TIMEOUTS
+#if HS_HAS_TIMEOUTS && HS_HAS_UNNAMED_SEMAPHORES
 static int lock_timed(void *mutex)
 {
     struct timespec end = call_time_in(CLOCK_REALTIME, SHORT_NS);
@@ -204,7 +204,7 @@ struct answer call_timeouts(const struct call_tools *tools)
 struct answer call_timeouts(const struct call_tools *tools)
 {
     (void)tools;
-    return answer_missing("pthread_mutex_timedlock");
+    return answer_missing(HS_HAS_TIMEOUTS ? "sem_init" : "pthread_mutex_timedlock");
 }
 #endif
 

@@ -95,6 +95,7 @@ struct answer reach_rtsig(const struct call_tools *tools)
                : answer_fails("from SIGRTMIN to SIGRTMAX there are %d signals", count);
 }
 
+#if HS_HAS_UNNAMED_SEMAPHORES
 struct answer reach_sem_value(const struct call_tools *tools)
 {
     (void)tools;
@@ -106,6 +107,13 @@ struct answer reach_sem_value(const struct call_tools *tools)
                ? answer_works()
                : answer_fails("a semaphore of value 32767 has %d", value);
 }
+#else
+struct answer reach_sem_value(const struct call_tools *tools)
+{
+    (void)tools;
+    return answer_missing("sem_init");
+}
+#endif
 
 #if HS_HAS_SIGQUEUE
 struct answer reach_sigqueue(const struct call_tools *tools)

@@ -69,14 +69,19 @@ bool semaphore_has_forms(enum semaphore_kind kind)
 
 static int create_unnamed(struct semaphore *semaphore)
 {
+#if HS_HAS_UNNAMED_SEMAPHORES
     semaphore->posix = &semaphore->unnamed;
     return sem_init(&semaphore->unnamed, semaphore->is_shared, 0) == 0 ? 0 : errno;
+#else
+    (void)semaphore;
+    return ENOSYS;
+#endif
 }
 
 static int create_named(struct semaphore *semaphore)
 {
     semaphore->posix = ipc_named_create(semaphore->place->name, IPC_CLEANUP_MODE);
-    return semaphore->posix != SEM_FAILED ? 0 : errno;
+    return semaphore->posix ? 0 : errno;
 }
 
 static int create_set(struct semaphore *semaphore)

@@ -56,7 +56,7 @@ extern const char *const semaphore_object_names[];
 struct semaphore {
     enum semaphore_kind kind;
     bool is_shared;
-    sem_t *posix; /* unnamed and named */
+    system_sem_t *posix; /* unnamed and named */
     sem_t unnamed;
     int handle; /* System V set, or file descriptor */
     atomic_int value, waiter_count;
@@ -230,7 +230,7 @@ SEMAPHORE_INLINE void semaphore_signal_of(struct semaphore *semaphore, enum sema
         semaphore_condition_signal(semaphore);
         break;
     default:
-        if (sem_post(semaphore->posix) != 0)
+        if (ipc_posix_post(semaphore->posix) != 0)
             semaphore_try_again(semaphore);
     }
 }
@@ -254,7 +254,7 @@ SEMAPHORE_INLINE void semaphore_wait_of(struct semaphore *semaphore, enum semaph
         semaphore_condition_wait(semaphore);
         break;
     default:
-        while (sem_wait(semaphore->posix) != 0 && semaphore_try_again(semaphore))
+        while (ipc_posix_wait(semaphore->posix) != 0 && semaphore_try_again(semaphore))
             ;
     }
 }

@@ -200,7 +200,11 @@ static int measure_claim(struct run *run, const struct claim *claim, enum semaph
     if (error)
         return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
     atomic_store(&table->is_over, 0);
-    sem_init(&table->gate, scope == PEER_PROCESS, 0);
+    if (sem_init(&table->gate, scope == PEER_PROCESS, 0) != 0) {
+        error = errno;
+        semaphore_close(&table->semaphore);
+        return peer_not_started(run, error, "waiter", NULL);
+    }
     bool is_lower = scheduling_step_down(run, 1) == 0;
     if (is_lower)
         error = peer_start(&own->peer, run, &own->ipc_cleanup, scope, &run->setup, wait_when_told,

@@ -17,26 +17,51 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef SEM_FAILED
-#define SEM_FAILED ((sem_t *)0)
+/* ---- semaphores of POSIX ---- */
+
+/* What the system has, named or unnamed. */
+#if HS_HAS_UNNAMED_SEMAPHORES
+#define system_sem_t sem_t
+#define system_sem_post sem_post
+#define system_sem_wait sem_wait
 #endif
 
-/* ---- named semaphores ---- */
-
-/* Creates a semaphore of value 0 under a new name. SEM_FAILED with errno (EEXIST: the name is in
- * use). */
-static inline sem_t *ipc_named_create(const char *name, mode_t mode)
+static inline int ipc_posix_post(system_sem_t *semaphore)
 {
-#if HS_HAS_NAMED_SEMAPHORES
-    return sem_open(name, O_CREAT | O_EXCL, mode, 0);
+#if HS_HAS_NAMED_SEMAPHORES || HS_HAS_UNNAMED_SEMAPHORES
+    return system_sem_post(semaphore);
 #else
-    (void)name, (void)mode;
+    (void)semaphore;
     errno = ENOSYS;
-    return SEM_FAILED;
+    return -1;
 #endif
 }
 
-static inline void ipc_named_close(sem_t *semaphore)
+static inline int ipc_posix_wait(system_sem_t *semaphore)
+{
+#if HS_HAS_NAMED_SEMAPHORES || HS_HAS_UNNAMED_SEMAPHORES
+    return system_sem_wait(semaphore);
+#else
+    (void)semaphore;
+    errno = ENOSYS;
+    return -1;
+#endif
+}
+
+/* Creates a semaphore of value 0 under a new name. NULL with errno (EEXIST: the name is in use). */
+static inline system_sem_t *ipc_named_create(const char *name, mode_t mode)
+{
+#if HS_HAS_NAMED_SEMAPHORES
+    system_sem_t *semaphore = sem_open(name, O_CREAT | O_EXCL, mode, 0);
+    return semaphore == (void *)SEM_FAILED ? NULL : semaphore;
+#else
+    (void)name, (void)mode;
+    errno = ENOSYS;
+    return NULL;
+#endif
+}
+
+static inline void ipc_named_close(system_sem_t *semaphore)
 {
 #if HS_HAS_NAMED_SEMAPHORES
     sem_close(semaphore);

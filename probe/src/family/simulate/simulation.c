@@ -82,6 +82,15 @@ void simulation_report_costs(struct run *run)
         return;
     double spring_ns = least_ns(run, &bench, do_springs);
     double mass_ns = least_ns(run, &bench, do_masses);
+    if (!HS_HAS_UNNAMED_SEMAPHORES) {
+        arena_event(run->arena, "tire_costs", -1,
+                    DATA(data_number("spring_ns", spring_ns), data_number("mass_ns", mass_ns),
+                         data_integer("masses_count", MASSES)),
+                    "on one thread a spring takes %.1f ns, a mass %.1f ns; %s", spring_ns, mass_ns,
+                    LACKS_UNNAMED_SEMAPHORES);
+        sem_destroy(&bench.gate);
+        return;
+    }
     double semaphore_ns = least_ns(run, &bench, do_semaphores);
     sem_destroy(&bench.gate);
     arena_event(run->arena, "tire_costs", -1,
@@ -212,9 +221,20 @@ static int check_step(struct run *run)
                        (long long)step_ns, (long long)stiffness, (long long)longest_ns);
 }
 
+/* What a step takes is mostly that of its semaphores. */
+static int check_solver(struct run *run)
+{
+    const struct param_value *solvers = run_param(run, "solver");
+    for (int i = 0; i < solvers->count; i++)
+        if (!HS_HAS_UNNAMED_SEMAPHORES && solvers->number[i] == SOLVER_SEMAPHORE)
+            return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "measure -p solver=barrier",
+                               LACKS_UNNAMED_SEMAPHORES);
+    return 0;
+}
+
 int simulation_check(struct run *run)
 {
-    return check_sizes(run) != 0 || check_step(run) != 0 ? -1 : 0;
+    return check_solver(run) != 0 || check_sizes(run) != 0 || check_step(run) != 0 ? -1 : 0;
 }
 
 /* ---- variants ---- */
