@@ -1,15 +1,25 @@
-/* Child processes. */
+/* Child processes; and what load needs of processes, and counts. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "port/port.h"
 
+#include "port/linux/files.h"
+
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,4 +92,208 @@ void port_usage(struct port_usage *usage)
     *usage = (struct port_usage){-1, -1, -1, -1};
     if (getrusage(RUSAGE_SELF, &used) == 0)
         *usage = (struct port_usage){used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw};
+}
+
+/* ---- for load ---- */
+
+enum { LAST_DESCRIPTOR = 65536 };
+
+int port_end_with(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
+        return errno;
+    return getppid() == parent ? 0 : ESRCH; /* it may have ended before prctl */
+}
+
+int port_adopt_orphans(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 ? 0 : errno;
+}
+
+/* A program that root executes gets the inheritable capabilities and the bounding set; other
+ * users' programs get the ambient ones. */
+static int stop_inheriting(uint32_t capabilities)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct words[_LINUX_CAPABILITY_U32S_3];
+    memset(words, 0, sizeof words);
+    if (syscall(SYS_capget, &head, words) != 0)
+        return errno;
+    words[0].inheritable &= ~capabilities;
+    return syscall(SYS_capset, &head, words) == 0 ? 0 : errno;
+}
+
+static int drop_for_good(unsigned long capability)
+{
+    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 || geteuid() != 0 ||
+        prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 0)
+        return 0;
+    return errno ? errno : EPERM;
+}
+
+/* CAP_SYS_RESOURCE goes too: it allows raising RLIMIT_RTPRIO again. */
+int port_never_real_time(void)
+{
+    struct rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_RTPRIO, &none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return errno;
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* before Linux 4.3: none */
+    int error = stop_inheriting(CAP_TO_MASK(CAP_SYS_NICE) | CAP_TO_MASK(CAP_SYS_RESOURCE));
+    if (!error)
+        error = drop_for_good(CAP_SYS_NICE);
+    return error ? error : drop_for_good(CAP_SYS_RESOURCE);
+}
+
+int port_run_when_idle(void)
+{
+    struct sched_param none = {0};
+    return sched_setscheduler(0, SCHED_IDLE, &none) == 0 ? 0 : errno;
+}
+
+/* Field 3 of /proc/ID/stat and what follows, counted from the last ')': the name before it may
+ * contain anything. NULL: there is no such process. */
+static const char *fields_of(const char *id, char *text, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", id);
+    if (!linux_read(path, text, bytes))
+        return NULL;
+    const char *end = strrchr(text, ')');
+    return end && strlen(end) > 4 ? end + 2 : NULL;
+}
+
+static pid_t parent_of(const char *id)
+{
+    char text[512];
+    const char *fields = fields_of(id, text, sizeof text);
+    return fields ? (pid_t)strtol(fields + 2, NULL, 10) : -1;
+}
+
+bool port_is_ready(pid_t process)
+{
+    char id[24], text[512];
+    snprintf(id, sizeof id, "%ld", (long)process);
+    const char *fields = fields_of(id, text, sizeof text);
+    return fields && *fields == 'R';
+}
+
+/* struct linux_dirent64: opendir would allocate. */
+struct entry {
+    uint64_t node, offset;
+    unsigned short bytes;
+    unsigned char kind;
+    char name[];
+};
+
+struct table {
+    struct port_process *list;
+    int most, count;
+};
+
+static void take_entry(struct table *table, const struct entry *entry)
+{
+    if (!isdigit((unsigned char)entry->name[0]))
+        return;
+    pid_t parent = parent_of(entry->name);
+    if (parent < 0)
+        return;
+    if (table->count < table->most)
+        table->list[table->count] =
+            (struct port_process){(pid_t)strtol(entry->name, NULL, 10), parent};
+    table->count++;
+}
+
+int port_processes(struct port_process *list, int most)
+{
+    union {
+        struct entry first; /* for its alignment */
+        char bytes[4096];
+    } part;
+    struct table table = {list, most, 0};
+    int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    long got;
+    while ((got = syscall(SYS_getdents64, folder, &part, sizeof part)) > 0)
+        for (long at = 0; at < got;) {
+            const struct entry *entry = (const struct entry *)(const void *)(part.bytes + at);
+            take_entry(&table, entry);
+            at += entry->bytes;
+        }
+    close(folder);
+    return table.count > 0 ? table.count : -1;
+}
+
+void port_name_self(const char *name)
+{
+    prctl(PR_SET_NAME, name);
+}
+
+void port_close_from(int first)
+{
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+        return;
+#endif
+    long last = sysconf(_SC_OPEN_MAX);
+    for (int at = first; at < (last > 0 && last < LAST_DESCRIPTOR ? last : LAST_DESCRIPTOR); at++)
+        close(at);
+}
+
+int port_own_executable(char *path, size_t bytes)
+{
+    /* the link itself still works after the file was replaced or removed */
+    static const char link[] = "/proc/self/exe";
+    if (bytes < sizeof link || access(link, X_OK) != 0)
+        return ENOTSUP;
+    memcpy(path, link, sizeof link);
+    return 0;
+}
+
+/* Value of the column `name` in a pair of lines of /proc/net/snmp: names, numbers. */
+static int64_t number_below(const char *names, const char *numbers, const char *name)
+{
+    char *at = strchr(numbers, ' ');
+    const char *word = strchr(names, ' ');
+    while (at && word) {
+        char *end;
+        long long number = strtoll(at, &end, 10);
+        word += strspn(word, " ");
+        size_t length = strcspn(word, " \n");
+        if (end == at || length == 0)
+            return -1;
+        if (length == strlen(name) && strncmp(word, name, length) == 0)
+            return number;
+        at = end;
+        word += length;
+    }
+    return -1;
+}
+
+int64_t port_tcp_segments_sent(void)
+{
+    struct linux_lines lines;
+    char names[1024], numbers[1024];
+    int64_t count = -1;
+    if (!linux_lines_open(&lines, "/proc/net/snmp"))
+        return -1;
+    while (count < 0 && linux_lines_next(&lines, names, sizeof names))
+        if (strncmp(names, "Tcp:", 4) == 0 && linux_lines_next(&lines, numbers, sizeof numbers))
+            count = number_below(names, numbers, "OutSegs");
+    linux_lines_close(&lines);
+    return count;
+}
+
+int64_t port_load_average_milli(void)
+{
+    char text[64], *end;
+    if (!linux_read("/proc/loadavg", text, sizeof text))
+        return -1;
+    /* "0.42", always with two digits after the point. Not strtod: 20 KB of locked memory. */
+    long whole = strtol(text, &end, 10);
+    if (end == text || *end != '.')
+        return -1;
+    char *point = end;
+    long hundredths = strtol(point + 1, &end, 10);
+    return end == point + 3 ? (int64_t)whole * 1000 + hundredths * 10 : -1;
 }

@@ -6,7 +6,7 @@
 #include "port/port.h"
 
 #include "base/cpus.h"
-#include "port/linux/affinity.h"
+#include "port/linux/cpus.h"
 #include "port/linux/files.h"
 
 #include <errno.h>
