@@ -3,9 +3,9 @@
 #include "run/supervise.h"
 
 #include "load/load.h"
-#include "run/outside_look.h"
 #include "run/request.h"
 #include "run/scheduling.h"
+#include "run/shield_run.h"
 #include "run/trace_ring.h"
 #include "run/variant.h"
 

@@ -21,8 +21,8 @@
 #include "family/interrupt/interrupt_latency.h"
 
 #include "base/random.h"
-#include "family/interrupt/pause_watch.h"
 #include "family/interrupt/sources.h"
+#include "run/burst.h"
 #include "run/variant.h"
 
 #include <errno.h>
