@@ -354,7 +354,7 @@ TEST(no_load_is_nothing)
 {
     struct outcome outcome = {0};
     struct load_setup setup = {.spec = &spec, .called_as = tap_program};
-    load_spec_none(&spec);
+    spec = LOAD_SPEC_NONE;
     CHECK_SAME(load_start(&load, &setup, &outcome), 0);
     CHECK(load_settle(&load, NULL));
     load_begin(&load);

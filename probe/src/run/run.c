@@ -84,7 +84,8 @@ int64_t run_anchor(struct run *run)
 
 void run_hold_trace(const struct run *run)
 {
-    trace_ring_hold(run->trace_ring);
+    if (run->trace_ring)
+        trace_ring_hold(run->trace_ring);
 }
 
 static void *touched(size_t bytes)
@@ -269,7 +270,8 @@ static int load_run_settle(struct run *run)
 static int load_run_stop(struct run *run)
 {
     load_stop(run->load);
-    load_events(run->load, report_load, run);
+    if (run->request->load.count > 0)
+        load_events(run->load, report_load, run);
     return 0;
 }
 
@@ -458,7 +460,8 @@ static int open_trace(struct run *run)
 
 static void close_trace(struct run *run)
 {
-    trace_ring_close(run->trace_ring);
+    if (run->trace_ring)
+        trace_ring_close(run->trace_ring);
     run->trace_ring = NULL;
 }
 

@@ -443,7 +443,8 @@ static void end(struct looker *looker)
     if (looker->watch)
         counter_watch_end(looker->watch, &looker->shared->totals);
     note_taken(looker);
-    trace_ring_end(looker->run->trace_ring, looker->run->arena);
+    if (looker->run->trace_ring)
+        trace_ring_end(looker->run->trace_ring, looker->run->arena);
 }
 
 static void do_as_told(struct looker *looker)
@@ -472,7 +473,8 @@ static void do_as_told(struct looker *looker)
 static void look(struct looker *looker)
 {
     counter_watch_look(looker->watch);
-    trace_ring_look(looker->run->trace_ring, looker->run->arena);
+    if (looker->run->trace_ring)
+        trace_ring_look(looker->run->trace_ring, looker->run->arena);
     if (note_taken(looker))
         kill(looker->probe, SIGCHLD);
 }

@@ -22,7 +22,6 @@
 
 #include "base/random.h"
 #include "family/interrupt/sources.h"
-#include "run/burst.h"
 #include "run/variant.h"
 
 #include <errno.h>

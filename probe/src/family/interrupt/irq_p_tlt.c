@@ -20,7 +20,6 @@
 
 #include "base/random.h"
 #include "family/interrupt/sources.h"
-#include "run/burst.h"
 #include "run/scheduling.h"
 #include "run/variant.h"
 
