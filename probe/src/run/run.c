@@ -1,11 +1,12 @@
 #include "base/posix_source.h"
 
+#include "run/run.h"
+
 #include "load/load.h"
 #include "load/report.h"
 #include "port/tracing.h"
 #include "run/life_cycle.h"
 #include "run/request.h"
-#include "run/run.h"
 #include "run/scheduling.h"
 #include "run/shield_run.h"
 #include "run/stream.h"

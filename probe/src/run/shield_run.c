@@ -1,12 +1,13 @@
 #include "base/posix_source.h"
 
+#include "run/shield_run.h"
+
 #include "base/clock.h"
 #include "base/options.h"
 #include "port/shield.h"
 #include "run/request.h"
 #include "run/run.h"
 #include "run/scheduling.h"
-#include "run/shield_run.h"
 #include "run/trace_ring.h"
 #include "shield/shield.h"
 
@@ -399,7 +400,7 @@ struct request_to_look {
     pid_t second, waits;
 };
 
-/* ---- the process ---- */
+/* ---- the look from outside: the process that looks ---- */
 
 struct looker {
     struct run *run; /* a copy: only what it was at the fork */
@@ -507,7 +508,7 @@ static _Noreturn void be_looker(struct run *run, struct shared *shared, pid_t pr
             look(&looker);
 }
 
-/* ---- the probe ---- */
+/* ---- the look from outside: the probe ---- */
 
 static bool can_look(const struct run *run)
 {
