@@ -155,10 +155,9 @@ int main(int argc, char *argv[])
 {
     struct request request;
     char error[ARGS_ERROR_BYTES];
-    int job_code;
     port_trim_heap();
-    if (job_main(argc, argv, &job_code))
-        return job_code;
+    if (argc == 3 && strcmp(argv[1], JOB_COMMAND) == 0)
+        return job_main(argv[2]);
     if (args_parse(argc, argv, &request, error, sizeof error) != 0) {
         message_print("%s", error);
         return EXIT_USAGE;

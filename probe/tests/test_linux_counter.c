@@ -1,6 +1,6 @@
 /* When the Linux port trusts the TSC, on processors and kernels made up as files; and that reading
  * it uses only instructions that were checked for. */
-#include "base/counter.h"
+#include "base/clock.h"
 #include "linux_machine.h"
 #include "port/port.h"
 

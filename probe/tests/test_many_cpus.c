@@ -1,7 +1,7 @@
 /* A kernel with more CPUs than cpu_set_t has bits: it refuses smaller sets. The affinity of all
  * threads, and the files, are made up. */
 #include "linux_machine.h"
-#include "port/linux/affinity.h"
+#include "port/linux/cpus.h"
 #include "port/port.h"
 #include "tap.h"
 

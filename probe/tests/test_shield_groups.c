@@ -1,7 +1,7 @@
 /* Threads and control groups (version 1, version 2, none) under a shield: change, refusal with its
  * reason, undo. The kernel is made up (made_up_kernel.h). */
 #include "made_up_shield.h"
-#include "port/linux/affinity.h"
+#include "port/linux/cpus.h"
 
 #include <unistd.h>
 

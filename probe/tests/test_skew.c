@@ -6,7 +6,6 @@
 
 #include <stdint.h>
 
-#define HS_BASE_COUNTER_H
 #define COUNTER_NAME "made up"
 static uint64_t counter_read(void);
 static uint64_t counter_begin(void);

@@ -1,7 +1,7 @@
 /* 128-bit sums from two words, against the compiler's type where it has one. */
 #include "base/posix_source.h"
 
-#include "base/wide.h"
+#include "record/record.h"
 #include "tap.h"
 
 enum { ROUNDS = 100000 };

@@ -55,7 +55,7 @@ def test_a_port_of_three_functions_builds_and_measures(tmp_path: Path) -> None:
     source, build = tmp_path / "probe", tmp_path / "build"
     shutil.copytree(ROOT / "probe", source)
     files = {name: text for text, name in BLOCK.findall(how_to())}
-    assert sorted(files) == ["counter.c", "facts.c", "name.c"]
+    assert sorted(files) == ["facts.c", "name.c", "sources.c"]
     (source / "src/port/board").mkdir()
     for name, text in files.items():
         (source / "src/port/board" / name).write_text(text)
@@ -71,7 +71,8 @@ def test_a_port_of_three_functions_builds_and_measures(tmp_path: Path) -> None:
     told = msgspec.json.decode(subprocess.check_output([probe, "facts", "--json"]), type=Facts)
     assert told.facts["probe.port"] == "board"
     assert told.facts["machine.board"] == "Example 1" and told.facts["kernel.hz"] == 100
+    assert [(one.source, one.text) for one in told.sources or ()] == [
+        ("board/revision", "revision 3")
+    ]
     stream = run(probe, "CLK-B-RES", "--samples", "10", "--policy", "other")
     assert stream.result.status == "measured"
-    reason = stream.events["counter_not_used"].data["reason"]
-    assert reason == "the counter of this board stops while its CPU sleeps"

@@ -567,7 +567,7 @@ int args_parse(int argc, char *const argv[], struct request *request, char *erro
     request->want_counter = true;
     request->json = !isatty(STDOUT_FILENO);
     request->called_as = argc > 0 ? argv[0] : "hardstone-probe";
-    load_spec_none(&request->load);
+    request->load = LOAD_SPEC_NONE;
     const char *word = argc > 1 ? argv[1] : "--help";
     struct parser parser = {word, request, error, error_bytes};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)

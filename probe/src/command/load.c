@@ -262,17 +262,11 @@ int load_command(const struct request *request, struct emit *emit)
 #define WHY "load is left out of this build"
 #define REMEDY "build the probe with -Dload=true"
 
-void load_spec_none(struct load_spec *spec)
-{
-    memset(spec, 0, sizeof *spec);
-    snprintf(spec->text, sizeof spec->text, "none");
-}
-
 /* Accepts any text as one term without an element, so that a run's result can say why it has no
  * load. */
 int load_spec_parse(const char *text, struct load_spec *spec, char *error, size_t error_bytes)
 {
-    load_spec_none(spec);
+    *spec = LOAD_SPEC_NONE;
     if (strcmp(text, "none") == 0)
         return 0;
     spec->count = 1;

@@ -501,16 +501,10 @@ static int add_terms(struct parse *parse, const char *text)
     }
 }
 
-void load_spec_none(struct load_spec *spec)
-{
-    memset(spec, 0, sizeof *spec);
-    snprintf(spec->text, sizeof spec->text, "none");
-}
-
 int load_spec_parse(const char *text, struct load_spec *spec, char *error, size_t error_bytes)
 {
     struct parse parse = {spec, error, error_bytes, false};
-    load_spec_none(spec);
+    *spec = LOAD_SPEC_NONE;
     if (strcmp(text, "none") == 0)
         return 0;
     if ((size_t)snprintf(spec->text, sizeof spec->text, "%s", text) >= sizeof spec->text)

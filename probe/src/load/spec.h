@@ -28,8 +28,7 @@ struct load_spec {
     char options[LOAD_OPTIONS_BYTES]; /* of stress-ng */
 };
 
-/* Sets `spec` to "none". */
-void load_spec_none(struct load_spec *spec);
+#define LOAD_SPEC_NONE ((struct load_spec){.text = "none"})
 
 /* Parses `text`: 0, or -1 with one line of cause and remedy in `error`. */
 int load_spec_parse(const char *text, struct load_spec *spec, char *error, size_t error_bytes);

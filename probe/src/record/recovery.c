@@ -604,8 +604,6 @@ struct checkpoint *checkpoint_open(struct arena *arena)
 
 void checkpoint_close(struct checkpoint *checkpoint)
 {
-    if (!checkpoint)
-        return;
     for (int i = 0; i < 2; i++)
         free(checkpoint->copies[i].slots);
     free(checkpoint);

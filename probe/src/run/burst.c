@@ -90,6 +90,12 @@ int64_t rt_budget_rest_now(struct rt_budget *rt_budget)
  * is small. */
 #define MOST_PAUSE_NS INT64_C(50000000)
 
+/* Whether `lost_ns` in one burst may be due to throttling: at least half of its pause. */
+static bool cpu_loss_is_cut(const struct cpu_loss *cpu_loss, int64_t lost_ns)
+{
+    return lost_ns >= cpu_loss->pause_ns / 2;
+}
+
 static int64_t cpu_of_ns(clockid_t id)
 {
     struct timespec used;
@@ -402,4 +408,37 @@ int64_t burst_next(struct run *run)
     rt_budget_rest_ahead(&run->rt_budget, burst->ahead_ns);
     begin_burst(burst);
     return run_anchor(run);
+}
+
+/* ---- pauses of the threads on the CPU under test ---- */
+
+static int64_t threads_cpu_ns(const struct pause_watch *watch)
+{
+    int64_t own_ns = cpu_of_ns(CLOCK_THREAD_CPUTIME_ID);
+    int64_t other_ns = watch->has_other ? cpu_of_ns(watch->other) : 0;
+    return own_ns < 0 || other_ns < 0 ? -1 : own_ns + other_ns;
+}
+
+void pause_watch_open(struct pause_watch *watch, struct run *run, const pthread_t *other)
+{
+    *watch = (struct pause_watch){.run = run};
+    watch->has_other = other && pthread_getcpuclockid(*other, &watch->other) == 0;
+}
+
+void pause_watch_begin(struct pause_watch *watch)
+{
+    watch->cpu_ns = threads_cpu_ns(watch);
+    watch->wall_ns = clock_monotonic_ns();
+}
+
+void pause_watch_end(struct pause_watch *watch, int64_t idle_ns)
+{
+    int64_t wall_ns = clock_monotonic_ns() - watch->wall_ns, now_ns = threads_cpu_ns(watch);
+    if (watch->cpu_ns < 0 || now_ns < 0 || !watch->run->burst.is_watched)
+        return;
+    cpu_loss_note_pause(&watch->run->burst.cpu_loss, watch->run,
+                        wall_ns - (now_ns - watch->cpu_ns) - idle_ns,
+                        "the thread on the CPU under test");
+    if (cpu_loss_judge(&watch->run->burst.cpu_loss, watch->run) != 0)
+        run_request_stop();
 }

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "port/port.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -87,12 +88,6 @@ struct cpu_loss {
 
 /* Reads the throttling limits and clears all losses. */
 void cpu_loss_open(struct cpu_loss *cpu_loss, const struct run *run);
-
-/* Whether `lost_ns` in one burst may be due to throttling: at least half of its pause. */
-static inline bool cpu_loss_is_cut(const struct cpu_loss *cpu_loss, int64_t lost_ns)
-{
-    return lost_ns >= cpu_loss->pause_ns / 2;
-}
 
 /* Begin and end of a burst; the end reports the burst's loss. The first begin after a rest, or on
  * another CPU, reads the steal time: that is slow, and caches are cold then anyway. */
@@ -169,5 +164,27 @@ bool burst_was_disturbed(const struct run *run);
  * burst, and calls run_anchor. Returns the current CLOCK_MONOTONIC time. If the burst lost CPU
  * time, sets the outcome to failed and requests a stop. */
 int64_t burst_next(struct run *run);
+
+/* ---- pauses of the threads on the CPU under test ----
+ *
+ * Whether the threads on the CPU under test lost it during a burst, for tests of which another
+ * thread keeps the process running elsewhere: real-time throttling, a thread of higher priority,
+ * the hypervisor. Such a pause fails the result. */
+
+struct pause_watch {
+    struct run *run;
+    clockid_t other; /* CPU-time clock of a second thread on that CPU */
+    bool has_other;
+    int64_t wall_ns, cpu_ns; /* at the begin; cpu_ns -1: not known */
+};
+
+/* `other`: a thread beside the calling one, of which one is always ready to run; NULL: none. */
+void pause_watch_open(struct pause_watch *watch, struct run *run, const pthread_t *other);
+
+void pause_watch_begin(struct pause_watch *watch);
+
+/* `idle_ns`: time since the begin in which none of them was ready. Requests a stop, with the
+ * outcome, after a pause that nothing explains. */
+void pause_watch_end(struct pause_watch *watch, int64_t idle_ns);
 
 #endif

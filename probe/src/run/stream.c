@@ -643,7 +643,8 @@ void stream_rest(struct emit *emit, const struct run *run)
     if (run->instrument.pair_count > 0)
         instrument_line(emit, run);
     uint32_t event_count = events(emit, run->arena);
-    load_lines(emit, run->load);
+    if (run->request->load.count > 0)
+        load_lines(emit, run->load);
     intervals(emit, run->arena);
     if (!run->placement.has_no_figures)
         figures(emit, run);

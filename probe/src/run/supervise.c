@@ -3,9 +3,9 @@
 #include "run/supervise.h"
 
 #include "load/load.h"
-#include "run/outside_look.h"
 #include "run/request.h"
 #include "run/scheduling.h"
+#include "run/shield_run.h"
 #include "run/trace_ring.h"
 #include "run/variant.h"
 
@@ -347,7 +347,8 @@ static void look_each_second(struct run *run)
     if (clock_monotonic_ns() < counter_watch_due_ns(run->counter_watch))
         return;
     counter_watch_look(run->counter_watch);
-    trace_ring_look(run->trace_ring, run->arena);
+    if (run->trace_ring)
+        trace_ring_look(run->trace_ring, run->arena);
 }
 
 static bool has_lost_cpu(struct run *run)
@@ -718,7 +719,7 @@ int supervise_measure(struct run *run)
     if (run->is_stuck)
         return error;
     stopped_watch_end(&run->stopped_watch);
-    if (!outside_look_is_there(run))
+    if (run->trace_ring && !outside_look_is_there(run))
         trace_ring_end(run->trace_ring, run->arena);
     counter_watch_close(run->counter_watch);
     run->counter_watch = NULL;

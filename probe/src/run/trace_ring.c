@@ -133,8 +133,6 @@ int trace_ring_start(struct trace_ring *ring, struct outcome *outcome)
 
 void trace_ring_hold(struct trace_ring *ring)
 {
-    if (!ring)
-        return;
     atomic_store(ring->is_held, true);
     port_tracing_stop(ring->tracing);
 }
@@ -335,7 +333,7 @@ static void go_on(struct trace_ring *ring)
 void trace_ring_look(struct trace_ring *ring, struct arena *arena)
 {
     struct trace_value value;
-    if (!ring || atomic_load(ring->is_held)) /* read at the end */
+    if (atomic_load(ring->is_held)) /* read at the end */
         return;
     int64_t now_ns = clock_monotonic_ns() - arena->started_ns;
     if (has_new(ring, arena, &value)) {
@@ -351,8 +349,6 @@ void trace_ring_look(struct trace_ring *ring, struct arena *arena)
 void trace_ring_end(struct trace_ring *ring, struct arena *arena)
 {
     struct trace_value value;
-    if (!ring)
-        return;
     see_switch(ring);
     port_tracing_stop(ring->tracing);
     if (has_new(ring, arena, &value))
@@ -375,8 +371,6 @@ void trace_ring_end(struct trace_ring *ring, struct arena *arena)
 void trace_ring_close(struct trace_ring *ring)
 {
     char path[400];
-    if (!ring)
-        return;
     int error = port_tracing_close(ring->tracing, path, sizeof path);
     if (error)
         message_print("the kernel's trace %s could not be removed (%s): the next run that traces "

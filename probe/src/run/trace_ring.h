@@ -24,18 +24,16 @@ struct trace_ring *trace_ring_open(const struct cpus *measured, struct outcome *
 int trace_ring_start(struct trace_ring *ring, struct outcome *outcome);
 
 /* Stops it for good, at a value that ends the measurement: what came before the value stays in it.
- * One call of the kernel, for the thread that measured. NULL does nothing. */
+ * One call of the kernel, for the thread that measured. */
 void trace_ring_hold(struct trace_ring *ring);
 
-/* Reads the ring if there is a new largest value. NULL does nothing. */
+/* Reads the ring if there is a new largest value. */
 void trace_ring_look(struct trace_ring *ring, struct arena *arena);
 
 /* The same at the end, for good; tells what went wrong, and whether excerpts are missing. */
 void trace_ring_end(struct trace_ring *ring, struct arena *arena);
 
-/* Removes the ring: after all processes of the test have ended, which hold it too. NULL does
- * nothing.
- */
+/* Removes the ring: after all processes of the test have ended, which hold it too. */
 void trace_ring_close(struct trace_ring *ring);
 
 #endif

@@ -583,7 +583,8 @@ static void leave(struct counter_watch *watch)
 
 static void free_all(struct counter_watch *watch)
 {
-    checkpoint_close(watch->checkpoint);
+    if (watch->checkpoint)
+        checkpoint_close(watch->checkpoint);
     interrupt_watch_close(&watch->interrupts);
     free(watch->offer.intervals);
     free(watch->cpus);

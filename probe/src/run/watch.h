@@ -3,7 +3,7 @@
  * group. The seconds in which a worst value lies are kept (record/tables.h).
  *
  * The supervisor does it, bound to CPUs that nothing measures on; where the whole probe moves to
- * reserved CPUs, a process that stays outside (outside_look.h). Where all CPUs measure, the
+ * reserved CPUs, a process that stays outside (shield_run.h). Where all CPUs measure, the
  * supervisor stays asleep: a look would disturb. Threads and group are then read at begin and end
  * only.
  *

@@ -108,6 +108,27 @@ int journal_forget(struct journal *journal, const char *folder);
 /* Closes the file, and so releases its lock. */
 void journal_close(struct journal *journal);
 
+/* ---- what an earlier shield has left ---- */
+
+enum { SHIELD_REASON_BYTES = 320, SHIELD_CPUS_BYTES = 80 };
+
+/* What an earlier shield left whose owner ended without restoring. An empty text: nothing. */
+struct shield_earlier {
+    char text[SHIELD_REASON_BYTES];
+    char cpus[SHIELD_CPUS_BYTES]; /* that it had reserved, or taken offline */
+    long owner;
+    int undone, foreign; /* changes restored now; changes left alone because others have changed the
+                            value since */
+    bool is_void;        /* the journal was from an earlier boot: nothing was left */
+};
+
+/* Whether the journal is of an earlier boot: no change outlives one. */
+bool shield_is_void(const struct journal_head *head);
+
+/* Whether a shield left changes that nobody restores; `left` then says whose they are.
+ * SHIELD_RESTORE_COMMAND restores it. */
+bool shield_is_left(struct shield_earlier *left);
+
 /* ---- notes: what a shield could not change, and why. Equal reasons are grouped: a few lines for
  * people, not one for each interrupt ---- */
 

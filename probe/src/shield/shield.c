@@ -274,47 +274,6 @@ void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *re
     *restored = shield.restored;
 }
 
-/* Only changes of the preemption model. */
-static bool is_of_preemption(const struct journal_image *image)
-{
-    for (size_t i = 0; i < image->changes.count; i++)
-        if (strcmp(image->changes.each[i].field[0], "preempt") != 0)
-            return false;
-    return image->changes.count > 0;
-}
-
-static void tell_left(struct shield_earlier *left, const struct journal_image *image)
-{
-    if (left->cpus[0])
-        snprintf(
-            left->text, sizeof left->text,
-            "process %ld had reserved CPU %s, or taken it offline, and ended without restoring it",
-            left->owner, left->cpus);
-    else
-        snprintf(left->text, sizeof left->text,
-                 "process %ld had changed %s and ended without restoring it", left->owner,
-                 is_of_preemption(image) ? "the preemption model" : "timerlat's settings");
-}
-
-bool shield_is_left(struct shield_earlier *left)
-{
-    struct journal found;
-    struct journal_image image;
-    char reason[200];
-    enum journal_state state = journal_find(&found, NULL, &image, reason, sizeof reason);
-    memset(left, 0, sizeof *left);
-    bool is_left = state == JOURNAL_STALE && image.head.owner > 0 && !shield_is_void(&image.head);
-    if (is_left) {
-        left->owner = image.head.owner;
-        cpus_format_list(&image.head.reserved, left->cpus, sizeof left->cpus);
-        tell_left(left, &image);
-    }
-    if (state == JOURNAL_HELD || state == JOURNAL_STALE)
-        journal_free_image(&image);
-    journal_close(&found);
-    return is_left;
-}
-
 static int write_head(struct shield *shield)
 {
     struct journal_head head = {.owner = getpid(), .reserved = shield->port.reserved};

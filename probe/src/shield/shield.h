@@ -22,19 +22,7 @@
 enum {
     SHIELD_ALL = (1 << SHIELD_OFFLINE) - 1,
     SHIELD_SINGLE = 1 << SHIELD_CPUSET | 1 << SHIELD_INTERRUPTS | 1 << SHIELD_OFFLINE,
-    SHIELD_REASON_BYTES = 320,
-    SHIELD_CPUS_BYTES = 80,
     SHIELD_COMMAND_BYTES = 80,
-};
-
-/* What an earlier shield left whose owner ended without restoring. An empty text: nothing. */
-struct shield_earlier {
-    char text[SHIELD_REASON_BYTES];
-    char cpus[SHIELD_CPUS_BYTES]; /* that it had reserved, or taken offline */
-    long owner;
-    int undone, foreign; /* changes restored now; changes left alone because others have changed the
-                            value since */
-    bool is_void;        /* the journal was from an earlier boot: nothing was left */
 };
 
 struct shield_wish {
@@ -80,10 +68,6 @@ int shield_parse_settings(const char *text, unsigned *settings, char *bad, size_
  * before CPUs are counted or chosen. `restored` says what was done. It is empty if nothing was
  * left, or if that could not be restored: shield_open then reports it. `tell` as in shield_wish. */
 void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored);
-
-/* Whether a shield left changes that nobody restores; `left` then says whose they are.
- * SHIELD_RESTORE_COMMAND restores it. */
-bool shield_is_left(struct shield_earlier *left);
 
 /* Reserves the CPUs. On any other answer than SHIELD_DONE all changes are undone, and reason,
  * remedy and command are set. Only for a process with one thread. */

@@ -106,12 +106,6 @@ bool shield_owner_lives(const struct journal_head *head)
            head->owner_start != 0;
 }
 
-bool shield_is_void(const struct journal_head *head)
-{
-    char boot[JOURNAL_BOOT_BYTES];
-    return !port_boot_name(boot, sizeof boot) || strcmp(boot, head->boot) != 0;
-}
-
 struct shield_undone shield_undo_stale(struct journal *journal, struct journal_image *image,
                                        bool *is_void, shield_tell tell, void *context)
 {

@@ -51,9 +51,6 @@ int shield_guard_start(struct guard *guard, struct port_shield *port);
  * waitpid. */
 bool shield_guard_replace(struct guard *guard, struct port_shield *port, pid_t pid);
 
-/* Whether the journal is of an earlier boot: no change outlives one. */
-bool shield_is_void(const struct journal_head *head);
-
 /* True if the process that made the journal still runs. */
 bool shield_owner_lives(const struct journal_head *head);
 

@@ -48,14 +48,11 @@ static int compile(void)
     return is_written ? JOB_DONE : JOB_FAILED;
 }
 
-bool job_main(int argc, char *const argv[], int *code)
+int job_main(const char *name)
 {
-    if (argc != 3 || strcmp(argv[1], JOB_COMMAND) != 0)
-        return false;
-    *code = strcmp(argv[2], "compile") == 0   ? compile()
-            : strcmp(argv[2], "nothing") == 0 ? JOB_DONE
-                                              : JOB_FAILED;
-    return true;
+    return strcmp(name, "compile") == 0   ? compile()
+           : strcmp(name, "nothing") == 0 ? JOB_DONE
+                                          : JOB_FAILED;
 }
 
 int job_find_in_path(const char *name, char *path, size_t bytes)

@@ -14,8 +14,8 @@ enum { JOB_DONE = 0, JOB_FAILED = 1, JOB_NOT_STARTED = 127 };
 /* Descriptors of the job `compile`, and the size of its source. */
 enum { JOB_SOURCE = 3, JOB_OBJECT = 4, JOB_SOURCE_BYTES = 65536 };
 
-/* Runs the job if the command line is that of a job: true, with the exit code in `code`. */
-bool job_main(int argc, char *const argv[], int *code);
+/* Runs the job of the command line "PROGRAM JOB_COMMAND NAME": its exit code. */
+int job_main(const char *name);
 
 /* Finds the path of this program; `called_as` is argv[0]. 0; ENOENT: not found, or too long. */
 int job_find_program(const char *called_as, char *path, size_t bytes);

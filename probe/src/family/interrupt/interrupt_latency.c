@@ -21,7 +21,6 @@
 #include "family/interrupt/interrupt_latency.h"
 
 #include "base/random.h"
-#include "family/interrupt/pause_watch.h"
 #include "family/interrupt/sources.h"
 #include "run/variant.h"
 

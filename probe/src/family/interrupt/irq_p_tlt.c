@@ -19,7 +19,6 @@
 #include "base/posix_source.h"
 
 #include "base/random.h"
-#include "family/interrupt/pause_watch.h"
 #include "family/interrupt/sources.h"
 #include "run/scheduling.h"
 #include "run/variant.h"

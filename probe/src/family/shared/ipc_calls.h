@@ -79,17 +79,6 @@ static inline void ipc_named_unlink(const char *name)
 #endif
 }
 
-/* ---- shared memory ---- */
-
-static inline void ipc_memory_unlink(const char *name)
-{
-#if HS_HAS_SHARED_MEMORY
-    shm_unlink(name);
-#else
-    (void)name;
-#endif
-}
-
 /* ---- System V sets of one semaphore ---- */
 
 #if HS_HAS_SYSV_SEMAPHORES
@@ -104,14 +93,6 @@ union ipc_set_argument {
     struct semid_ds *facts;
     unsigned short *values;
 };
-
-/* Whether no set has `key`. False with errno 0 if one has it or `key` is IPC_PRIVATE, otherwise
- * with the error. */
-static inline bool ipc_set_is_free(ipc_key key)
-{
-    errno = 0;
-    return key != IPC_PRIVATE && semget(key, 0, 0) < 0 && errno == ENOENT;
-}
 
 /* Creates a set of value 0 under a new key: its handle, or -1 with errno. POSIX leaves the value of
  * a new set open, so this sets it. */
@@ -133,29 +114,9 @@ static inline void ipc_set_remove(int set)
     semctl(set, 0, IPC_RMID);
 }
 
-/* Removes the set of `key` if this user created it, it has one semaphore, and it changed at or
- * after `since`. */
-static inline void ipc_set_remove_own(ipc_key key, time_t since)
-{
-    struct semid_ds facts = {0};
-    union ipc_set_argument argument = {.facts = &facts};
-    int set = semget(key, 0, 0);
-    if (set < 0 || semctl(set, 0, IPC_STAT, argument) != 0)
-        return;
-    if (facts.sem_perm.cuid == geteuid() && facts.sem_nsems == 1 && facts.sem_ctime >= since)
-        semctl(set, 0, IPC_RMID);
-}
-
 #else
 
 typedef int ipc_key;
-
-static inline bool ipc_set_is_free(ipc_key key)
-{
-    (void)key;
-    errno = ENOSYS;
-    return false;
-}
 
 static inline int ipc_set_create(ipc_key key)
 {
@@ -174,11 +135,6 @@ static inline int ipc_set_step(int set, short step)
 static inline void ipc_set_remove(int set)
 {
     (void)set;
-}
-
-static inline void ipc_set_remove_own(ipc_key key, time_t since)
-{
-    (void)key, (void)since;
 }
 
 #endif
@@ -306,14 +262,6 @@ static inline int queue_set_nonblocking(queue_handle queue, bool is_nonblocking)
 #include <sys/ipc.h>
 #include <sys/msg.h>
 
-/* Whether no queue has `key`. False with errno 0 if one has it or `key` is IPC_PRIVATE, otherwise
- * with the error. */
-static inline bool sysv_queue_is_free(ipc_key key)
-{
-    errno = 0;
-    return key != IPC_PRIVATE && msgget(key, 0) < 0 && errno == ENOENT;
-}
-
 /* Creates a queue under a new key: its handle, or -1 with errno. */
 static inline int sysv_queue_create(ipc_key key)
 {
@@ -323,17 +271,6 @@ static inline int sysv_queue_create(ipc_key key)
 static inline void sysv_queue_remove(int queue)
 {
     msgctl(queue, IPC_RMID, NULL);
-}
-
-/* Removes the queue of `key` if this user created it and it changed at or after `since`. */
-static inline void sysv_queue_remove_own(ipc_key key, time_t since)
-{
-    struct msqid_ds facts;
-    int queue = msgget(key, 0);
-    if (queue < 0 || msgctl(queue, IPC_STAT, &facts) != 0)
-        return;
-    if (facts.msg_perm.cuid == geteuid() && facts.msg_ctime >= since)
-        msgctl(queue, IPC_RMID, NULL);
 }
 
 /* Bytes that all messages in the queue may have together; -1 with errno. */
@@ -360,13 +297,6 @@ static inline ssize_t sysv_queue_receive(int queue, void *message, size_t room, 
 
 #else
 
-static inline bool sysv_queue_is_free(ipc_key key)
-{
-    (void)key;
-    errno = ENOSYS;
-    return false;
-}
-
 static inline int sysv_queue_create(ipc_key key)
 {
     (void)key;
@@ -377,11 +307,6 @@ static inline int sysv_queue_create(ipc_key key)
 static inline void sysv_queue_remove(int queue)
 {
     (void)queue;
-}
-
-static inline void sysv_queue_remove_own(ipc_key key, time_t since)
-{
-    (void)key, (void)since;
 }
 
 static inline int64_t sysv_queue_bytes(int queue)

@@ -10,6 +10,95 @@
 
 enum { KEY_TRIES = 1000, KEY_STEP = 7919 };
 
+/* ---- calls that only the cleanup makes ---- */
+
+static void ipc_memory_unlink(const char *name)
+{
+#if HS_HAS_SHARED_MEMORY
+    shm_unlink(name);
+#else
+    (void)name;
+#endif
+}
+
+#if HS_HAS_SYSV_SEMAPHORES
+
+/* Whether no set has `key`. False with errno 0 if one has it or `key` is IPC_PRIVATE, otherwise
+ * with the error. */
+static bool ipc_set_is_free(ipc_key key)
+{
+    errno = 0;
+    return key != IPC_PRIVATE && semget(key, 0, 0) < 0 && errno == ENOENT;
+}
+
+/* Removes the set of `key` if this user created it, it has one semaphore, and it changed at or
+ * after `since`. */
+static void ipc_set_remove_own(ipc_key key, time_t since)
+{
+    struct semid_ds facts = {0};
+    union ipc_set_argument argument = {.facts = &facts};
+    int set = semget(key, 0, 0);
+    if (set < 0 || semctl(set, 0, IPC_STAT, argument) != 0)
+        return;
+    if (facts.sem_perm.cuid == geteuid() && facts.sem_nsems == 1 && facts.sem_ctime >= since)
+        semctl(set, 0, IPC_RMID);
+}
+
+#else
+
+static bool ipc_set_is_free(ipc_key key)
+{
+    (void)key;
+    errno = ENOSYS;
+    return false;
+}
+
+static void ipc_set_remove_own(ipc_key key, time_t since)
+{
+    (void)key, (void)since;
+}
+
+#endif
+
+#if HS_HAS_SYSV_MESSAGES
+
+/* Whether no queue has `key`. False with errno 0 if one has it or `key` is IPC_PRIVATE, otherwise
+ * with the error. */
+static bool sysv_queue_is_free(ipc_key key)
+{
+    errno = 0;
+    return key != IPC_PRIVATE && msgget(key, 0) < 0 && errno == ENOENT;
+}
+
+/* Removes the queue of `key` if this user created it and it changed at or after `since`. */
+static void sysv_queue_remove_own(ipc_key key, time_t since)
+{
+    struct msqid_ds facts;
+    int queue = msgget(key, 0);
+    if (queue < 0 || msgctl(queue, IPC_STAT, &facts) != 0)
+        return;
+    if (facts.msg_perm.cuid == geteuid() && facts.msg_ctime >= since)
+        msgctl(queue, IPC_RMID, NULL);
+}
+
+#else
+
+static bool sysv_queue_is_free(ipc_key key)
+{
+    (void)key;
+    errno = ENOSYS;
+    return false;
+}
+
+static void sysv_queue_remove_own(ipc_key key, time_t since)
+{
+    (void)key, (void)since;
+}
+
+#endif
+
+/* ---- places ---- */
+
 /* An unused key; 0 if System V objects of this kind are missing or no key is free. */
 static ipc_key free_key(ipc_key start, bool (*is_free)(ipc_key key))
 {

@@ -3,7 +3,7 @@
 #endif
 #include "port/limits.h"
 
-#include "port/linux/affinity.h"
+#include "port/linux/cpus.h"
 
 #include <errno.h>
 #include <fcntl.h>

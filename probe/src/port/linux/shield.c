@@ -4,7 +4,7 @@
 #endif
 
 #include "port/linux/shield.h"
-#include "port/linux/affinity.h"
+#include "port/linux/cpus.h"
 #include "port/linux/files.h"
 
 #include <errno.h>

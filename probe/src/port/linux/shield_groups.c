@@ -2,7 +2,7 @@
  * the shield's own groups. */
 #include "base/posix_source.h"
 
-#include "port/linux/affinity.h"
+#include "port/linux/cpus.h"
 #include "port/linux/files.h"
 #include "port/linux/shield.h"
 

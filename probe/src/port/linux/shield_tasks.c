@@ -5,7 +5,7 @@
 #endif
 #include "port/linux/shield.h"
 
-#include "port/linux/affinity.h"
+#include "port/linux/cpus.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* CPU affinity of any thread. The only place that has the kernel's own form of a set: its size is
  * the kernel's, not that of cpu_set_t, which ends at CPU 1023. */
-#ifndef HS_PORT_LINUX_AFFINITY_H
-#define HS_PORT_LINUX_AFFINITY_H
+#ifndef HS_PORT_LINUX_CPUS_H
+#define HS_PORT_LINUX_CPUS_H
 
 #include "base/cpus.h"
 
