@@ -19,11 +19,11 @@
 
 uint64_t arena_layout_version(void)
 {
-    const uint64_t parts[] = {sizeof(struct arena),    sizeof(struct arena_series),
-                              sizeof(struct record),   RECORD_SUB_BITS,
-                              RECORD_TOP_BIT,          ARENA_KEPT_BYTES,
-                              ARENA_KEPT_ALL_BYTES,    sizeof(struct gap_window),
-                              sizeof(struct row_table)};
+    const uint64_t parts[] = {sizeof(struct arena),     sizeof(struct arena_series),
+                              sizeof(struct record),    RECORD_SUB_BITS,
+                              RECORD_TOP_BIT,           ARENA_KEPT_BYTES,
+                              ARENA_KEPT_ALL_BYTES,     sizeof(struct gap_window),
+                              sizeof(struct row_table), sizeof(struct arena_tables)};
     uint64_t version = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         version = (version ^ parts[i]) * UINT64_C(0x100000001b3);

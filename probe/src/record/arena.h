@@ -148,7 +148,8 @@ struct arena {
     char magic[8];
     uint64_t bytes;
     uint64_t version;                       /* of this layout, from the sizes of its parts */
-    uint64_t is_mapped;                     /* from a file, not from the heap */
+    uint32_t is_mapped;                     /* from a file, not from the heap */
+    uint32_t more_events;                   /* places beyond ARENA_EVENTS, behind the series */
     int64_t duration_ns;                    /* arena_room_ns of the plan; sizes the records */
     char header_json[ARENA_JSON_BYTES];     /* the stream's first line, ready to send */
     char conditions_json[ARENA_JSON_BYTES]; /* of the result line */
@@ -156,7 +157,7 @@ struct arena {
     _Atomic int64_t started_ns;
     int64_t ended_ns;
     int64_t started_uptime_ns; /* port_uptime_ns at its begin; 0: not yet */
-    uint32_t series_count, verdict_count;
+    uint32_t series_count, slot_count, verdict_count;
     _Atomic uint32_t
         event_count; /* may exceed arena_event_room: the stream reports how many did not fit */
     struct arena_event events[ARENA_EVENTS];
@@ -167,15 +168,13 @@ struct arena {
     struct arena_stop stops[ARENA_STOPS];
     _Atomic uint32_t stops_mixed; /* series in which values of a stop are left */
     uint32_t interval_lost;       /* intervals with a worst value that found no room */
-    uint32_t more_events;         /* places beyond ARENA_EVENTS, behind the series */
+    uint32_t table_lost;          /* tables of rows that found no room */
+    uint32_t kept_count;          /* series that have an entry between kept_begin and kept_end */
     struct arena_interval intervals[ARENA_INTERVALS];
     struct arena_trace traces[ARENA_TRACES];
     struct record_shape slot_shape; /* the largest of all series */
-    uint32_t slot_count;
-    uint64_t kept_begin;       /* of all entries */
-    _Atomic uint64_t kept_end; /* where the next one begins; those before it are whole */
-    uint32_t kept_count;       /* series that have an entry */
-    uint32_t table_lost;       /* tables of rows that found no room */
+    uint64_t kept_begin;            /* of all entries */
+    _Atomic uint64_t kept_end;      /* where the next one begins; those before it are whole */
     struct arena_tables tables[TABLE_KINDS];
     struct arena_series series[];
 };
