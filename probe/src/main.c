@@ -4,7 +4,6 @@
 #include "base/status.h"
 #include "command/args.h"
 #include "command/commands.h"
-#include "command/selftest.h"
 #include "port/port.h"
 #include "record/arena.h"
 #include "run/life_cycle.h"

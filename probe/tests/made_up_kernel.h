@@ -14,7 +14,7 @@
 #define HS_MADE_UP_KERNEL_H
 
 #include "port/linux/shield.h"
-#include "shield/undo.h"
+#include "shield/shield.h"
 
 #define MADE_UP_V1 "/sys/fs/cgroup/cpuset"
 #define MADE_UP_V2 "/sys/fs/cgroup"

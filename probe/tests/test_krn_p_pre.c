@@ -1,7 +1,7 @@
 /* Random releases: their mean, that they are exponential beyond the least time, and seeds. */
 #include "base/posix_source.h"
 
-#include "family/kernel/krn_p_pre.h"
+#include "family/kernel/sections.h"
 #include "tap.h"
 
 #include <math.h>

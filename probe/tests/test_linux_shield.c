@@ -2,7 +2,7 @@
  * damaged or hostile journal names. */
 #include "made_up_files.h"
 #include "made_up_kernel.h"
-#include "shield/undo.h"
+#include "shield/shield.h"
 
 #include <sched.h>
 #include <signal.h>

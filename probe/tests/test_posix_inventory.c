@@ -3,7 +3,6 @@
 #include "base/posix_source.h"
 
 #include "family/posix/call_runner.h"
-#include "family/posix/inventory.h"
 #include "family/posix/limits.h"
 #include "family/posix/option.h"
 #include "family/posix/sysconf_names.h"

@@ -2,7 +2,7 @@
 #include "base/posix_source.h"
 
 #include "base/status.h"
-#include "command/selftest.h"
+#include "command/commands.h"
 #include "tap.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 
 #include "base/rt_thread.h"
 #include "child_run.h"
-#include "family/simulate/step_ring.h"
 #include "family/simulate/team.h"
 #include "port/port.h"
 #include "tap.h"

@@ -1,7 +1,7 @@
 /* A step that ends late on any thread is missed, and counted once; made-up stamps. */
 #include "base/posix_source.h"
 
-#include "family/simulate/step_ring.h"
+#include "family/simulate/team.h"
 #include "tap.h"
 
 enum { START = 1000, PERIOD = 100 };

@@ -3,8 +3,8 @@
 #include "base/posix_source.h"
 
 #include "command/args.h"
+#include "family/simulate/simulation.h"
 #include "family/simulate/tire.h"
-#include "family/simulate/tire_frames.h"
 #include "made_up_run.h"
 #include "record/tables.h"
 #include "tap.h"

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "command/selftest.h"
+#include "command/commands.h"
 
 #include "base/status.h"
 #include "run/stream.h"

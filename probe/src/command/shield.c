@@ -6,7 +6,6 @@
 #include "base/rt_thread.h"
 #include "base/status.h"
 #include "port/tracing.h"
-#include "shield/child.h"
 #include "shield/shield.h"
 
 #include <errno.h>

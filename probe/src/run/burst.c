@@ -1,9 +1,8 @@
 #include "base/posix_source.h"
 
-#include "run/burst.h"
+#include "run/run.h"
 
 #include "base/clock.h"
-#include "run/run.h"
 
 #include <stdio.h>
 #include <string.h>

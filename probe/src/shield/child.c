@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "shield/child.h"
+#include "shield/shield.h"
 
 #include "base/rt_thread.h"
 #include "port/port.h"

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "shield/undo.h"
+#include "shield/shield.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -18,11 +18,10 @@
  */
 #include "base/posix_source.h"
 
-#include "family/kernel/krn_p_pre.h"
+#include "family/kernel/sections.h"
 
 #include "base/random.h"
 #include "family/kernel/busy_process.h"
-#include "family/kernel/sections.h"
 #include "run/variant.h"
 
 #include <errno.h>

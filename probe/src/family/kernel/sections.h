@@ -9,6 +9,7 @@
 
 #include "base/posix_source.h"
 
+#include "base/random.h"
 #include "family/kernel/busy_process.h"
 #include "port/tracing.h"
 #include "run/run.h"
@@ -113,5 +114,22 @@ int sections_measure(struct sections *sections, enum operation operation,
 
 /* When all variants are measured: reports what was seen, and the longest with their places. */
 void sections_report(struct sections *sections);
+
+/* Of KRN-P-PRE: random times from a wake-up to the next release: a fixed least time and an
+ * exponential one, so that releases have no phase with anything that is periodic. */
+
+enum { RANDOM_RELEASE_LEAST_NS = 50000 };
+
+struct random_release {
+    struct random random;
+    double mean_ns; /* of the exponential time */
+};
+
+/* `mean_ns`: of both times together, above the least. The same `seed` and `stream` give the same
+ * times. */
+void random_release_begin(struct random_release *release, uint64_t seed, int stream,
+                          int64_t mean_ns);
+
+int64_t random_release_ahead_ns(struct random_release *release);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/posix_source.h"
 
+#include "family/posix/limits.h"
 #include "family/posix/option.h"
 #include "run/run.h"
 
@@ -44,5 +45,22 @@ void call_runner_close(struct call_runner *runner);
 /* For tests: one call in a process of its own, `answer` in memory that is shared with it. */
 void call_run(posix_call call, const struct call_tools *tools, int64_t limit_ns,
               struct answer *answer);
+
+/* ---- Tells what was found: the events and verdicts of POS-B-INV. ---- */
+
+/* All answers of one run, each in the order of its table. */
+struct inventory {
+    int option_count, limit_count;
+    const struct answer *options;
+    const struct answer *limits; /* of those with a call; untried otherwise */
+    const struct answer *fifo, *rr;
+    const char *folder; /* that pathconf is asked about */
+};
+
+/* Places for events that inventory_report needs beyond the usual ones. */
+int inventory_events(void);
+
+void inventory_report(struct run *run, const struct inventory *inventory);
+void inventory_judge(struct run *run, const struct inventory *inventory);
 
 #endif

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "family/posix/inventory.h"
+#include "family/posix/call_runner.h"
 
 #include "base/clock.h"
 #include "family/posix/limits.h"

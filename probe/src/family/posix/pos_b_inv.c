@@ -15,7 +15,6 @@
 #include "base/posix_source.h"
 
 #include "family/posix/call_runner.h"
-#include "family/posix/inventory.h"
 #include "family/posix/limits.h"
 
 #include "family/shared/ipc_cleanup.h"

@@ -2,7 +2,6 @@
 
 #include "family/simulate/simulation.h"
 
-#include "family/simulate/tire_frames.h"
 #include "record/tables.h"
 #include "run/scheduling.h"
 #include "run/variant.h"

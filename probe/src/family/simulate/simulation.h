@@ -3,6 +3,7 @@
 #define HS_FAMILY_SIMULATE_SIMULATION_H
 
 #include "family/simulate/team.h"
+#include "run/run.h"
 #include "run/variant.h"
 
 #define SIMULATION_MASSES INT64_C(4000000)
@@ -102,5 +103,18 @@ void simulation_report_costs(struct run *run);
 
 /* Keeps its blocks as tables, where they were asked for: once a variant. */
 void simulation_keep_blocks(const struct simulation *simulation);
+
+/* Pictures of the tire: the table `frame` of a result, one for each moment. The tire of the run
+ * (its first number of masses, its step and stiffness) is simulated again, on one thread, after
+ * measuring: nothing of it is in what was measured. */
+
+enum { TIRE_FRAME_ROWS = 512 }; /* of one picture, at most: each every_count-th mass is in it */
+
+/* Room for the pictures that parameter `frames` asks for: to be called by `declare`. */
+void tire_plan_frames(struct run *run);
+
+/* Keeps them: evenly spaced over simulated_s, or 1.5 s where that is 0. Ends with the event
+ * frames_cut after half a second, or where there is no memory. */
+void tire_keep_frames(const struct run *run);
 
 #endif

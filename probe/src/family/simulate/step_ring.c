@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "family/simulate/step_ring.h"
+#include "family/simulate/team.h"
 
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void lower(_Atomic int64_t *least, int64_t value)
         ;
 }
 
-static void raise(_Atomic int64_t *most, int64_t value)
+static void raise_to(_Atomic int64_t *most, int64_t value)
 {
     int64_t now = atomic_load_explicit(most, memory_order_relaxed);
     while (value > now && !atomic_compare_exchange_weak(most, &now, value))
@@ -75,7 +75,7 @@ enum step_state step_ring_end(struct step_ring *ring, uint64_t step, int64_t beg
     if (atomic_load(&slot->turn) != step / STEP_SLOTS)
         return STEP_AHEAD;
     lower(&slot->begin_ns, begin_ns);
-    raise(&slot->end_ns, end_ns);
+    raise_to(&slot->end_ns, end_ns);
     if (atomic_fetch_add(&slot->ended, 1) + 1 < ring->threads)
         return STEP_OPEN;
     count(ring, slot, step, end);

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "family/simulate/tire_frames.h"
+#include "family/simulate/simulation.h"
 
 #include "family/simulate/tire.h"
 #include "record/tables.h"
