@@ -282,7 +282,7 @@ TEST(wrong_tire)
 static char output[1 << 16];
 
 /* What it sent is in `output`. */
-static int send(bool is_json, const struct selftest_subject *subject)
+static int send_all(bool is_json, const struct selftest_subject *subject)
 {
     int ends[2];
     struct emit emit;
@@ -303,15 +303,15 @@ static int send(bool is_json, const struct selftest_subject *subject)
 TEST(lines)
 {
     struct selftest_subject subject = selftest_own;
-    CHECK_SAME(send(true, &subject), EXIT_FINE);
+    CHECK_SAME(send_all(true, &subject), EXIT_FINE);
     CHECK_HOLDS(output, "{\"type\":\"header\",\"schema\":\"hardstone.selftest/1\"");
     CHECK_HOLDS(output, "{\"type\":\"check\",\"name\":\"tire_same_bits\",\"passed\":true");
     CHECK_HOLDS(output, "{\"type\":\"footer\",\"checks\":12,\"failed\":0}");
     subject.mean = mean_off;
-    CHECK_SAME(send(true, &subject), EXIT_NOT_MEASURED);
+    CHECK_SAME(send_all(true, &subject), EXIT_NOT_MEASURED);
     CHECK_HOLDS(output, "\"name\":\"record_moments\",\"passed\":false");
     CHECK_HOLDS(output, "{\"type\":\"footer\",\"checks\":12,\"failed\":1}");
-    CHECK_SAME(send(false, &subject), EXIT_NOT_MEASURED);
+    CHECK_SAME(send_all(false, &subject), EXIT_NOT_MEASURED);
     CHECK_HOLDS(output, "FAIL  record_moments");
     CHECK_HOLDS(output, "pass  record_counts");
 }
