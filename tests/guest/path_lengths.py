@@ -2,8 +2,9 @@
 
 `make lab ARGS=--write-golden` writes them. A guest that counts instructions takes 2 ns for each.
 The least value of a path is its length without an interrupt in between, and depends on no other
-byte of the image; larger ones do. Where the clock steps by several instructions (8 on arm64), it
-may be a step longer in another image.
+byte of the image; larger ones do. That of a contended lock also depends on where the lock lies,
+since the kernel looks for its waiters by its address: some 40 instructions more or less. Where the
+clock steps by several instructions (8 on arm64), it may be a step longer in another image.
 """
 
 from __future__ import annotations

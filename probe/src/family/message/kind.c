@@ -146,9 +146,9 @@ static int open_sysv(struct message_channel *channel, const struct message_plan 
 
 static int open_ring(struct message_channel *channel, const struct message_plan *plan)
 {
-    struct message_ring *ring = &channel->ring;
     if (!HS_HAS_UNNAMED_SEMAPHORES) /* its semaphores are part of what is timed */
         return ENOSYS;
+    struct message_ring *ring = &channel->ring;
     ring->in = ring->out = 0;
     ring->depth = (unsigned)plan->depth;
     ring->slot_bytes = rounded_up(sizeof(size_t) + plan->bytes);
