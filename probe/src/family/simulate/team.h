@@ -87,7 +87,7 @@ enum policy { POLICY_RUN, POLICY_FIFO, POLICY_RR, POLICY_OTHER, POLICY_DEADLINE 
 extern const char *const policy_names[];
 
 /* The policy that the measuring thread has, or will have once it is chosen: one that is refused
- * falls back to POLICY_OTHER where the run does (realtime/scheduling.h). */
+ * falls back to POLICY_OTHER where the run does (run/scheduling.h). */
 enum policy policy_of_run(const struct run *run);
 
 /* Has the calling thread, the measuring one, take over `policy` with a priority, for threads that
