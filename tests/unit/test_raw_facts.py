@@ -253,6 +253,8 @@ def test_the_facts_of_a_stored_run_can_be_read_again() -> None:
     shown = parse_document(msgspec.json.encode(stored), "a run")
     assert shown.system["power.idle_boot"] == "poll"
     assert read_again(make.document()) == make.document().system
+    document.system = with_raw_facts(facts(*document.sources, port="board")).facts
+    assert read_again(document) == {"probe.port": "board"}
 
 
 LONG = "9" * 65_536
