@@ -222,7 +222,8 @@ def _kept(source: Source) -> Source:
         return source
     lines = text.splitlines()
     lines = [line for line in lines if line.removeprefix("# ").startswith(OPTIONS)]
-    return Source(source=_PACKED, text="".join(f"{line}\n" for line in lines))
+    kept = "".join(f"{line}\n" for line in lines)[:_MOST_BYTES]  # more could not be stored
+    return Source(source=_PACKED, text=kept)
 
 
 def unpacked(data: bytes) -> str | None:

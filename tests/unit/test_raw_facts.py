@@ -228,6 +228,14 @@ def test_of_a_packed_configuration_what_facts_are_read_from_is_kept() -> None:
     assert read_facts(found.sources, found.facts)["kernel.lock_checking"] is False
 
 
+def test_a_packed_configuration_of_a_hostile_target_can_be_stored() -> None:
+    data = base64.b64encode(packed(b"CONFIG_HZ=9\n" * 100_000)).decode()
+    told = with_raw_facts(facts(Source(source="/proc/config.gz", base64=data)))
+    document = make.document(system=told.facts)
+    document.sources = told.sources or []
+    assert parse_document(msgspec.json.encode(document), "a run").sources == document.sources
+
+
 def test_only_a_port_that_sends_sources_has_facts_read_from_them() -> None:
     tainted = Source(source="/proc/sys/kernel/tainted", text="0\n")
     assert with_raw_facts(facts(tainted)).facts["kernel.tainted"] == 0
