@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { FIRST_SHORT_LOOK = 20 };
-enum { ASKED = 100, BLOCK = 4096 }; /* as channel_claims.c and channel.c have them */
+enum { ASKED = 100, BLOCK = 4096 }; /* as channel_claims.c and async.c have them */
 enum { RING_ENTER = 426, RING_REQUEST_BYTES = 64, RING_CANCEL = 14, RING_WAIT = 1 };
 #define RING_AT_REQUESTS 0x10000000
 #define EXT4 0xef53

@@ -1,7 +1,7 @@
 /* The kernel's tracing, in an instance of its own: a ring of events for each CPU with its own
  * switch, clock, events and size. What others trace is neither read nor changed.
  *
- * linux/tracing.c, linux/timerlat.c; posix/tracing.c answers STATUS_UNSUPPORTED. */
+ * linux/tracing.c; posix/tracing.c answers STATUS_UNSUPPORTED. */
 #ifndef HS_PORT_TRACING_H
 #define HS_PORT_TRACING_H
 
