@@ -16,7 +16,7 @@ from pathlib import Path
 from bench import processes
 from bench.rounds import Metrics
 
-BLOCK = bytes(4096)  # as channel.c writes
+BLOCK = bytes(4096)  # as async.c writes
 QUIET_S, QUIET_COUNT = 0.001, 5  # a terminal takes more when its kernel thread has run
 TOOK = re.compile(r"took (\d+) bytes")
 KINDS = ("pipe", "socket", "pty")

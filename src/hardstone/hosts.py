@@ -29,12 +29,14 @@ def names_in(load: str) -> Iterator[str]:
 def addresses_of(
     loads: Iterable[str], known: Mapping[str, str] | None = None, patience_s: float = 10.0
 ) -> dict[str, str]:
-    """The address of each name in `loads`, IPv6 in brackets; those that are `known` stay.
+    """The address of each name in `loads`, IPv6 in brackets; those that are `known` stay, of which
+    a stored plan may hold anything.
 
     InputError where a name has none, or none that is told within `patience_s`.
     """
     names = sorted({name for load in loads for name in names_in(load)})
-    return {name: (known or {}).get(name) or _address(name, patience_s) for name in names}
+    found = {name: one for name, one in (known or {}).items() if _is_address(one.strip("[]"))}
+    return {name: found.get(name) or _address(name, patience_s) for name in names}
 
 
 def with_addresses(load: str, addresses: Mapping[str, str]) -> str:

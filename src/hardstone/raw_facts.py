@@ -65,7 +65,7 @@ def with_raw_facts(facts: Facts) -> Facts:
     Of a packed configuration only the lines of OPTIONS stay. A probe that is no port to Linux, or
     that sends no sources, has sent all of its facts itself.
     """
-    if facts.sources is None or facts.facts.get("probe.port") != "linux":
+    if facts.sources is None or not _is_of_linux(facts.facts):
         return facts
     sources = [_kept(one) for one in facts.sources]
     found = read_facts(sources, facts.facts)
@@ -74,9 +74,13 @@ def with_raw_facts(facts: Facts) -> Facts:
 
 def read_again(document: RunDocument) -> dict[str, Scalar]:
     """The facts of a stored run, those that have a source as this version reads it."""
-    if not document.sources:
+    if not document.sources or not _is_of_linux(document.system):
         return document.system
     return {**document.system, **read_facts(document.sources, document.system)}
+
+
+def _is_of_linux(known: Known) -> bool:
+    return known.get("probe.port") == "linux"
 
 
 def read_facts(sources: Iterable[Source], known: Known) -> dict[str, Scalar]:
@@ -218,7 +222,8 @@ def _kept(source: Source) -> Source:
         return source
     lines = text.splitlines()
     lines = [line for line in lines if line.removeprefix("# ").startswith(OPTIONS)]
-    return Source(source=_PACKED, text="".join(f"{line}\n" for line in lines))
+    kept = "".join(f"{line}\n" for line in lines)[:_MOST_BYTES]  # more could not be stored
+    return Source(source=_PACKED, text=kept)
 
 
 def unpacked(data: bytes) -> str | None:

@@ -136,7 +136,7 @@ def test_what_has_changed_is_analysed_and_what_includes_it(
     monkeypatch.setattr(probe_checks, "changed_files", lambda: changed)
     found = set(analysed(probe_checks.analysis_changed()))
     assert {"probe/src/main.c", "probe/src/run/supervise.c"} < found
-    assert "probe/src/base/utf8.c" not in found
+    assert "probe/src/base/text.c" not in found
     monkeypatch.setattr(probe_checks, "changed_files", lambda: {ROOT / "README.md"})
     assert probe_checks.analysis_changed() == []
     monkeypatch.setattr(probe_checks, "changed_files", lambda: None)

@@ -80,6 +80,9 @@ def test_what_a_run_knew_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"target": "192.0.2.7", "other": "192.0.2.8"}
     assert addresses_of(["network=5/s@target:7"], known) == {"target": "192.0.2.7"}
     assert answers.asked == []
+    stored = {"target": "192.0.2.7:7+stress-ng:--cpu 9"}
+    assert addresses_of(["network=5/s@target:7"], stored) == {"target": "192.0.2.1"}
+    assert addresses_of(["network=5/s@six:7"], {"six": "[::1]"}) == {"six": "[::1]"}
 
 
 @pytest.mark.parametrize(

@@ -228,6 +228,14 @@ def test_of_a_packed_configuration_what_facts_are_read_from_is_kept() -> None:
     assert read_facts(found.sources, found.facts)["kernel.lock_checking"] is False
 
 
+def test_a_packed_configuration_of_a_hostile_target_can_be_stored() -> None:
+    data = base64.b64encode(packed(b"CONFIG_HZ=9\n" * 100_000)).decode()
+    told = with_raw_facts(facts(Source(source="/proc/config.gz", base64=data)))
+    document = make.document(system=told.facts)
+    document.sources = told.sources or []
+    assert parse_document(msgspec.json.encode(document), "a run").sources == document.sources
+
+
 def test_only_a_port_that_sends_sources_has_facts_read_from_them() -> None:
     tainted = Source(source="/proc/sys/kernel/tainted", text="0\n")
     assert with_raw_facts(facts(tainted)).facts["kernel.tainted"] == 0
@@ -253,6 +261,8 @@ def test_the_facts_of_a_stored_run_can_be_read_again() -> None:
     shown = parse_document(msgspec.json.encode(stored), "a run")
     assert shown.system["power.idle_boot"] == "poll"
     assert read_again(make.document()) == make.document().system
+    document.system = with_raw_facts(facts(*document.sources, port="board")).facts
+    assert read_again(document) == {"probe.port": "board"}
 
 
 LONG = "9" * 65_536

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,10 +19,12 @@ from hardstone.cli.options import (
     options_of,
     shared,
 )
-from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, HardstoneError, InputError
+from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, HardstoneError, InputError, TargetError
 
 if TYPE_CHECKING:
     from hardstone.doctor.diagnose import Diagnosis
+    from hardstone.model import Scalar
+    from hardstone.targets.base import Target
 
 _PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store", "wait_s")
 
@@ -101,18 +104,31 @@ def command(options: DoctorOptions) -> int:
 
 def _diagnosis(options: DoctorOptions) -> Diagnosis:
     from hardstone.cli.messages import notice_messages
-    from hardstone.doctor.diagnose import diagnose, selftest_facts
+    from hardstone.doctor.diagnose import diagnose
     from hardstone.targets import find_target
 
     with closing(find_target(options.target)) as target:
         target.open(notice_messages(quiet=options.quiet))
         facts = target.facts()
         return diagnose(
-            {**facts.facts, **selftest_facts(target.selftest())},
+            {**facts.facts, **_selftest(target)},
             target=target.name,
             probe_version=facts.probe_version,
             probe_path=target.probe_path(),
         )
+
+
+def _selftest(target: Target) -> Mapping[str, Scalar]:
+    """What the probe's checks of itself found: also that it ended in them."""
+    from hardstone.doctor.diagnose import selftest_facts
+    from hardstone.targets.base import ProbeExitError
+
+    try:
+        return selftest_facts(target.selftest())
+    except TargetError as error:
+        if not isinstance(error.__cause__, ProbeExitError):
+            raise
+        return {"derived.selftest_failed": error.cause}
 
 
 def _explain(asked: str, options: DoctorOptions) -> int:

@@ -41,7 +41,7 @@ from hardstone.cli.messages import message_lines, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import lab_target
 from hardstone.cli.progress import PassiveReporter, suitable
-from hardstone.cli.resume import check_agreement, is_of, recorded_now, tests_text
+from hardstone.cli.resume import check_agreement, check_params, is_of, recorded_now, tests_text
 from hardstone.errors import InputError
 from hardstone.files import pause
 from hardstone.model import Plan, Result, RunDocument, Series
@@ -442,14 +442,7 @@ def _check(store: Store, document: RunDocument) -> None:
 
 def _prepared_rest(asked: Prepared, whole: RunDocument) -> Prepared:
     """The rest of the recorded plan on the same target; InputError if the probe cannot do it."""
-    descriptor = next((one for one in asked.register.tests if one.id == _TEST), None)
-    known = {spec.name for spec in descriptor.params} if descriptor is not None else set()
-    lacking = sorted(whole.plan.tests[0].params.keys() - known)
-    if lacking:
-        raise InputError(
-            f"this probe has no parameter {lacking[0][:60]!r}, which run {whole.id} was begun with",
-            "resume it with the version that began it",
-        )
+    check_params(whole, asked.register)
     plan = _rest(whole)
     if plan is None:
         raise InputError(_nothing_left([whole.id]), _BEGIN)

@@ -18,7 +18,7 @@ from hardstone.cli.measure import Prepared, prepare, print_run, run_one, show_pl
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import MeasureOptions, lab_targets, read_count
-from hardstone.cli.resume import check_target
+from hardstone.cli.resume import check_params, check_target
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputError, worst_code
 from hardstone.model import TARGETS_SCHEMA, Plan, Repeat, RunDocument, Runs
 from hardstone.stats.run_gate import LEAST_RUNS
@@ -95,6 +95,7 @@ def resume(whole: RunDocument, options: MeasureOptions, given: set[str]) -> int:
     with closing(find_target(name)) as target:
         target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
         register, facts = target.probe_list(), target.facts()
+        check_params(whole, register)
         base = whole.plan.name.removesuffix(_of(asked.number, asked.count))
 
         def prepared(number: int, _: str) -> Prepared:

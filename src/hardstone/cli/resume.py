@@ -12,7 +12,7 @@ from hardstone.cli.messages import print_json
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import MeasureOptions, lab_targets
 from hardstone.errors import InputError
-from hardstone.model import Plan, RunDocument
+from hardstone.model import Plan, Register, RunDocument
 from hardstone.plan.make import rest_of_search
 from hardstone.stats.sustained import SUSTAINED, bracket_of, ended_sources, steps_of
 from hardstone.store.store import Store
@@ -78,6 +78,17 @@ def check_target(
     name = whole.plan.target
     if "target" in given and lab_targets(options.target, options) != [name]:
         raise InputError(f"run {whole.id} is of the target {name}", "leave the target out")
+
+
+def check_params(whole: RunDocument, register: Register) -> None:
+    """InputError if the plan of the stored run has parameters that this probe lacks."""
+    known = {(one.id, spec.name) for one in register.tests for spec in one.params}
+    asked = {(one.test, name) for one in whole.plan.tests for name in one.params}
+    for _, name in sorted(asked - known)[:1]:
+        raise InputError(
+            f"this probe has no parameter {name[:60]!r}, which run {whole.id} was begun with",
+            "resume it with the version that began it",
+        )
 
 
 def is_of(document: RunDocument, test: str) -> bool:

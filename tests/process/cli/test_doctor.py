@@ -12,9 +12,17 @@ import msgspec
 import pytest
 
 from hardstone.doctor.diagnose import load_rules
-from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY
-from hardstone.model import PlannedTest
+from hardstone.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNREACHABLE,
+    EXIT_UNTRUSTWORTHY,
+    TargetError,
+)
+from hardstone.model import PlannedTest, SelfTest
 from hardstone.store.store import Store
+from hardstone.targets.base import ProbeError, ProbeExitError, ProbeTimeoutError
 from hardstone.targets.fake import FakeTarget
 from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.forked import Forked, interrupt
@@ -109,6 +117,23 @@ def test_a_probe_that_computes_wrongly_blocks_and_says_what(
         done = hardstone("doctor", "--json", "--target", fake(tmp_path, facts, selftest=lines))
         states = {one["rule"]: one["state"] for one in done.document["findings"]}
         assert (done.code, states["selftest"]) == (EXIT_OK, state)
+
+
+@pytest.mark.parametrize("cause", [ProbeExitError(70, "ouch"), ProbeTimeoutError("silent")])
+def test_a_probe_that_ends_in_its_self_test_blocks_and_a_silent_one_is_an_error(
+    hardstone: Hardstone, lab: Lab, tmp_path: Path, cause: ProbeError
+) -> None:
+    class Ending(FakeTarget):
+        def selftest(self) -> SelfTest:
+            raise TargetError(cause.cause, "") from cause
+
+    path = Path(fake(tmp_path, machine("derived.selftest_failed")).removeprefix("fake:"))
+    lab(target=lambda name: Ending(path))
+    done = hardstone("doctor", "--target", "lab:ending")
+    if isinstance(cause, ProbeTimeoutError):
+        assert done.code == EXIT_UNREACHABLE and "silent" in done.err
+    else:
+        assert done.code == EXIT_PRIVILEGE and "exit code 70: ouch" in " ".join(done.out.split())
 
 
 def test_names_of_tasks_cannot_steer_the_terminal(hardstone: Hardstone, tmp_path: Path) -> None:

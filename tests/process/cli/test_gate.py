@@ -493,6 +493,19 @@ def test_repeats_that_were_cut_off_go_on(hardstone: Hardstone, tmp_path: Path, l
     assert last.code == EXIT_USAGE and "all 4 repeats" in last.err
 
 
+def test_repeats_with_a_parameter_that_the_probe_lacks_do_not_go_on(
+    hardstone: Hardstone, tmp_path: Path, lab: Lab
+) -> None:
+    store, fit = tmp_path / "store", scenario(tmp_path / "fake")
+    cut = repeats(hardstone, store, at_run(lab, fit, 2, interrupt), 3)
+    assert cut.code == EXIT_INTERRUPTED
+    path = Path(fit.removeprefix("fake:"))
+    path.write_text(path.read_text().replace('"kinds"', '"sorts"'))
+    done = hardstone("run", "--resume", "--store", store)
+    assert done.code == EXIT_USAGE and "this probe has no parameter 'kinds'" in done.err
+    assert "resume it with the version that began it" in done.err and len(names(tmp_path)) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
