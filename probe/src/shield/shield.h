@@ -135,7 +135,7 @@ bool shield_preemption(struct shield *shield, char *text, size_t bytes);
  * thread. */
 int shield_enter(struct shield *shield);
 
-/* Restores everything. Tells what could not be restored (shield/undo.h); that stays in the journal.
+/* Restores everything. Tells what could not be restored; that stays in the journal.
  * A second call does nothing. */
 struct shield_undone shield_close(struct shield *shield, shield_tell tell, void *context);
 

@@ -10,7 +10,7 @@
  *     is low: the first batch of a variant and after each rest is not recorded. Real-time
  *     throttling would look like a blocking of tens of ms: the thread rests before the budget is
  *     used up, and a batch from which that much time was taken fails the result (event throttled;
- *     burst.h).
+ *     run.h).
  */
 #include "base/posix_source.h"
 

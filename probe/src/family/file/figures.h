@@ -34,7 +34,7 @@ int64_t throughput_of(int64_t bytes, int64_t ns);
 /* ---- share of the CPU ---- */
 
 /* Whether a real-time thread that blocks now and then has to rest, so as not to be throttled. A
- * rest each second, as run/burst.h has it, would give a device time to catch up. A bucket that
+ * rest each second, as run/run.h has it, would give a device time to catch up. A bucket that
  * leaks: CPU time flows in, and the share of the budget that bursts may use flows out. */
 
 struct cpu_share {

@@ -1,7 +1,7 @@
 /* IRQ-S-SUS: maximum sustained interrupt frequency (Dedicated Systems 2.9).
  *
  * What: steps of `interrupts` interrupts at a fixed period, in bursts between which the thread
- *     rests (burst.h); the shortest period of a step that lost none is searched (irq_s_sus.h).
+ *     rests (run/run.h); the shortest period of a step that lost none is searched (irq_s_sus.h).
  * Begin, end: an interrupt is a gap in the readings of a thread that spins. Sent (ipi, external):
  *     its gap begins between the call and its return (send_burst); without such a gap it is lost.
  *     Timer: the thread takes the expiries of a periodic timer after each gap, which arms it anew;

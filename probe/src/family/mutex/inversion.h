@@ -136,7 +136,7 @@ int inversion_begin(struct inversion *scenario, struct run *run,
  * priority cannot be changed or restored, the outcome says so and the test ends. */
 bool inversion_round(struct inversion *scenario);
 
-/* Plays warm-up rounds if the test has rested (run/burst.h) since the last ones: caches are cold
+/* Plays warm-up rounds if the test has rested (run/run.h) since the last ones: caches are cold
  * after a rest, and the CPU frequency may be low. */
 void inversion_warm_up(struct inversion *scenario);
 

@@ -1,7 +1,7 @@
 /* SIM-S-RT: missed deadlines of a simulation in real time (Garre et al. 2014, section 4).
  *
  * What: the tire (tire.h), one step a period. Step k is released at start + k period_ns, its
- *   deadline is the next release. It is missed, and counted once (step_ring.h), if any thread ends
+ *   deadline is the next release. It is missed, and counted once (team.h), if any thread ends
  *   it late, or if it was not done although its deadline had passed when the variant ended.
  * Begin, end: each thread sleeps until the release (absolute), reads the clock, does its part
  *   (solver.h; also passes the barrier), reads the clock: step_time is from the first begin to the
