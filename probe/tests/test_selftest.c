@@ -277,6 +277,25 @@ TEST(wrong_tire)
     CHECK_HOLDS(found[SELFTEST_TIRE_FREE_FALL].evidence, "steps of 0.5 ms");
 }
 
+/* One mass drifts off, which no spring and no mirror allows. */
+static void drift(const struct tire *tire, const struct tire_state *now,
+                  const struct tire_state *next, int64_t begin, int64_t end, enum tire_code code)
+{
+    tire_advance(tire, now, next, begin, end, code);
+    if (begin <= 1 && end > 1)
+        next->x[1] += 1e-6;
+}
+
+TEST(wrong_rest_and_symmetry)
+{
+    struct selftest_subject subject = selftest_own;
+    subject.advance = drift;
+    selftest_check(&subject, found);
+    CHECK(!found[SELFTEST_TIRE_REST].is_good);
+    CHECK(!found[SELFTEST_TIRE_SYMMETRY].is_good);
+    CHECK(found[SELFTEST_RECORD_COUNTS].is_good && found[SELFTEST_ARENA_RECOVERY].is_good);
+}
+
 /* ---- what is sent ---- */
 
 static char output[1 << 16];

@@ -169,6 +169,7 @@ int missing_sem_init(missing_sem_t *semaphore, int is_shared, unsigned value)
     if (value > INT_MAX)
         return with_errno(EINVAL);
     semaphore->value = value;
+    semaphore->is_shared = is_shared;
     int error = init_sem_mutex(&semaphore->mutex, is_shared);
     if (error)
         return with_errno(error);
@@ -178,8 +179,11 @@ int missing_sem_init(missing_sem_t *semaphore, int is_shared, unsigned value)
     return with_errno(error);
 }
 
+/* pthread_cond_destroy may wait for ever for a waiter of a process that was killed. */
 int missing_sem_destroy(missing_sem_t *semaphore)
 {
+    if (semaphore->is_shared)
+        return 0;
     pthread_cond_destroy(&semaphore->is_posted);
     return with_errno(pthread_mutex_destroy(&semaphore->mutex));
 }

@@ -88,6 +88,7 @@ struct missing_sem {
     pthread_mutex_t mutex;
     pthread_cond_t is_posted;
     unsigned value; /* protected by `mutex` */
+    int is_shared;
 };
 typedef struct missing_sem missing_sem_t;
 #define sem_t missing_sem_t
