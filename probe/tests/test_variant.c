@@ -285,6 +285,38 @@ TEST(samples)
     rest_at = refuse_at = 0;
 }
 
+/* What a variant needs is not there: the others are measured. */
+static int lacking; /* how many variants lack something */
+
+static int measure_or_lack(struct run *of)
+{
+    if (variant_number(of, "kinds") < lacking)
+        return variant_lacks(of, "this system has no colour");
+    run_record_value(of, WAKEUP, 100, clock_begin(&of->clock));
+    return 0;
+}
+
+VARIANT_TEST(lacks)
+{
+    test.measure_variant = measure_or_lack;
+    make_arena();
+    lacking = GREEN;
+    CHECK_SAME(variants_measure(&run), 0);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK_SAME(run.arena->event_count, 2);
+    CHECK_TEXT(arena_event_at(run.arena, 0)->name, "variant_unsupported");
+}
+
+VARIANT_TEST(lacks_all)
+{
+    test.measure_variant = measure_or_lack;
+    make_arena();
+    lacking = BLUE + 1;
+    CHECK_SAME(variants_measure(&run), -1);
+    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
+    CHECK_TEXT(run.outcome.reason, "this system has no colour");
+}
+
 /* A share of 0 ns: nothing is taken, not even a warm-up. Without limits a stop ends it. */
 VARIANT_TEST(limits)
 {

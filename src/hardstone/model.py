@@ -866,10 +866,12 @@ class ShieldState(msgspec.Struct, kw_only=True):
 
 
 class SelfCheck(msgspec.Struct, kw_only=True):
-    """A check of the probe's own code: what it claims, whether that holds, and what was seen."""
+    """A check of the probe's own code: what it claims, whether that holds, and what was seen. One
+    that was not `checked`, for want of memory, has passed."""
 
     name: str
     passed: bool
+    checked: bool = True
     claim: str
     why: str
 

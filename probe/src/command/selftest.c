@@ -34,6 +34,7 @@ const struct selftest_subject selftest_own = {
 static void leave_out(struct finding *found)
 {
     finding_say(found, true, "not checked: there is no memory for it");
+    found->is_left_out = true;
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -677,6 +678,7 @@ static void send_check(struct emit *emit, int place, const struct finding *found
     emit_member_text(emit, "type", "check");
     emit_member_text(emit, "name", checks[place].name);
     emit_member_bool(emit, "passed", found->is_good);
+    emit_member_bool(emit, "checked", !found->is_left_out);
     emit_member_text(emit, "claim", checks[place].claim);
     emit_member_text(emit, "why", found->evidence);
     emit_end_object(emit);

@@ -175,6 +175,19 @@ int variants_measure(struct run *run)
         if (run->test->measure_variant(run) != 0)
             return -1;
     }
+    if (run->lacks && !arena_has_values(run->arena))
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, "%s", run->lacks);
+    return 0;
+}
+
+int variant_lacks(struct run *run, const char *reason)
+{
+    char name[ARENA_NAME_BYTES];
+    variant_name(run, name, sizeof name);
+    run->lacks = reason;
+    arena_event(run->arena, "variant_unsupported", -1,
+                DATA(data_text("variant", name), data_text("reason", reason)), "%s: %s", name,
+                reason);
     return 0;
 }
 

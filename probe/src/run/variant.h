@@ -17,6 +17,11 @@ int variant_declare(struct run *run);
  * 0, or -1 with the outcome at the first failure. */
 int variants_measure(struct run *run);
 
+/* For measure_variant: the system lacks what the current variant needs (event variant_unsupported),
+ * and the others are measured. If that leaves no value at all, variants_measure gives the reason as
+ * the outcome. 0. */
+int variant_lacks(struct run *run, const char *reason);
+
 /* Makes variant `index` (0 to variant_count - 1) the current one, for run->variant and run_record.
  * May take some 100 us: not inside timed sections. */
 void variant_begin(struct run *run, int index);

@@ -397,8 +397,8 @@ def selftest_facts(selftest: SelfTest | None) -> dict[str, Scalar]:
 def _of_selftest(selftest: SelfTest) -> Iterator[tuple[str, Scalar]]:
     failed = [one for one in selftest.checks if not one.passed]
     names, seen = ", ".join(one.name for one in failed), "; ".join(one.why for one in failed)
-    yield "derived.selftest_count", len(selftest.checks)
-    yield "derived.selftest_failed", f"{names}: {seen}" if failed else None
+    yield "derived.selftest_count", sum(one.checked for one in selftest.checks)
+    yield "derived.selftest_failed", f"{names}: {seen[:2000]}" if failed else None
 
 
 def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tuple[str, Scalar]]:

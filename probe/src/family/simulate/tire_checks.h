@@ -12,6 +12,7 @@
 /* What a check found, in words for people. */
 struct finding {
     bool is_good;
+    bool is_left_out; /* not made: it is good, and the evidence says why */
     char evidence[HS_ARENA_TEXT_BYTES];
 };
 

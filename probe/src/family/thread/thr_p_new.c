@@ -168,9 +168,7 @@ static int measure_case(struct run *run)
     struct own *own = run->own;
     own->kind = (enum new_case)variant_number(run, "cases");
     if (own->kind == RUN_AND_BLOCK && !HS_HAS_UNNAMED_SEMAPHORES)
-        return outcome_set(&run->outcome, STATUS_UNSUPPORTED,
-                           "measure -p cases=never-run,run-and-terminate",
-                           LACKS_UNNAMED_SEMAPHORES);
+        return variant_lacks(run, LACKS_UNNAMED_SEMAPHORES);
     own->wrong_count = 0;
     int result = variant_sample(run, CREATE, BURST, take_life);
     report_wrong_case(own);

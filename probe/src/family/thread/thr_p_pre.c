@@ -270,11 +270,9 @@ static int measure_variant(struct run *run)
     struct own *own = run->own;
     own->variant = (enum pre_variant)variant_number(run, "by");
     if (own->variant == BY_THREAD && !HS_HAS_UNNAMED_SEMAPHORES)
-        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "measure -p by=timer",
-                           LACKS_UNNAMED_SEMAPHORES);
+        return variant_lacks(run, LACKS_UNNAMED_SEMAPHORES);
     if (own->variant == BY_TIMER && !HS_HAS_CLOCK_NANOSLEEP)
-        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "measure -p by=thread",
-                           LACKS_CLOCK_NANOSLEEP);
+        return variant_lacks(run, LACKS_CLOCK_NANOSLEEP);
     own->late_count = own->idle_count = own->unstarted_count = 0;
     own->unstarted_chunks = 0;
     own->unstarted_ns = 0;
