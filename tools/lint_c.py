@@ -311,7 +311,9 @@ def head_comments(tree: Tree) -> Iterator[Complaint]:
 # ---- words of Linux ----
 
 # /dev/null and /dev/tty are POSIX's, /dev/zero is in every Unix.
-OF_LINUX = re.compile(r"/(?:proc|sys)\b|/dev/(?!null\b|tty\b|zero\b)\w+|\bsysctl\b")
+OF_LINUX = re.compile(
+    r"/(?:proc|sys)\b|/dev/(?!null\b|tty\b|zero\b)\w+|\bsysctl\b|\b(?:kernel\.sched|fs\.mqueue|net\.core|vm)[._][a-z_.]+"
+)
 OF_CONTRACT = {"port/device.h": "/dev/uio"}  # Linux's user-space I/O, by its name
 
 

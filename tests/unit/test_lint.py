@@ -415,6 +415,7 @@ OF_C = [
         ('puts("a " "in /sys/class");\n', "1: /sys is a word of Linux"),
         ('puts("/proc" A);\n', "1: /proc is a word of Linux"),
         ('puts("(sysctl fs.file-max)");\n', "1: sysctl is a word of Linux"),
+        ('puts("see kernel.sched_rr_timeslice_ms");\n', "1: kernel.sched_rr_timeslice_ms is a"),
         ('puts("/dev/uio");\n', "1: /dev/uio is a word of Linux"),
     ),
     misnamed("timer/latency.c", "tmr_p_gap", "TMR-P-GAP", "is alone in its file"),

@@ -333,6 +333,10 @@ enum port_hint {
     PORT_HINT_MESSAGE_BYTES,   /* of a POSIX queue: EMSGSIZE */
     PORT_HINT_QUEUE_MESSAGES,  /* ENOBUFS */
     PORT_HINT_QUEUES,          /* ENOSPC */
+    PORT_HINT_QUEUES_LIMIT,    /* words for the limit on queues */
+    PORT_HINT_DEPTH_LIMIT,     /* for that on the messages of one */
+    PORT_HINT_SLICES,          /* of round robin are too long */
+    PORT_HINT_SLICES_LOST,     /* too few slices came */
     PORT_HINT_SYSV_BYTES,      /* of a System V queue */
     PORT_HINT_SYSV_QUEUES,
     PORT_HINT_SOCKET_BUFFER,

@@ -170,7 +170,10 @@ def decode_selftest(raw: bytes) -> SelfTest:
         raise InputError("the probe's self-test is not complete", _REMEDY)
     if not checks or (footer.checks, footer.failed) != (len(checks), failed):
         raise InputError("the probe's self-test does not count its checks", _REMEDY)
-    found = [SelfCheck(name=o.name, passed=o.passed, claim=o.claim, why=o.why) for o in checks]
+    found = [
+        SelfCheck(name=o.name, passed=o.passed, checked=o.checked, claim=o.claim, why=o.why)
+        for o in checks
+    ]
     return SelfTest(schema=header.schema, probe_version=header.probe_version, checks=found)
 
 

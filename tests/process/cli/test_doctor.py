@@ -117,9 +117,14 @@ def test_a_probe_that_computes_wrongly_blocks_and_says_what(
         done = hardstone("doctor", "--json", "--target", fake(tmp_path, facts, selftest=lines))
         states = {one["rule"]: one["state"] for one in done.document["findings"]}
         assert (done.code, states["selftest"]) == (EXIT_OK, state)
-    one_left_out = [line.replace('"passed":true', '"passed":true,"checked":false', "tire" in line) for line in sample.selftest()]
+    one_left_out = [
+        line.replace('"passed":true', '"passed":true,"checked":false', "tire" in line)
+        for line in sample.selftest()
+    ]
     done = hardstone("doctor", "--all", "--target", fake(tmp_path, facts, selftest=one_left_out))
-    assert "All 2 checks of the probe's own code that it could make passed" in " ".join(done.out.split())
+    assert "All 2 checks of the probe's own code that it could make passed" in " ".join(
+        done.out.split()
+    )
 
 
 @pytest.mark.parametrize("cause", [ProbeExitError(70, "ouch"), ProbeTimeoutError("silent")])

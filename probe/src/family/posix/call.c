@@ -179,8 +179,8 @@ bool call_path(const struct call_tools *tools, const char *name, char path[CALL_
 struct answer call_no_queue(int error)
 {
     const char *limit = error == EMFILE   ? "ulimit -q"
-                        : error == ENOSPC ? "the number of queues (fs.mqueue.queues_max)"
-                        : error == EINVAL ? "messages of a queue (fs.mqueue.msg_max)"
+                        : error == ENOSPC ? port_hint(PORT_HINT_QUEUES_LIMIT)
+                        : error == EINVAL ? port_hint(PORT_HINT_DEPTH_LIMIT)
                                           : NULL;
     return limit ? answer_denied("mq_open: %s; raise %s", strerror(error), limit)
                  : answer_error("mq_open", error);

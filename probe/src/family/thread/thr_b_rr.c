@@ -144,9 +144,7 @@ static void lengthen_bursts(struct round_robin *round_robin)
 static int refuse_length(struct round_robin *round_robin)
 {
     struct run *run = round_robin->run;
-    struct remedy remedy = {"shorten the slices (Linux: kernel.sched_rr_timeslice_ms), or lift the "
-                            "limit on real-time threads",
-                            rt_budget_lift_command(&run->rt_budget)};
+    struct remedy remedy = {port_hint(PORT_HINT_SLICES), rt_budget_lift_command(&run->rt_budget)};
     return outcome_set_remedy(
         &run->outcome, STATUS_UNSUPPORTED, remedy,
         "two slices of %lld ms for each of %d threads do not fit into the %lld ms "
@@ -641,9 +639,7 @@ static int refuse_verdict(struct round_robin *round_robin)
 {
     struct run *run = round_robin->run;
     int64_t due_ns = round_robin->due_ns * round_robin->rounds * round_robin->thread_count;
-    struct remedy remedy = {"end what takes the CPU from the test; if the slices are long, shorten "
-                            "them (Linux: kernel.sched_rr_timeslice_ms), or lift the limit on "
-                            "real-time threads",
+    struct remedy remedy = {port_hint(PORT_HINT_SLICES_LOST),
                             rt_budget_lift_command(&run->rt_budget)};
     return outcome_set_remedy(
         &run->outcome, STATUS_FAILED, remedy,

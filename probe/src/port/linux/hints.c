@@ -26,6 +26,16 @@ const char *port_hint(enum port_hint hint)
     case PORT_HINT_QUEUES:
         return "raise the number of queues (Linux: sysctl fs.mqueue.queues_max), or "
                "remove some (/dev/mqueue)";
+    case PORT_HINT_QUEUES_LIMIT:
+        return "the number of queues (fs.mqueue.queues_max)";
+    case PORT_HINT_DEPTH_LIMIT:
+        return "messages of a queue (fs.mqueue.msg_max)";
+    case PORT_HINT_SLICES:
+        return "shorten the slices (Linux: kernel.sched_rr_timeslice_ms), or lift the limit on "
+               "real-time threads";
+    case PORT_HINT_SLICES_LOST:
+        return "end what takes the CPU from the test; if the slices are long, shorten them (Linux: "
+               "kernel.sched_rr_timeslice_ms), or lift the limit on real-time threads";
     case PORT_HINT_SYSV_BYTES:
         return "raise the length of a message (Linux: sysctl kernel.msgmax and kernel.msgmnb)";
     case PORT_HINT_SYSV_QUEUES:

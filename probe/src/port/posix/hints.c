@@ -21,6 +21,15 @@ const char *port_hint(enum port_hint hint)
         return "raise the messages of a queue, or ask MSG-P-THR for less (-p depth=...)";
     case PORT_HINT_QUEUES:
         return "raise the number of queues, or remove some";
+    case PORT_HINT_QUEUES_LIMIT:
+        return "the number of queues";
+    case PORT_HINT_DEPTH_LIMIT:
+        return "messages of a queue";
+    case PORT_HINT_SLICES:
+        return "shorten the slices, or lift the limit on real-time threads";
+    case PORT_HINT_SLICES_LOST:
+        return "end what takes the CPU from the test; if the slices are long, shorten them, or "
+               "lift the limit on real-time threads";
     case PORT_HINT_SYSV_BYTES:
         return "raise the length of a message";
     case PORT_HINT_SYSV_QUEUES:
