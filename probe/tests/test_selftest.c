@@ -324,7 +324,8 @@ TEST(lines)
     struct selftest_subject subject = selftest_own;
     CHECK_SAME(send_all(true, &subject), EXIT_FINE);
     CHECK_HOLDS(output, "{\"type\":\"header\",\"schema\":\"hardstone.selftest/1\"");
-    CHECK_HOLDS(output, "{\"type\":\"check\",\"name\":\"tire_same_bits\",\"passed\":true");
+    CHECK_HOLDS(output,
+                "{\"type\":\"check\",\"name\":\"tire_same_bits\",\"passed\":true,\"checked\":true");
     CHECK_HOLDS(output, "{\"type\":\"footer\",\"checks\":12,\"failed\":0}");
     subject.mean = mean_off;
     CHECK_SAME(send_all(true, &subject), EXIT_NOT_MEASURED);

@@ -301,7 +301,7 @@ struct run {
     int asked_policy;      /* SCHED_FIFO, SCHED_RR or SCHED_OTHER */
     int asked_priority;    /* negative: the default */
     struct burst burst;    /* of tests that take values in bursts */
-    const char *lacks; /* what a variant needs and the system lacks; NULL: nothing */
+    const char *lacks;     /* what a variant needs and the system lacks; NULL: nothing */
 };
 
 /* An empty run of what `request` asks for. */

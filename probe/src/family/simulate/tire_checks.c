@@ -74,6 +74,7 @@ void finding_say(struct finding *found, bool is_good, const char *format, ...)
 {
     va_list arguments;
     found->is_good = is_good;
+    found->is_left_out = false;
     va_start(arguments, format);
     vsnprintf(found->evidence, sizeof found->evidence, format, arguments);
     va_end(arguments);
