@@ -51,7 +51,8 @@ static bool wait_for_word(int end, pid_t owner, int look_ms)
         struct pollfd wanted = {.fd = end, .events = POLLIN};
         char word;
         ssize_t got = -1;
-        if (poll(&wanted, 1, look_ms) > 0 && ((got = read(end, &word, 1)) >= 0 || errno != EINTR))
+        if ((look_ms < 0 || poll(&wanted, 1, look_ms) > 0) &&
+            ((got = read(end, &word, 1)) >= 0 || errno != EINTR))
             return got == 1;
         if (look_ms >= 0 && getppid() != owner)
             return false;
