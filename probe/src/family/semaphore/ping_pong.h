@@ -59,4 +59,23 @@ struct ping_pong_body {
 };
 int ping_pong_measure(struct run *run, const struct ping_pong_body *body);
 
+/* From a test's inline functions answer(table, kind) and take(run, kind): `answers` and `takes`,
+ * with a function for each kind. */
+#define PING_PONG_OF_KIND(word, kind)                                                              \
+    static void answer_##word(void *table)                                                         \
+    {                                                                                              \
+        answer(table, kind);                                                                       \
+    }                                                                                              \
+    static int take_##word(struct run *run)                                                        \
+    {                                                                                              \
+        return take(run, kind);                                                                    \
+    }
+#define PING_PONG_KINDS                                                                            \
+    SEMAPHORE_EACH(PING_PONG_OF_KIND)                                                              \
+    PING_PONG_OF_KIND(condition, SEMAPHORE_CONDITION)                                              \
+    static void (*const answers[])(void *table) = {                                                \
+        SEMAPHORE_TABLE(answer), [SEMAPHORE_CONDITION] = answer_condition};                        \
+    static int (*const takes[])(struct run * run) = {                                              \
+        SEMAPHORE_TABLE(take), [SEMAPHORE_CONDITION] = take_condition};
+
 #endif

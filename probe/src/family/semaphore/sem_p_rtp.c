@@ -124,7 +124,7 @@ static __attribute__((noinline)) int keep_round_trip(struct run *run, uint64_t a
     return 0;
 }
 
-SEMAPHORE_INLINE int take_round_trip(struct run *run, enum semaphore_kind kind)
+SEMAPHORE_INLINE int take(struct run *run, enum semaphore_kind kind)
 {
     struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
     uint64_t answers = atomic_load_explicit(&table->answer_count, memory_order_relaxed);
@@ -135,21 +135,7 @@ SEMAPHORE_INLINE int take_round_trip(struct run *run, enum semaphore_kind kind)
     return keep_round_trip(run, answers, begin, end);
 }
 
-#define OF_KIND(word, kind)                                                                        \
-    static void answer_##word(void *table)                                                         \
-    {                                                                                              \
-        answer(table, kind);                                                                       \
-    }                                                                                              \
-    static int take_##word(struct run *run)                                                        \
-    {                                                                                              \
-        return take_round_trip(run, kind);                                                         \
-    }
-SEMAPHORE_EACH(OF_KIND)
-OF_KIND(condition, SEMAPHORE_CONDITION)
-static void (*const answers[])(void *table) = {
-    SEMAPHORE_TABLE(answer), [SEMAPHORE_CONDITION] = answer_condition};
-static int (*const takes[])(struct run *run) = {
-    SEMAPHORE_TABLE(take), [SEMAPHORE_CONDITION] = take_condition};
+PING_PONG_KINDS
 
 static int measure_variant(struct run *run)
 {

@@ -84,21 +84,7 @@ SEMAPHORE_INLINE int take(struct run *run, enum semaphore_kind kind)
     return keep(run, given, taken);
 }
 
-#define OF_KIND(word, kind)                                                                        \
-    static void answer_##word(void *table)                                                         \
-    {                                                                                              \
-        answer(table, kind);                                                                       \
-    }                                                                                              \
-    static int take_##word(struct run *run)                                                        \
-    {                                                                                              \
-        return take(run, kind);                                                                    \
-    }
-SEMAPHORE_EACH(OF_KIND)
-OF_KIND(condition, SEMAPHORE_CONDITION)
-static void (*const answers[])(void *table) = {
-    SEMAPHORE_TABLE(answer), [SEMAPHORE_CONDITION] = answer_condition};
-static int (*const takes[])(struct run *run) = {
-    SEMAPHORE_TABLE(take), [SEMAPHORE_CONDITION] = take_condition};
+PING_PONG_KINDS
 
 static int measure_variant(struct run *run)
 {
