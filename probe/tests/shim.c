@@ -35,7 +35,7 @@ struct shim_rule {
     struct part parts[MOST_PARTS];
     int part_count;
     bool has_answer;
-    long of_child, is_made, if_failed, kills, ends;
+    long of_child, is_made, if_failed, stops, kills, ends;
     long nth, from, each, before_ms, after_ms, answer, error;
     atomic_long count;
 };
@@ -158,6 +158,8 @@ static long play(struct call *call)
     if (!applies(rule, call))
         return pass(call);
     sleep_ns(rule->before_ms * NS_PER_MS);
+    if (rule->stops)
+        REAL(kill)(first_process, SIGINT);
     if (rule->ends)
         kill(getpid(), SIGKILL);
     for (int i = 0; i < rule->part_count; i++)
@@ -185,7 +187,8 @@ static void read_word(struct shim_rule *rule, const char *word)
                  {"after_ms", &rule->after_ms}, {"return", &rule->answer},
                  {"errno", &rule->error},       {"child", &rule->of_child},
                  {"made", &rule->is_made},      {"failed", &rule->if_failed},
-                 {"kill", &rule->kills},        {"end", &rule->ends}};
+                 {"stop", &rule->stops},        {"kill", &rule->kills},
+                 {"end", &rule->ends}};
     if (sscanf(word, "%1d%1[=!><&~:+-]%31s", &part->word, key, part->text) == 3) {
         part->sign = key[0];
         part->word--;

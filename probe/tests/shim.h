@@ -16,6 +16,7 @@
  *   errno=E      the same with -1 and errno
  *   made         makes the real call all the same, and replaces its answer
  *   failed       makes it, and replaces a failure only
+ *   stop         sends SIGINT to the first process before the call
  *   kill         kills the first process after the call
  *   end          kills its own process before it
  *

@@ -504,6 +504,22 @@ def test_a_limit_that_no_burst_has_met_has_no_verdict(on_libc: OnLibc) -> None:
     assert "limit_not_reached" in stream.events
 
 
+@pytest.mark.parametrize("receiver", ["handler", "sigwaitinfo"])
+@pytest.mark.parametrize("place", ["burst", "limit"])
+def test_a_stop_before_signals_are_taken_is_no_loss(
+    on_libc: OnLibc, place: str, receiver: str
+) -> None:
+    """The second round is cut: what it sent and did not take is not counted."""
+    words = (*QUE, "--samples", "3", "-p", "scopes=process", "-p", f"receivers={receiver}")
+    round_count = 3000 + 1000 + 1  # with those up to the limit, and the one that is refused
+    nth = round_count + {"burst": 500, "limit": 3500}[place]
+    stream = on_libc("none", words, HARDSTONE_SCRIPT=f"sigqueue nth={nth} stop")
+    assert stream.result.interrupted
+    assert failed(stream) == set()
+    (none_lost,) = [one for one in stream.of(StreamVerdict) if one.name.startswith("none_lost")]
+    assert "in 1 bursts" in none_lost.evidence or place == "limit"
+
+
 def test_a_notice_on_an_idle_cpu_shows_no_bound(on_libc: OnLibc) -> None:
     stream = on_libc("pwr_idle", ("PWR-B-SIG", "--samples", "100"))
     assert "delivered" in stream.verdicts

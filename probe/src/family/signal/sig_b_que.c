@@ -273,14 +273,16 @@ static uint64_t numbers_count(const struct queue_table *table)
     return count;
 }
 
-static void send_standard(struct own *own)
+static uint64_t send_standard(struct own *own)
 {
-    if (own->table->receiver != QUEUED_HANDLER)
-        return;
-    for (int i = 0; i < STANDARD; i++)
-        own->totals.standard_sent_count += kill(own->receiver, own->table->standard) == 0 ? 1 : 0;
+    uint64_t sent = 0;
+    if (own->table->receiver == QUEUED_HANDLER)
+        for (int i = 0; i < STANDARD; i++)
+            sent += kill(own->receiver, own->table->standard) == 0 ? 1 : 0;
+    return sent;
 }
 
+/* Counts what was sent when it was taken: a stop may come in between, which is no loss. */
 static int send_and_take(struct run *run, uint64_t burst)
 {
     struct own *own = run->own;
@@ -289,15 +291,18 @@ static int send_and_take(struct run *run, uint64_t burst)
     if (error)
         return error;
     uint64_t sent = send_burst(run, own->table->limit, burst, &refusal);
-    send_standard(own);
+    uint64_t standard = send_standard(own);
     if (refusal == EAGAIN)
         report_shared(run, sent, burst);
-    else
+    if ((error = take(run, sent, &totals->storm)) != 0)
+        return error;
+    if (refusal != EAGAIN)
         count_refusal(totals, refusal);
     totals->burst_count++;
     totals->sent_count += sent;
+    totals->standard_sent_count += standard;
     totals->numbers_count += numbers_count(own->table);
-    return take(run, sent, &totals->storm);
+    return 0;
 }
 
 static int storm(struct run *run)
@@ -343,12 +348,14 @@ static int edge(struct run *run)
     int64_t used = used_count();
     uint64_t most = (uint64_t)(limit - (used < 0 ? 0 : used) + BEYOND);
     uint64_t sent = send_burst(run, limit, most, &refusal);
+    bool is_never_refused = !refusal && !run_should_stop() && is_full(limit);
+    if ((error = take(run, sent, &totals->edge)) != 0)
+        return error;
     count_refusal(totals, refusal);
-    if (!refusal && !run_should_stop() && is_full(limit))
-        totals->never_refused_count++;
+    totals->never_refused_count += is_never_refused ? 1 : 0;
     totals->edge_count++;
     totals->edge_sent_count += sent;
-    return take(run, sent, &totals->edge);
+    return 0;
 }
 
 /* ---- verdicts ---- */
