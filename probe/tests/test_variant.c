@@ -422,7 +422,21 @@ VARIANT_TEST(expected_time_is_bounded)
     CHECK_SAME(expected_ns(1, 0), RUN_LONGEST_NS);
 }
 
-/* The last of all: a stop holds. */
+static int lack_and_stop(struct run *of)
+{
+    run_request_stop();
+    return variant_lacks(of, "this system has no colour");
+}
+
+/* From here on a stop holds. */
+VARIANT_TEST(what_a_stop_left_out_is_not_lacking)
+{
+    test.measure_variant = lack_and_stop;
+    make_arena();
+    CHECK_SAME(variants_measure(&run), 0);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+}
+
 VARIANT_TEST(a_stop)
 {
     test.measure_variant = measure_one;
