@@ -139,6 +139,27 @@ TEST(a_host_that_does_not_echo_is_refused)
     CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+/* Of a full queue the kernel drops what asks for a connection. */
+TEST(a_host_that_is_silent_is_waited_for_only_so_long)
+{
+    int own[2];
+    open_service(0);
+    end_service();
+    CHECK_SAME(listen(door, 0), 0);
+    struct sockaddr_in address;
+    socklen_t length = sizeof address;
+    CHECK_SAME(getsockname(door, (struct sockaddr *)&address, &length), 0);
+    for (int i = 0; i < 2; i++) {
+        own[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        (void)!connect(own[i], (struct sockaddr *)&address, length);
+    }
+    pass_ms(20);
+    check_refused(text, "no connection: Connection timed out");
+    for (int i = 0; i < 2; i++)
+        close(own[i]);
+    close(door);
+}
+
 TEST_IN(start("network=2000/s"), load_free(&load), without_a_host_it_is_loopback)
 {
     load_begin(&load);

@@ -6,9 +6,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +66,35 @@ static int set_options(int end)
                : 0;
 }
 
+/* Only Linux bounds connect by SO_SNDTIMEO. */
+static int connect_in_time(int end, const struct load_peer *peer)
+{
+    int flags = fcntl(end, F_GETFL), error = 0;
+    socklen_t bytes = sizeof error;
+    struct pollfd wanted = {.fd = end, .events = POLLOUT};
+    if (flags < 0 || fcntl(end, F_SETFL, flags | O_NONBLOCK) != 0)
+        return -1;
+    if (connect(end, (const struct sockaddr *)&peer->address, peer->bytes) != 0) {
+        if (errno != EINPROGRESS)
+            return -1;
+        int ready = poll(&wanted, 1, PATIENCE_FOR_ONE_S * 1000);
+        if (ready == 0)
+            errno = ETIMEDOUT;
+        if (ready <= 0 || getsockopt(end, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0)
+            return -1;
+    }
+    errno = error;
+    return error ? -1 : fcntl(end, F_SETFL, flags);
+}
+
 int peer_connect(const struct load_peer *peer)
 {
     int end = socket(peer->address.ss_family, SOCK_STREAM, 0);
     if (end < 0)
         return -1;
-    if (set_options(end) == 0 &&
-        connect(end, (const struct sockaddr *)&peer->address, peer->bytes) == 0)
+    if (set_options(end) == 0 && connect_in_time(end, peer) == 0)
         return end;
-    int error = errno == EINPROGRESS ? ETIMEDOUT : errno;
+    int error = errno;
     close(end);
     errno = error;
     return -1;
