@@ -348,7 +348,7 @@ enum port_hint {
     PORT_HINT_SHIELD_RIGHT,    /* the shield was refused */
     PORT_HINT_ONLINE,          /* port_online_cpus does not tell: what helps */
     PORT_HINT_ONLINE_UNKNOWN,  /* the same: the cause */
-    PORT_HINT_IDLE_DEVICE,     /* of port_hold_dma_latency */
+    PORT_HINT_IDLE_DEVICE,     /* of port_hold_dma_latency; empty: none */
 };
 const char *port_hint(enum port_hint hint);
 

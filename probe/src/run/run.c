@@ -165,12 +165,15 @@ static int refuse(struct run *run, int32_t us, int error)
 {
     char what[STATUS_TEXT_BYTES / 2], command[STATUS_COMMAND_BYTES];
     const char *device = port_hint(PORT_HINT_IDLE_DEVICE);
+    bool has_device = device[0] != '\0';
     snprintf(command, sizeof command, "sudo chmod a+rw %s", device);
-    snprintf(what, sizeof what, "holding the exit latency of idle states at %ld us (%s)", (long)us,
-             device);
+    snprintf(what, sizeof what, "holding the exit latency of idle states at %ld us%s%s%s", (long)us,
+             has_device ? " (" : "", device, has_device ? ")" : "");
     if (error == ENOTSUP)
         return outcome_set_errno(&run->outcome, error, what,
                                  "leave out --dma-latency: this system has no such limit");
+    if (!has_device)
+        return outcome_set_errno(&run->outcome, error, what, "run as root");
     return outcome_set_errno_remedy(
         &run->outcome, error, what,
         (struct remedy){"run as root, or let all users open it until the next boot", command});

@@ -191,25 +191,6 @@ bool linux_cpuinfo(const char *name, char *value, size_t bytes)
     return is_found;
 }
 
-bool linux_boot_option(const char *name, char *value, size_t bytes)
-{
-    char line[4096];
-    size_t length = strlen(name);
-    bool is_found = false;
-    if (!linux_read("/proc/cmdline", line, sizeof line))
-        return false;
-    for (char *rest, *word = strtok_r(line, " \t", &rest); word;
-         word = strtok_r(NULL, " \t", &rest)) {
-        if (strcmp(word, "--") == 0) /* what follows is for init */
-            break;
-        if (strncmp(word, name, length) != 0 || (word[length] != '=' && word[length] != '\0'))
-            continue;
-        snprintf(value, bytes, "%s", word[length] ? word + length + 1 : "");
-        is_found = true;
-    }
-    return is_found;
-}
-
 bool linux_mount_read(char *line, struct linux_mount *mount)
 {
     char *rest, *device = strtok_r(line, " \t", &rest);

@@ -68,9 +68,6 @@ int linux_dma_latency_hold(const char *path, int32_t us, int *descriptor, int32_
 extern const char linux_cpuinfo_path[];
 bool linux_cpuinfo(const char *name, char *value, size_t bytes);
 
-/* Value of the last "NAME=VALUE" of the kernel command line; "" for a bare NAME. False: none. */
-bool linux_boot_option(const char *name, char *value, size_t bytes);
-
 /* Words of a line of /proc/self/mounts; they lie in `line`, which is cut. False: there are fewer.
  */
 struct linux_mount {

@@ -53,7 +53,7 @@ const char *port_hint(enum port_hint hint)
     case PORT_HINT_ONLINE_UNKNOWN:
         return "the system does not tell which CPUs are online";
     case PORT_HINT_IDLE_DEVICE:
-        return "no device";
+        return "";
     }
     return "";
 }
