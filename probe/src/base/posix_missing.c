@@ -56,12 +56,6 @@ int missing_timer_settime(missing_timer_t timer, int flags, const struct missing
     return no_timers();
 }
 
-int missing_timer_gettime(missing_timer_t timer, struct missing_itimerspec *left)
-{
-    (void)timer, (void)left;
-    return no_timers();
-}
-
 int missing_timer_getoverrun(missing_timer_t timer)
 {
     (void)timer;

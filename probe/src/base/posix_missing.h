@@ -36,13 +36,11 @@ typedef int missing_timer_t;
 #define timer_t missing_timer_t
 #define timer_create missing_timer_create
 #define timer_settime missing_timer_settime
-#define timer_gettime missing_timer_gettime
 #define timer_getoverrun missing_timer_getoverrun
 #define timer_delete missing_timer_delete
 int missing_timer_create(clockid_t clock, struct sigevent *event, missing_timer_t *timer);
 int missing_timer_settime(missing_timer_t timer, int flags, const struct missing_itimerspec *when,
                           struct missing_itimerspec *before);
-int missing_timer_gettime(missing_timer_t timer, struct missing_itimerspec *left);
 int missing_timer_getoverrun(missing_timer_t timer);
 int missing_timer_delete(missing_timer_t timer);
 #endif
