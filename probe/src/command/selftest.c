@@ -695,6 +695,11 @@ static void send_footer(struct emit *emit, int failed)
     emit_line(emit);
 }
 
+static const char *state_of(const struct finding *found)
+{
+    return found->is_left_out ? "left" : found->is_good ? "pass" : "FAIL";
+}
+
 int selftest_send(struct emit *emit, bool is_json, const struct selftest_subject *subject)
 {
     int failed = 0;
@@ -709,7 +714,7 @@ int selftest_send(struct emit *emit, bool is_json, const struct selftest_subject
         if (is_json)
             send_check(emit, i, &found[i]);
         else
-            emit_format(emit, "%s  %-18s %s\n", found[i].is_good ? "pass" : "FAIL", checks[i].name,
+            emit_format(emit, "%s  %-18s %s\n", state_of(&found[i]), checks[i].name,
                         found[i].evidence);
     }
     if (is_json)

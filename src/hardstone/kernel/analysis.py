@@ -250,7 +250,7 @@ SHARES = (0.9, 0.99)
 MOST_OPERATIONS = 64
 MOST_OF_OTHERS = 0.5  # beyond, most wake-ups of the reference were from another process
 _LABEL = "operation"
-_LEAST_AHEAD_NS = 50_000  # from a wake-up no release is earlier than that (krn_p_pre.h)
+_LEAST_AHEAD_NS = 50_000  # from a wake-up no release is earlier than that (sections.h)
 
 
 @dataclass(frozen=True)

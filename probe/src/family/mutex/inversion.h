@@ -77,8 +77,6 @@ enum {
 /* Watchdog's limit for one thread's part of a round, plus what medium spins; doubled at each
  * repeat. */
 #define INVERSION_LIMIT_NS INT64_C(100000000)
-/* The sum of it over all attempts at one round. */
-#define INVERSION_LIMITS_NS (INVERSION_LIMIT_NS * ((1 << INVERSION_ATTEMPTS) - 1))
 
 struct inversion;
 
