@@ -312,7 +312,7 @@ def head_comments(tree: Tree) -> Iterator[Complaint]:
 
 # /dev/null and /dev/tty are POSIX's, /dev/zero is in every Unix.
 OF_LINUX = re.compile(
-    r"/(?:proc|sys)\b|/dev/(?!null\b|tty\b|zero\b)\w+|\bsysctl\b|\b(?:kernel\.sched|fs\.mqueue|net\.core|vm)[._][a-z_.]+"
+    r"/(?:proc|sys)\b|^(?:proc|sys)/|/etc/security\b|/run/systemd\b|/dev/(?!null\b|tty\b|zero\b)\w+|\bsysctl\b|\b(?:kernel\.sched|fs\.mqueue|net\.core|vm)[._][a-z_.]+"
 )
 OF_CONTRACT = {"port/device.h": "/dev/uio"}  # Linux's user-space I/O, by its name
 
@@ -323,8 +323,9 @@ def words_of_linux(tree: Tree) -> Iterator[Complaint]:
         if path.startswith("port/linux/"):
             continue
         text = code(file)
-        for literal in re.finditer(STRING, text):
-            for word in OF_LINUX.findall(literal[0]):
+        for literal in re.finditer(rf"(?:{STRING}\s*)+", text):
+            whole = "".join(one[1:-1] for one in re.findall(STRING, literal[0]))
+            for word in OF_LINUX.findall(whole):
                 if word != OF_CONTRACT.get(path):
                     line = text.count("\n", 0, literal.start()) + 1
                     yield file.wrong(line, f"{word} is a word of Linux: ask port_hint for it")
