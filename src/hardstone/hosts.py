@@ -1,6 +1,6 @@
 """Hosts that a load names: their addresses, which the toolkit looks up and the probe gets.
 
-Also for a target somewhere else a name means what it means on this machine.
+A name is looked up on this machine, for a target on another one too.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def addresses_of(
     """The address of each name in `loads`, IPv6 in brackets; those that are `known` stay, of which
     a stored plan may hold anything.
 
-    InputError where a name has none, or none that is told within `patience_s`.
+    InputError where a name has no address, or none is found within `patience_s`.
     """
     names = sorted({name for load in loads for name in names_in(load)})
-    found = {name: one for name, one in (known or {}).items() if _is_address(one.strip("[]"))}
+    found = {name: one for name, one in (known or {}).items() if one == _written(one.strip("[]"))}
     return {name: found.get(name) or _address(name, patience_s) for name in names}
 
 
@@ -43,6 +43,18 @@ def with_addresses(load: str, addresses: Mapping[str, str]) -> str:
     """`load` with the address in the place of each name that has one."""
     own, foreign, options = load.partition(_FOREIGN)
     return _HOST.sub(lambda match: addresses.get(match[1], match[1]), own) + foreign + options
+
+
+def _written(text: str) -> str | None:
+    """An address as the probe gets it: IPv6 in brackets, none of a link only, whose name is
+    another on another machine. None for anything else."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    if address.version == 4:
+        return str(address)
+    return None if address.is_link_local or "%" in text else f"[{address.compressed}]"
 
 
 def _is_address(text: str) -> bool:
@@ -54,21 +66,11 @@ def _is_address(text: str) -> bool:
 
 
 def _address(name: str, patience_s: float) -> str:
-    """Of several the first of IPv4, else the first of IPv6. One of a link only is left out: the
-    link's name is another on another machine."""
-    found: list[str] = []
-    for text in _looked_up(name, patience_s):
-        try:
-            address = ipaddress.ip_address(text.partition("%")[0])
-        except ValueError:
-            continue
-        if address.version == 4:
-            return str(address)
-        if not address.is_link_local:
-            found.append(f"[{address.compressed}]")
+    """Of several the first of IPv4, else the first of IPv6."""
+    found = [one for text in _looked_up(name, patience_s) if (one := _written(text))]
     if not found:
         raise _unknown(name, "it has no address")
-    return found[0]
+    return next((one for one in found if not one.startswith("[")), found[0])
 
 
 def _looked_up(name: str, patience_s: float) -> list[str]:
