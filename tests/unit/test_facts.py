@@ -61,7 +61,8 @@ def test_the_doctor_derives_what_the_register_says() -> None:
     }
     checks = [SelfCheck(name="a", passed=False, claim="it is so", why="it was not")]
     selftest = SelfTest(schema=SELFTEST_SCHEMA, probe_version="0", checks=checks)
-    found = selftest_facts(selftest) | derive(facts, "/usr/bin/hardstone-probe")
+    found = selftest_facts(selftest) | selftest_facts(None)
+    found |= derive(facts, "/usr/bin/hardstone-probe")
     derived = set(found) - set(facts)
     assert derived == {name for name, fact in load_facts().items() if fact.sender == "doctor"}
     for name, value in found.items():

@@ -119,16 +119,21 @@ def _diagnosis(options: DoctorOptions) -> Diagnosis:
 
 
 def _selftest(target: Target) -> Mapping[str, Scalar]:
-    """What the probe's checks of itself found: also that it ended in them."""
+    """What the probe's checks of itself found. One that crashes in them has failed; whatever else
+    keeps them from an answer leaves the rest of the diagnosis as it is."""
     from hardstone.doctor.diagnose import selftest_facts
-    from hardstone.targets.base import ProbeExitError
+    from hardstone.targets.base import ProbeError, ProbeTimeoutError
 
     try:
         return selftest_facts(target.selftest())
+    except InputError as error:
+        return {"derived.selftest_reason": error.cause}
     except TargetError as error:
-        if not isinstance(error.__cause__, ProbeExitError):
-            raise
-        return {"derived.selftest_failed": error.cause}
+        if isinstance(error.__cause__, ProbeTimeoutError):
+            return {"derived.selftest_reason": error.cause}
+        if isinstance(error.__cause__, ProbeError):
+            return {"derived.selftest_failed": error.cause}
+        raise
 
 
 def _explain(asked: str, options: DoctorOptions) -> int:

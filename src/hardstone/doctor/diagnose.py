@@ -381,6 +381,7 @@ def find_rule(name: str) -> tuple[str, Rule]:
     raise InputError(f"there is no rule '{shown}'", hint)
 
 
+_MOST_SEEN = 2000  # characters of what a self-test found: a target is not trusted
 _GROUP = re.compile(r"@([A-Za-z_][\w.-]{0,31})=(\d{1,2})", re.ASCII)
 
 
@@ -390,15 +391,20 @@ def derive(facts: Mapping[str, Scalar], probe_path: str | None = None) -> dict[s
 
 
 def selftest_facts(selftest: SelfTest | None) -> dict[str, Scalar]:
-    """What the probe's checks of itself found, as facts; none of a probe that has no checks."""
-    return {} if selftest is None else dict(_of_selftest(selftest))
-
-
-def _of_selftest(selftest: SelfTest) -> Iterator[tuple[str, Scalar]]:
+    """What the probe's checks of itself found, as facts; None: it has no checks."""
+    if selftest is None:
+        return {"derived.selftest_reason": "it is older than these checks"}
+    count = sum(one.checked for one in selftest.checks)
     failed = [one for one in selftest.checks if not one.passed]
     names, seen = ", ".join(one.name for one in failed), "; ".join(one.why for one in failed)
-    yield "derived.selftest_count", sum(one.checked for one in selftest.checks)
-    yield "derived.selftest_failed", f"{names}: {seen[:2000]}" if failed else None
+    found: dict[str, Scalar] = {"derived.selftest_count": count}
+    if failed:
+        found["derived.selftest_failed"] = f"{names}: {seen}"[:_MOST_SEEN]
+    elif count:
+        found["derived.selftest_failed"] = None
+    else:
+        found["derived.selftest_reason"] = "it could make none of them"
+    return found
 
 
 def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tuple[str, Scalar]]:
