@@ -141,7 +141,7 @@ class Raw:
         """The text of each CPU's file, of lines "0-3 TEXT" whose CPUs ascend."""
         texts: dict[int, str] = {}
         last = -1
-        for line in (self.any(source) or "").splitlines():
+        for line in _lines(self.any(source)):
             row, _, text = line.partition(" ")
             cpus = cpus_of(row)
             if not cpus or cpus[0] <= last:
@@ -163,7 +163,7 @@ class Raw:
 
     def cpuinfo(self, name: str) -> str | None:
         """Value of the first line "NAME : value" of /proc/cpuinfo."""
-        for line in (self.any("/proc/cpuinfo") or "").splitlines():
+        for line in _lines(self.any("/proc/cpuinfo")):
             key, colon, value = line.partition(":")
             if colon and key.startswith((f"{name}\t", f"{name} ")):
                 return value.lstrip(" ")
@@ -202,6 +202,12 @@ def _number(text: str | None) -> int | None:
     return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
+def _lines(text: str | None) -> list[str]:
+    """The lines of a text; the last may be empty. splitlines() also splits at a form feed and at
+    other characters that are part of a line: the rest of a comment would be read as a line."""
+    return (text or "").split("\n")
+
+
 def _list(words: Iterable[str], separator: str = ", ") -> str | None:
     """The words, those that fit; None: there are none."""
     text = ""
@@ -220,8 +226,7 @@ def _kept(source: Source) -> Source:
     text = None if data is None else unpacked(data)
     if text is None:
         return source
-    lines = text.splitlines()
-    lines = [line for line in lines if line.removeprefix("# ").startswith(OPTIONS)]
+    lines = [line for line in _lines(text) if line.removeprefix("# ").startswith(OPTIONS)]
     kept = "".join(f"{line}\n" for line in lines)[:_MOST_BYTES]  # more could not be stored
     return Source(source=_PACKED, text=kept)
 
@@ -287,7 +292,7 @@ def _cpus(raw: Raw, name: str, source: str) -> Found:
 
 
 def _system(raw: Raw, _known: Known) -> Found:
-    for line in (raw.any("/etc/os-release") or "").splitlines():
+    for line in _lines(raw.any("/etc/os-release")):
         if line.startswith("PRETTY_NAME="):
             yield "os.name", line[12:].removeprefix('"').partition('"')[0] or None
             break
@@ -555,7 +560,7 @@ def _is_from(known: Known, version: tuple[int, int]) -> bool:
 
 
 def _memory(raw: Raw, _known: Known) -> Found:
-    lines = dict(line.partition(":")[::2] for line in (raw.any("/proc/meminfo") or "").splitlines())
+    lines = dict(line.partition(":")[::2] for line in _lines(raw.any("/proc/meminfo")))
     total, rest = (_number(lines.get(name)) for name in ("SwapTotal", "SwapFree"))
     if total is not None and rest is not None:
         yield "memory.swap_bytes", total * 1024
@@ -924,13 +929,13 @@ def _granted(raw: Raw, _known: Known) -> Found:
     files = [f"{folder}/limits.conf", *(f"{folder}/{one}" for one in raw.below(folder))]
     texts = [text for one in dict.fromkeys(files) if (text := raw.any(one)) is not None]
     if texts or any(one in raw for one in files):
-        lines = [line for text in texts for line in text.splitlines()]
+        lines = [line for text in texts for line in _lines(text)]
         yield "limits.granted_rtprio", _list(filter(None, map(_grant, lines)))
 
 
 def _grant(line: str) -> str | None:
     """ "@audio=95" of a line "@audio - rtprio 95"."""
-    words = re.findall(r"[^ \t]+", line.partition("#")[0])
+    words = re.findall(r"\S+", line.partition("#")[0], re.ASCII)
     if len(words) < 4 or words[2] != "rtprio" or words[1] == "soft":
         return None
     return f"{words[0][:60]}={words[3][:20]}"

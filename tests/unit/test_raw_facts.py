@@ -306,6 +306,33 @@ def test_hostile_texts_give_facts_of_their_type_that_can_be_stored(text: str) ->
     assert time.process_time() - begin < 10.0
 
 
+@pytest.mark.parametrize("end", "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
+def test_only_a_line_feed_ends_a_line(end: str) -> None:
+    """str.splitlines() splits at each of these: the rest of a comment granted a priority."""
+    texts = {
+        "/etc/os-release": f"NAME=a{end}PRETTY_NAME=b\n",
+        "/etc/security/limits.conf": f"# x{end}@audio - rtprio 95\n",
+        "/proc/cpuinfo": f"flags\t: a{end}model name\t: b\n",
+        "/proc/meminfo": f"Cached: 1 kB{end}SwapTotal: 2 kB\nSwapFree: 1 kB\n",
+        f"{CPU}/online": "0-1\n",
+        f"{CPU}/cpu*/cpufreq/scaling_governor": f"0 a{end}1 b\n",
+    }
+    found = read_facts(sources(texts), {})
+    assert found["limits.granted_rtprio"] is None
+    wrong = {"os.name", "machine.cpu_model", "memory.swap_bytes", "power.governors"}
+    assert not wrong & set(found)
+    text = f"CONFIG_USB=y{end}CONFIG_PREEMPT=y\n".encode()
+    config = Source(source="/proc/config.gz", base64=base64.b64encode(packed(text)).decode())
+    (kept,) = with_raw_facts(facts(config)).sources or []
+    assert kept.text == ""
+
+
+def test_a_grant_in_a_file_with_carriage_returns() -> None:
+    """For pam_limits they are white space."""
+    limits = {"/etc/security/limits.conf": "@audio - rtprio 95\r\n@video - rtprio 96\r\n"}
+    assert read_facts(sources(limits), {})["limits.granted_rtprio"] == "@audio=95, @video=96"
+
+
 def test_a_list_of_cpus_that_is_too_long_is_none() -> None:
     assert cpus_of("0-65536") == list(range(65_537))
     assert cpus_of("0-40000,0-40000") == []
