@@ -280,9 +280,10 @@ def _numbers(raw: Raw, sources: Mapping[str, str]) -> Found:
 
 
 def _cpu_list(raw: Raw, source: str) -> tuple[bool, str | None]:
-    """Whether there is such a list of CPUs, and the list. Older kernels say "(null)" of none."""
+    """Whether there is such a list of CPUs, and the list. Older kernels print "(null)" for none,
+    after as many spaces as make it as wide as the machine has CPUs."""
     text = raw.any(source)
-    return text is not None, None if text in ("", "(null)") else text
+    return text is not None, None if text is None or text.strip() in ("", "(null)") else text
 
 
 def _cpus(raw: Raw, name: str, source: str) -> Found:
