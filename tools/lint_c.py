@@ -392,7 +392,9 @@ SENT_SOURCE = re.compile(r'"((?:cpuid|debugfs)[^" ]*|/proc/config\.gz|/proc/self
 
 
 def facts_read(tree: Tree) -> Iterator[Complaint]:
-    """What the toolkit reads has a source that the probe sends, and the probe sends no other."""
+    """The probe sends each source that the register names, and its table has no other. What
+    raw_facts.py does with them is not seen here, but for the name of each fact:
+    tests/unit/test_each_fact.py holds what it reads against the register."""
     register, reader = tree[FACTS], tree["src/hardstone/raw_facts.py"]
     sender = sources(tree)["port/linux/sources.c"]
     known = tomllib.loads(register.text)
