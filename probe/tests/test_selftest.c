@@ -319,6 +319,18 @@ static int send_all(bool is_json, const struct selftest_subject *subject)
     return code;
 }
 
+static bool has_no_memory;
+WRAP_IF(has_no_memory, NULL, void *, malloc, (size_t bytes), (bytes));
+
+TEST_IN(has_no_memory = tap_is_wrapped(), has_no_memory = false, what_is_not_checked_is_left)
+{
+    CHECK_SAME(send_all(false, &selftest_own), EXIT_FINE);
+    CHECK_HOLDS(output, "pass  clock_order");
+    CHECK_HOLDS(output, "left  record_moments     not checked: there is no memory for it");
+    CHECK_SAME(send_all(true, &selftest_own), EXIT_FINE);
+    CHECK_HOLDS(output, "\"name\":\"arena_recovery\",\"passed\":true,\"checked\":false");
+}
+
 TEST(lines)
 {
     struct selftest_subject subject = selftest_own;

@@ -82,7 +82,13 @@ def test_what_a_run_knew_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answers.asked == []
     stored = {"target": "192.0.2.7:7+stress-ng:--cpu 9"}
     assert addresses_of(["network=5/s@target:7"], stored) == {"target": "192.0.2.1"}
-    for odd in ("[fe80::1%]:7+stress-ng:--cpu 9]", "::1", "[::1", "[192.0.2.7]", "[2001:DB8::1]"):
+    for odd in (
+        "[2001:db8::1%]:7+stress-ng:--cpu 9]",
+        "::1",
+        "[::1",
+        "[192.0.2.7]",
+        "[2001:DB8::1]",
+    ):
         assert addresses_of(["network=5/s@target:7"], {"target": odd}) == {"target": "192.0.2.1"}
     assert addresses_of(["network=5/s@six:7"], {"six": "[::1]"}) == {"six": "[::1]"}
 

@@ -115,6 +115,15 @@ def test_a_probe_that_computes_wrongly_blocks_and_says_what(
     assert "do not trust figures of this probe" in out
 
 
+def test_what_a_failed_check_says_is_cut(hardstone: Hardstone, tmp_path: Path) -> None:
+    name = "n" * 100_000
+    lines = [line.replace("tire_rest", name) for line in sample.selftest(tire_rest="off")]
+    done = hardstone("doctor", "--json", "--target", fake(tmp_path, machine(), selftest=lines))
+    (found,) = [one for one in done.document["findings"] if one["rule"] == "selftest"]
+    assert found["state"] == "found"
+    assert len(found["facts"]["derived.selftest_failed"]) == 2000
+
+
 def left_out(name: str) -> list[str]:
     """The lines of a self-test in which checks with `name` in their line were not made."""
     return [
