@@ -24,8 +24,8 @@
  * counter_begin, counter_end: fenced, for short intervals. Instructions before
  * counter_begin complete before it reads; those after counter_end start after it has read. */
 
-#if defined(COUNTER_NAME) /* a test has its own */
-#elif defined(__x86_64__) || defined(__i386__)
+#if !defined(COUNTER_NAME) /* a test has its own */
+#if defined(__x86_64__) || defined(__i386__)
 #define COUNTER_NAME "tsc"
 static inline uint64_t counter_read(void)
 {
@@ -38,11 +38,6 @@ static inline uint64_t counter_begin(void)
     uint32_t low, high;
     __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
     return (uint64_t)high << 32 | low;
-}
-/* Not rdtscp: hypervisors may mask it, and rdtsc after lfence waits for the same. */
-static inline uint64_t counter_end(void)
-{
-    return counter_begin();
 }
 #elif defined(__aarch64__)
 #define COUNTER_NAME "cntvct"
@@ -58,10 +53,6 @@ static inline uint64_t counter_begin(void)
     __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(value)::"memory");
     return value;
 }
-static inline uint64_t counter_end(void)
-{
-    return counter_begin();
-}
 #elif defined(__riscv) && __riscv_xlen == 64
 #define COUNTER_NAME "rdtime"
 static inline uint64_t counter_read(void)
@@ -75,10 +66,6 @@ static inline uint64_t counter_begin(void)
     uint64_t value;
     __asm__ volatile("fence\n\trdtime %0\n\tfence" : "=r"(value)::"memory");
     return value;
-}
-static inline uint64_t counter_end(void)
-{
-    return counter_begin();
 }
 #elif defined(__riscv) && __riscv_xlen == 32
 #define COUNTER_NAME "rdtime"
@@ -99,10 +86,6 @@ static inline uint64_t counter_begin(void)
     __asm__ volatile("fence" ::: "memory");
     return value;
 }
-static inline uint64_t counter_end(void)
-{
-    return counter_begin();
-}
 #else
 #define COUNTER_NAME ""
 static inline uint64_t counter_read(void)
@@ -113,9 +96,11 @@ static inline uint64_t counter_begin(void)
 {
     return 0;
 }
+#endif
+/* On x86 not rdtscp: hypervisors may mask it, and rdtsc after lfence waits for the same. */
 static inline uint64_t counter_end(void)
 {
-    return 0;
+    return counter_begin();
 }
 #endif
 
