@@ -38,7 +38,9 @@ ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "catalogue": {"errors", "model", "units"},
     "facts": set(),
-    "raw_facts": {"model"},
+    "sources": {"model"},
+    "virtual": {"model", "sources"},
+    "raw_facts": {"model", "sources", "virtual"},
     "stats": LEAVES | {"catalogue"},
     "stream": LEAVES | {"stats"},
     "kernel": LEAVES | {"stats", "systems", "wording", "figure_text"},
@@ -50,7 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "simulation": LEAVES
     | {"calling", "catalogue", "stats", "plan", "systems", "wording", "figure_text"},
     "preemption": LEAVES | {"stats", "kernel", "wording", "figure_text"},
-    "doctor": LEAVES | {"facts", "raw_facts"},
+    "doctor": LEAVES | {"facts", "sources"},
     "gate": LEAVES | {"files", "stats", "systems"},
     "present": LEAVES
     | {

@@ -7,8 +7,6 @@ texts come from a target, which is not trusted. A source that is missing gives n
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,9 +15,8 @@ from typing import NamedTuple
 import msgspec
 
 from hardstone.model import Facts, RunDocument, Scalar, Source
-
-Found = Iterator[tuple[str, Scalar]]
-Known = Mapping[str, Scalar]
+from hardstone.sources import MOST_BYTES, Found, Known, Raw, bytes_of, lines_of, number_of
+from hardstone.virtual import virtual_facts
 
 _CPU = "/sys/devices/system/cpu"
 _PACKED = "/proc/config.gz"
@@ -34,29 +31,7 @@ OPTIONS = (
     "CONFIG_RT_GROUP_SCHED",
 )
 _MOST_CONFIG_BYTES = 1 << 21  # unpacked; that of a distribution has 300 KB
-_MOST_BYTES = 60_000  # of a text: sources.c sends no more
 _MOST_LIST = 511  # characters of a list in one fact
-
-
-_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
-# A hostile target could claim so many that a list of them fills the memory.
-_MOST_CPUS = 65_536
-
-
-def cpus_of(text: object) -> list[int]:
-    """CPUs of a list such as "0-3,6", ascending; empty for anything else."""
-    found: set[int] = set()
-    claimed = 0
-    for part in str(text).split(",") if isinstance(text, str) else ():
-        match = _RANGE.fullmatch(part.strip())
-        if match is None:
-            return []
-        first, last = int(match[1]), int(match[2] or match[1])
-        claimed += last - first
-        if claimed > _MOST_CPUS:
-            return []
-        found.update(range(first, last + 1))
-    return sorted(found)
 
 
 def with_raw_facts(facts: Facts) -> Facts:
@@ -99,113 +74,12 @@ def read_facts(sources: Iterable[Source], known: Known) -> dict[str, Scalar]:
             _frequencies,
             _heat,
             _idle,
-            _virtual,
+            virtual_facts,
             _granted,
         )
         for name, value in topic(raw, known)
         if not isinstance(value, int) or -(2**63) <= value < 2**63
     }
-
-
-class Raw:
-    """Sources by name. A text is read as the kernel's small files are: up to the first 0, without
-    white space at its end."""
-
-    def __init__(self, sources: Iterable[Source]) -> None:
-        self._bytes = {one.source: _bytes(one) for one in sources}
-
-    def __contains__(self, source: str) -> bool:
-        return source in self._bytes
-
-    def data(self, source: str) -> bytes | None:
-        """What the source holds; None: nothing that was read."""
-        return self._bytes.get(source)
-
-    def any(self, source: str) -> str | None:
-        """The text; None: there is none."""
-        data = self._bytes.get(source)
-        if data is None:
-            return None
-        text = data[:_MOST_BYTES].partition(b"\0")[0]
-        return text.decode("utf-8", "replace").rstrip("\n ")
-
-    def text(self, source: str) -> str | None:
-        """The text; None: there is none, or it is empty."""
-        return self.any(source) or None
-
-    def number(self, source: str) -> int | None:
-        """The number that the text begins with, of 64 bits."""
-        return _number(self.any(source))
-
-    def each(self, source: str) -> dict[int, str]:
-        """The text of each CPU's file, of lines "0-3 TEXT" whose CPUs ascend."""
-        texts: dict[int, str] = {}
-        last = -1
-        for line in _lines(self.any(source)):
-            row, _, text = line.partition(" ")
-            cpus = cpus_of(row)
-            if not cpus or cpus[0] <= last:
-                break
-            texts.update(dict.fromkeys(cpus, text.rstrip()))
-            last = cpus[-1]
-        return texts
-
-    def each_number(self, source: str) -> dict[int, int]:
-        """The number of each CPU's file, of those that begin with one."""
-        found = {cpu: _number(text) for cpu, text in self.each(source).items()}
-        return {cpu: number for cpu, number in found.items() if number is not None}
-
-    def below(self, folder: str) -> dict[str, str]:
-        """Texts of the files below a folder, by the rest of their path, in the order of those."""
-        start = f"{folder}/"
-        rest = sorted(one.removeprefix(start) for one in self._bytes if one.startswith(start))
-        return {one: text for one in rest if (text := self.text(start + one)) is not None}
-
-    def cpuinfo(self, name: str) -> str | None:
-        """Value of the first line "NAME : value" of /proc/cpuinfo."""
-        for line in _lines(self.any("/proc/cpuinfo")):
-            key, colon, value = line.partition(":")
-            if colon and key.startswith((f"{name}\t", f"{name} ")):
-                return value.lstrip(" ")
-        return None
-
-    def boot_option(self, name: str) -> str | None:
-        """Value of the last "NAME=VALUE" of the boot line, "" of a bare NAME; what follows "--" is
-        for init."""
-        found = None
-        for word in re.split(r"[ \t]+", self.any("/proc/cmdline") or ""):
-            if word == "--":
-                break
-            key, _, value = word.partition("=")
-            found = value if key == name else found
-        return found
-
-    def online(self) -> list[int]:
-        """The CPUs that are online; empty: not known."""
-        return cpus_of(self.text(f"{_CPU}/online"))
-
-
-def _bytes(source: Source) -> bytes | None:
-    if source.text is not None:
-        return source.text.encode("utf-8", "replace")
-    if source.base64 is None:
-        return None
-    try:
-        return base64.b64decode(source.base64, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _number(text: str | None) -> int | None:
-    match = re.match(r"\s*([+-]?\d{1,20})", text or "", re.ASCII)
-    number = int(match[1]) if match else None
-    return number if number is not None and -(2**63) <= number < 2**63 else None
-
-
-def _lines(text: str | None) -> list[str]:
-    """The lines of a text; the last may be empty. splitlines() also splits at a form feed and at
-    other characters that are part of a line: the rest of a comment would be read as a line."""
-    return (text or "").split("\n")
 
 
 def _list(words: Iterable[str], separator: str = ", ") -> str | None:
@@ -222,12 +96,12 @@ def _list(words: Iterable[str], separator: str = ", ") -> str | None:
 
 def _kept(source: Source) -> Source:
     """The lines of OPTIONS of a packed configuration; all else as it came."""
-    data = _bytes(source) if source.source == _PACKED else None
+    data = bytes_of(source) if source.source == _PACKED else None
     text = None if data is None else unpacked(data)
     if text is None:
         return source
-    lines = [line for line in _lines(text) if line.removeprefix("# ").startswith(OPTIONS)]
-    kept = "".join(f"{line}\n" for line in lines)[:_MOST_BYTES]  # more could not be stored
+    lines = [line for line in lines_of(text) if line.removeprefix("# ").startswith(OPTIONS)]
+    kept = "".join(f"{line}\n" for line in lines)[:MOST_BYTES]  # more could not be stored
     return Source(source=_PACKED, text=kept)
 
 
@@ -293,7 +167,7 @@ def _cpus(raw: Raw, name: str, source: str) -> Found:
 
 
 def _system(raw: Raw, _known: Known) -> Found:
-    for line in _lines(raw.any("/etc/os-release")):
+    for line in lines_of(raw.any("/etc/os-release")):
         if line.startswith("PRETTY_NAME="):
             yield "os.name", line[12:].removeprefix('"').partition('"')[0] or None
             break
@@ -561,8 +435,8 @@ def _is_from(known: Known, version: tuple[int, int]) -> bool:
 
 
 def _memory(raw: Raw, _known: Known) -> Found:
-    lines = dict(line.partition(":")[::2] for line in _lines(raw.any("/proc/meminfo")))
-    total, rest = (_number(lines.get(name)) for name in ("SwapTotal", "SwapFree"))
+    lines = dict(line.partition(":")[::2] for line in lines_of(raw.any("/proc/meminfo")))
+    total, rest = (number_of(lines.get(name)) for name in ("SwapTotal", "SwapFree"))
     if total is not None and rest is not None:
         yield "memory.swap_bytes", total * 1024
         yield "memory.swap_used_bytes", (total - rest) * 1024
@@ -649,7 +523,7 @@ def _cooling(raw: Raw) -> Found:
         state
         for name, kind in kinds.items()
         if kind == "Processor" or "cpufreq" in kind or "cpu-" in kind
-        if (state := _number(files.get(f"{name}/cur_state"))) is not None
+        if (state := number_of(files.get(f"{name}/cur_state"))) is not None
     ]
     if states:
         yield "power.is_cooling", max(states) > 0
@@ -719,207 +593,8 @@ def _deepest(states: Sequence[State], raw: Raw, known: Known) -> Found:
 
 def _own_limit(text: str | None) -> int | None:
     """The limit of one CPU alone: "n/a" means 0 us (no idle state), "0" that there is none."""
-    number = _number(text)
+    number = number_of(text)
     return 0 if text == "n/a" else number if number is not None and number > 0 else None
-
-
-# ---- hypervisor, emulation, container ----
-
-
-def _virtual(raw: Raw, _known: Known) -> Found:
-    """Processors other than x86 have no flag of a hypervisor: names of the firmware show some, but
-    none can be excluded."""
-    has_cpuid = "cpuid:0" in raw
-    hypervisor = hypervisor_by_names(raw)
-    if has_cpuid:
-        hypervisor = None
-        if "cpuid:0x40000000" in raw:
-            hypervisor = _signature(raw, "cpuid:0x40000000") or "unnamed"
-    if hypervisor is not None or has_cpuid:
-        yield "virtual.hypervisor", hypervisor
-    found = emulation_by_names(raw)
-    if has_cpuid:
-        found = emulation_by_cpuid(raw, _signature(raw, "cpuid:0"), hypervisor or "")
-    found = emulation_by_lab(raw, found)
-    yield "virtual.emulated", found.is_emulated
-    yield "virtual.emulated_reason", found.reason
-    yield "virtual.time", "instructions" if raw.boot_option(_LAB) == "icount" else None
-    yield from _container(raw)
-    yield from _steal(raw)
-
-
-def _signature(raw: Raw, source: str) -> str:
-    """The 12 characters of a CPUID leaf, "?" for those that are not printed."""
-    data = (raw.data(source) or b"")[:12].partition(b"\0")[0]
-    return "".join(chr(one) if 0x20 <= one <= 0x7E else "?" for one in data)
-
-
-class Emulation(NamedTuple):
-    """Whether the processor is emulated (None: not known), and what tells. `is_qemu`: the firmware
-    names QEMU, which may be run by KVM."""
-
-    is_emulated: bool | None
-    reason: str
-    is_qemu: bool = False
-
-
-_LAB = "hardstone.lab"
-_TRANSLATORS = ("VirtualApple", "MicrosoftXTA")
-# fmt: off
-_VIRTUALIZERS = (
-    "KVMKVMKVM", "Linux KVM Hv", "Microsoft Hv", "VMwareVMware", "XenVMMXenVMM", "bhyve bhyve",
-    "VBoxVBoxVBox", "ACRNACRNACRN", "NVMMNVMM", "HAXMHAXMHAXM", "Jailhouse", "QNXQVMBSQG",
-    "OpenBSDVMM58", "prl hyperv",
-)
-# fmt: on
-_DMI = "/sys/class/dmi/id"
-_TREE = "/proc/device-tree"
-# Sources that name a hypervisor whatever they say, and those that name a machine.
-_NAMED_HYPERVISORS = (f"{_TREE}/hypervisor/compatible", "/sys/hypervisor/type")
-_NAMED_MACHINES = (f"{_DMI}/product_name", f"{_DMI}/sys_vendor", f"{_TREE}/compatible")
-_OF_KVM = ("KVM", "Amazon EC2", "Google")
-_OF_OTHERS = ("VMware", "Parallels", "Apple Virtualization", "Xen", "Microsoft")
-_OF_QEMU = ("QEMU", "Bochs", "dummy-virt", "riscv-virtio")
-_MOST_NAME = 60
-
-
-def _holds(text: str, words: Iterable[str]) -> bool:
-    return any(word in text for word in words)
-
-
-def emulation_by_cpuid(raw: Raw, vendor: str, hypervisor: str) -> Emulation:
-    """By the vendors of leaf 0, and of leaf 0x40000000 ("": there is no hypervisor)."""
-    if _holds(vendor, _TRANSLATORS):
-        return Emulation(True, f"CPUID names the translator {vendor}")
-    if hypervisor == "TCGTCGTCGTCG":
-        return Emulation(True, "CPUID names QEMU's emulator, TCG")
-    if (found := _by_user_mode(raw)) is not None:
-        return found
-    if hypervisor:
-        is_known = _holds(hypervisor, _VIRTUALIZERS)
-        kind = "the hypervisor" if is_known else "an unknown hypervisor,"
-        return Emulation(False if is_known else None, f"CPUID names {kind} {hypervisor}")
-    found = emulation_by_names(raw)
-    if found.is_emulated is None and not found.is_qemu:
-        return Emulation(False, "CPUID names no hypervisor")
-    return found
-
-
-def _by_user_mode(raw: Raw) -> Emulation | None:
-    program = (raw.text("/proc/self/task/PID/exe") or "").rpartition("/")[2]
-    if not program.startswith("qemu-"):
-        return None
-    return Emulation(True, f"{program[:_MOST_NAME]} runs this process")
-
-
-def emulation_by_names(raw: Raw) -> Emulation:
-    """By the names in device tree, DMI and /proc/cpuinfo; of a device tree the first of several.
-    The processor "max" of QEMU's emulator has implementer 0 (reserved for software), part 'Q'."""
-    if (by_user := _by_user_mode(raw)) is not None:
-        return by_user
-    if (raw.cpuinfo("CPU implementer"), raw.cpuinfo("CPU part")) == ("0x00", "0x051"):
-        return Emulation(True, "the processor is QEMU's own model (part 0x051)")
-    found = Emulation(None, "nothing names a hypervisor, and none is excluded")
-    for source in (*_NAMED_HYPERVISORS, *_NAMED_MACHINES):
-        text = raw.text(source)
-        if text is None:
-            continue
-        name = text[:_MOST_NAME]
-        if source in _NAMED_HYPERVISORS or _holds(text, (*_OF_KVM, *_OF_OTHERS)):
-            return Emulation(False, f"{source} names the hypervisor {name}")
-        if _holds(text, _OF_QEMU) and not found.is_qemu:
-            reason = f"{source} names QEMU's machine {name}: it may be run by KVM, or emulated"
-            found = Emulation(None, reason, is_qemu=True)
-    if not found.is_qemu and _has_qemu_device(raw):
-        reason = "the device tree has QEMU's fw-cfg: it may be run by KVM, or emulated"
-        found = Emulation(None, reason, is_qemu=True)
-    return found
-
-
-def _has_qemu_device(raw: Raw) -> bool:
-    """The device through which QEMU hands files to its guests."""
-    return any(
-        name.startswith("fw-cfg@") and text == "qemu,fw-cfg-mmio"
-        for name, text in raw.below(_TREE).items()
-    )
-
-
-def emulation_by_lab(raw: Raw, found: Emulation) -> Emulation:
-    """By the boot line: hardstone's lab starts each guest with hardstone.lab=tcg, icount or kvm.
-    What contradicts "kvm" stays."""
-    word = raw.boot_option(_LAB)
-    told = f"the lab's boot line, {_LAB}={word}, names"
-    if word in ("tcg", "icount"):
-        return Emulation(True, f"{told} QEMU's emulator")
-    if word == "kvm" and found.is_emulated is not True:
-        return Emulation(False, f"{told} KVM")
-    return found
-
-
-def hypervisor_by_names(raw: Raw) -> str | None:
-    """The hypervisor's name by device tree and DMI; None: they name none."""
-    makers = ("QEMU", *_OF_KVM, *_OF_OTHERS[:-1])
-    named = raw.text("/sys/hypervisor/type") or raw.text(f"{_TREE}/hypervisor/compatible")
-    if named:
-        return named
-    for source in (f"{_DMI}/sys_vendor", f"{_DMI}/product_name", f"{_TREE}/compatible"):
-        text = raw.text(source) or ""
-        maker = next((one for one in makers if one in text), None)
-        if maker:
-            return maker
-        if _holds(text, ("dummy-virt", "riscv-virtio")):
-            return "QEMU virt"
-    return "QEMU" if _has_qemu_device(raw) else None
-
-
-# The initial namespaces have constant numbers, that of mounts since about Linux 6.18.
-_FIRST = {"pid": "4026531836", "user": "4026531837", "cgroup": "4026531835", "mnt": "4026531832"}
-
-
-def _container(raw: Raw) -> Found:
-    """A process in all initial namespaces is not in a container, even if the system was installed
-    from an image that has a container manager's traces."""
-    kind = _container_manager(raw)
-    is_known = all(raw.text(f"/proc/self/ns/{one}") for one in ("pid", "cgroup"))
-    is_first = all(_is_in_first(raw, one) for one in ("pid", "user", "cgroup"))
-    if is_known and is_first and (kind is None or _is_first_mount(raw)):
-        yield "virtual.container", None
-    elif kind is not None or is_known:
-        yield "virtual.container", kind or "namespaces of its own"
-
-
-def _is_in_first(raw: Raw, kind: str) -> bool:
-    return raw.text(f"/proc/self/ns/{kind}") == f"{kind}:[{_FIRST[kind]}]"
-
-
-def _is_first_mount(raw: Raw) -> bool:
-    """On older kernels only a process that may read /proc/1/ns knows the initial one."""
-    own = raw.text("/proc/self/ns/mnt")
-    return _is_in_first(raw, "mnt") or (own is not None and own == raw.text("/proc/1/ns/mnt"))
-
-
-def _container_manager(raw: Raw) -> str | None:
-    """Name of the container manager, by the traces it leaves; None: none found."""
-    if "/.dockerenv" in raw:
-        return "docker"
-    if "/run/.containerenv" in raw:
-        return "podman"
-    if (named := raw.text("/run/systemd/container")) is not None:
-        return named
-    groups = raw.text("/proc/self/cgroup") or ""
-    words = ("kubepods", "docker", "containerd", "libpod", "lxc")
-    return next((word for word in words if word in groups), None)
-
-
-def _steal(raw: Raw) -> Found:
-    """ "cpu  user nice system idle iowait irq softirq steal ..." since boot."""
-    line = raw.text("/proc/stat") or ""
-    if not line.startswith("cpu "):
-        return
-    ticks = [_number(word) or 0 for word in line.split()[1:9]]
-    steal = ticks[7] if len(ticks) > 7 else 0
-    if sum(ticks) > 0:
-        yield "virtual.steal_ppm", steal * 1_000_000 // sum(ticks)
 
 
 # ---- who gets real-time priorities from pam_limits ----
@@ -930,7 +605,7 @@ def _granted(raw: Raw, _known: Known) -> Found:
     files = [f"{folder}/limits.conf", *(f"{folder}/{one}" for one in raw.below(folder))]
     texts = [text for one in dict.fromkeys(files) if (text := raw.any(one)) is not None]
     if texts or any(one in raw for one in files):
-        lines = [line for text in texts for line in _lines(text)]
+        lines = [line for text in texts for line in lines_of(text)]
         yield "limits.granted_rtprio", _list(filter(None, map(_grant, lines)))
 
 

@@ -24,7 +24,7 @@ import msgspec
 
 from hardstone.errors import InputError, printable
 from hardstone.model import Scalar, SelfTest
-from hardstone.raw_facts import cpus_of
+from hardstone.sources import cpus_of
 
 DOCTOR_SCHEMA = "hardstone.doctor/1"
 

@@ -29,7 +29,7 @@ from hardstone.doctor.diagnose import (
     realtime_refusal,
 )
 from hardstone.model import Scalar
-from hardstone.raw_facts import cpus_of
+from hardstone.sources import cpus_of
 from tests.conftest import ROOT
 from tests.unit.doctor.machine import machine
 from tests.unit.doctor.test_rules import SPOILT
