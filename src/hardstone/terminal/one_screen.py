@@ -365,7 +365,9 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
     elif len(conditions_in(document)) > 1:
         figures = _column_lines(document, console.width, room)
     else:
-        figures = list(bar_lines(console, document, room))
+        from hardstone.terminal.recording import recording_lines
+
+        figures = recording_lines(document, console) or list(bar_lines(console, document, room))
     for line in [*above, *figures, *below]:
         line.truncate(console.width, overflow=line.overflow or "ellipsis")  # wide characters
         console.print(line, soft_wrap=True)

@@ -211,8 +211,8 @@ def test_the_bar_goes_from_the_median_to_the_worst_on_a_logarithmic_scale() -> N
     latency, signal = (line_of(test, *results) for test in values)
     assert len(bar_of(signal)) == pytest.approx(3 * len(bar_of(latency)), abs=3)
     assert signal.index("\u2501") == latency.index("\u2501")
-    plain = make.document(results=[make.result(values=(10, 10, 900))])
-    (line,) = [one for one in screen(plain, 80, "ascii") if one.startswith("TMR-P-LAT")]
+    plain = make.document(results=[make.result("SEM-P-SIG", (10, 10, 900))])
+    (line,) = [one for one in screen(plain, 80, "ascii") if one.startswith("SEM-P-SIG")]
     assert re.search(r"-+#$", line)
 
 
