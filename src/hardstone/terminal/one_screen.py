@@ -365,7 +365,7 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
     elif len(conditions_in(document)) > 1:
         figures = _column_lines(document, console.width, room)
     else:
-        from hardstone.terminal.recording import recording_lines
+        from hardstone.terminal.distribution import recording_lines
 
         figures = recording_lines(document, console) or list(bar_lines(console, document, room))
     for line in [*above, *figures, *below]:
