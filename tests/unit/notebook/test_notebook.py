@@ -152,8 +152,8 @@ def test_runs_and_published_systems_are_compared_singly_or_as_a_list(store: Path
     run = hardstone.load("evening", store)
     path = store / "runs" / f"{SECOND}.json.gz"
     several = hardstone.compare(run, "published:qnx", path, store=store)
-    for given in ([run, "published:qnx", path], (run, ["published:qnx", path])):
-        found = hardstone.compare(given, store=store)
+    for listed in ([run, "published:qnx", path], (run, ["published:qnx", path])):
+        found = hardstone.compare(listed, store=store)
         assert [one["id"] for one in found.systems] == [one["id"] for one in several.systems]
     assert [one["id"] for one in several.systems] == [FIRST, "published:qnx", SECOND, SECOND]
 
