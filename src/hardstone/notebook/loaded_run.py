@@ -278,7 +278,6 @@ def load(run: str | Path, store: str | Path | None = None) -> Run:
         raise InputError(
             f"load takes no {type(run).__name__}",
             'give an ID, a name, "last" or the path of a file',
-            'give an ID, a name, "last" or the path of a file',
         )
     text = os.fspath(run)
     if text.startswith(PREFIX):
