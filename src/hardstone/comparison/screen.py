@@ -99,13 +99,17 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     found = _labelled("why not", pair.refused(), width, 6) if pair else []
     sections = [
         *_labelled("apart", apart, width, 3, "bold red"),
+        *([] if pair else _labelled("medians", medians, width, 4)),
         # The study and the hardware of a published figure are always shown.
         *([*differs, *found, *where] if pair else [*where, *differs]),
-        *([] if pair else _labelled("medians", medians, width, 4)),
         *_labelled("rated as", reserves, width, 3, "yellow"),
     ]
     room = max(most - 1 - len(systems) - len(figures) - len(below), 0)
-    return [Text(head, style="bold"), *systems, *figures, *sections[:room], *below]
+    if len(sections) > room:
+        sections[max(room - 1, 0) :] = [Text(f"{'':{_GUTTER}}and more, with -o", style="dim")] * (
+            room > 0
+        )
+    return [Text(head, style="bold"), *systems, *figures, *sections, *below]
 
 
 def _systems(view: CompareView, origin: Callable[[SystemColumn], str]) -> Iterator[Text]:
