@@ -106,9 +106,8 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     ]
     room = max(most - 1 - len(systems) - len(figures) - len(below), 0)
     if len(sections) > room:
-        sections[max(room - 1, 0) :] = [Text(f"{'':{_GUTTER}}and more, with -o", style="dim")] * (
-            room > 0
-        )
+        more = Text(f"{'':{_GUTTER}}and more, with -o", style="dim")
+        sections = [*sections[: room - 1], more] if room else []
     return [Text(head, style="bold"), *systems, *figures, *sections, *below]
 
 
