@@ -153,8 +153,9 @@ def _measuring_text(document: RunDocument) -> str:
     if not counts_instructions(document.system):
         return "measuring"
     try:
-        began, ended = map(datetime.fromisoformat, (document.started_utc, document.finished_utc))
-    except (TypeError, ValueError):  # not finished, or a time that is none
+        began = datetime.fromisoformat(document.started_utc)
+        ended = datetime.fromisoformat(document.finished_utc or "")
+    except ValueError:  # not finished, or a time that is none
         return "guest time"
     return f"guest time, run took {format_span(round((ended - began).total_seconds()) * 10**9)}"
 
@@ -208,9 +209,9 @@ def _ran_text(document: RunDocument, *, is_brief: bool) -> str:
         state = "nothing was measured" if is_empty else "how the tests ran is not known"
         return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, {state}"
     parts = [
-        _most_common([policy_text(conditions) for conditions in ran]),
-        _pinned_text([cpu_text(conditions) for conditions in ran]),
-        _most_common([_memory_text(conditions) for conditions in ran]),
+        _most_common([policy_text(one) for one in ran]),
+        _pinned_text([cpu_text(one) for one in results]),
+        _most_common([_memory_text(one) for one in ran]),
     ]
     parts += _idle_texts(results)
     left_out = {"", _LOCKED} if is_brief else {""}
@@ -225,14 +226,15 @@ def _ran_text(document: RunDocument, *, is_brief: bool) -> str:
     return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}{switched}"
 
 
-def result_conditions_text(conditions: Conditions) -> str:
+def result_conditions_text(result: Result) -> str:
     """The conditions of one result: "load heavy, CPUs shared, CPU 1, policy fifo 98"."""
+    conditions = result.conditions
     return ", ".join(
         (
             f"load {conditions.load or NOT_KNOWN}",
             f"CPUs {config_text(conditions)}",
             *([f"preemption {conditions.preemption}"] if conditions.preemption else []),
-            cpu_text(conditions),
+            cpu_text(result),
             policy_text(conditions),
         )
     )
@@ -268,12 +270,22 @@ def _idle_texts(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def cpu_text(conditions: Conditions) -> str:
-    """ "CPU 1", "not bound to a CPU", "CPU not known"."""
-    if conditions.cpu is not None:
-        return f"CPU {conditions.cpu}"
-    # A probe that reports its scheduling reports a CPU whenever it is bound to one.
-    return f"CPU {NOT_KNOWN}" if conditions.policy is None else "not bound to a CPU"
+def cpu_text(result: Result) -> str:
+    """The CPUs that were measured: "CPU 1", "CPU 0-2,5", "not bound to a CPU", "CPU not known"."""
+    found = {cpu for one in result.series if isinstance(cpu := one.labels.get("cpu"), int)}
+    conditions = result.conditions
+    if not found and conditions.cpu is not None:
+        found = {conditions.cpu}
+    if not found:
+        # A probe that reports its scheduling reports a CPU whenever it is bound to one.
+        return f"CPU {NOT_KNOWN}" if conditions.policy is None else "not bound to a CPU"
+    spans: list[list[int]] = []
+    for cpu in sorted(found):
+        if spans and spans[-1][-1] == cpu - 1:
+            spans[-1][1:] = [cpu]
+        else:
+            spans.append([cpu])
+    return "CPU " + ",".join("-".join(map(str, span)) for span in spans)
 
 
 def policy_text(conditions: Conditions) -> str:
@@ -365,9 +377,10 @@ class Family:
 
 @dataclass(frozen=True)
 class Timing:
-    """The series of a result with the highest value. `median_ns` is None if unknown.
+    """The series of a result, or of one of its CPUs, with the highest value. `median_ns` is None
+    if unknown.
 
-    `under` distinguishes the result from others of its test, `label` is the series in words.
+    `under` distinguishes it from others of its test, `label` is the series in words.
     """
 
     test: str
@@ -441,7 +454,8 @@ def _meaning_of(document: RunDocument, test: str, verdict: str) -> str:
 
 
 def timings(document: RunDocument) -> list[Timing]:
-    """The decisive series of each result that timed something, in the order of the run.
+    """The decisive series of each result that timed something, in the order of the run; of a
+    result with a series for each CPU, each of them.
 
     Points of a sweep have pictures of their own.
     """
@@ -451,10 +465,25 @@ def timings(document: RunDocument) -> list[Timing]:
     for number, result in enumerate(document.results):
         if kind_of(result.test) == "behaviour" or number in points:
             continue
-        series = decisive_series(result)
-        if series is not None and series.max is not None:
-            found.append(_timing(result, series, names.label(condition_of(result))))
+        under = names.label(condition_of(result))
+        each = _on_each_cpu(result)
+        found += [_timing(result, one, under, has_more=len(each) > 1) for one in each]
     return found
+
+
+def _on_each_cpu(result: Result) -> list[Series]:
+    """The decisive series and those that differ from it in the CPU alone, by CPU."""
+    decisive = decisive_series(result)
+    if decisive is None:
+        return []
+    by_cpu: dict[int, Series] = {}
+    for one in result.series:
+        cpu = one.labels.get("cpu")
+        labels = {key: cpu if key == "cpu" else text for key, text in decisive.labels.items()}
+        is_other = (one.name, one.unit, one.labels) == (decisive.name, decisive.unit, labels)
+        if isinstance(cpu, int) and is_other and one.max is not None:
+            by_cpu[cpu] = one
+    return [by_cpu[cpu] for cpu in sorted(by_cpu)] or [decisive]
 
 
 def decisive_series(result: Result) -> Series | None:
@@ -464,17 +493,20 @@ def decisive_series(result: Result) -> Series | None:
     return max(timed, key=lambda one: one.max or 0, default=None)
 
 
-def _timing(result: Result, series: Series, under: str) -> Timing:
+def _timing(result: Result, series: Series, under: str, *, has_more: bool) -> Timing:
+    """`has_more`: series of other CPUs have timings of their own."""
     try:
         median = median_of(series)
     except InputError:  # An unreadable histogram is reported as a contradiction.
         median = None
     work = work_text(series, result.calibrated)
-    label = ", ".join(filter(None, (series_text(series), work)))
+    cpu = f"CPU {series.labels['cpu']}" if has_more else ""
+    own = [key for key in series.labels if key != "cpu" or not has_more]
+    label = ", ".join(filter(None, (series_text(series, own), work)))
     return Timing(
         test=result.test,
         family=load_catalogue().entry(result.test).category,
-        under=under,
+        under=", ".join(filter(None, (under, cpu))),
         label=shorten(label, _LABEL_CHARACTERS),
         series=series,
         worst_ns=series.max or 0,
