@@ -12,16 +12,20 @@ depend on each other, and their true interval is wider.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import lru_cache
+from itertools import accumulate
 from math import ceil, expm1, log, log1p
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
-import numpy as np
 
 from hardstone.model import Histogram, Instrument, Series, Unit
-from hardstone.stats.histogram import IntArray, above, bins_of
+from hardstone.stats.identity import ranked_counts_of
 from hardstone.units import format_count
+
+if TYPE_CHECKING:  # numpy, which few screens need, takes as long to load as a short run to read
+    from hardstone.stats.histogram import IntArray
 
 # Of every largest value.
 PATH_NOT_TAKEN = "No test inside a sample detects a path that was not taken."
@@ -103,7 +107,7 @@ def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) 
     """
     if not (0 < q < 1 and 0 < confidence < 1):
         raise ValueError(f"q and confidence must lie between 0 and 1, not {q} and {confidence}")
-    return quantile_of_bins(bins_of(histogram), q, confidence)
+    return quantile_of_bins(ranked_counts_of(histogram), q, confidence)
 
 
 def quantile_of_bins(
@@ -139,7 +143,7 @@ def quantile_between(
 
 def nearest_rank(count: int, q: float) -> int:
     """Smallest rank, from 1, at or below which the share `q` of `count` values lies."""
-    return min(max(int(np.ceil(count * q * (1 - 1e-15))), 1), count)
+    return min(max(ceil(count * q * (1 - 1e-15)), 1), count)
 
 
 def _edge(bins: RankedValues, rank: int, *, upper: bool) -> int | None:
@@ -151,11 +155,13 @@ def _edge(bins: RankedValues, rank: int, *, upper: bool) -> int | None:
 
 
 def _binomial_rank(count: int, q: float, probability: float) -> int:
-    """Smallest k with P(Binomial(count, q) <= k) >= probability, by bisection.
+    """Smallest k with P(Binomial(count, q) <= k) >= probability.
 
-    scipy.stats.binom.ppf gives the same up to 2**31 and takes a second to import;
-    beyond, its distribution function is undefined, and the beta integral is not.
+    scipy.stats.binom.ppf gives the same up to 2**31. Few values need no scipy, whose import takes
+    longer than all else that a screen does. Many take the beta integral, by bisection.
     """
+    if count <= _MOST_SUMMED:
+        return _rank_by_sum(count, q, probability)
     from scipy import special
 
     low, high = 0, count
@@ -166,6 +172,28 @@ def _binomial_rank(count: int, q: float, probability: float) -> int:
         else:
             low = middle + 1
     return low
+
+
+_MOST_SUMMED = 10**6
+_NEGLIGIBLE = 1e-18  # of the largest term
+_ROUNDING = 1e-13
+
+
+def _rank_by_sum(count: int, q: float, probability: float) -> int:
+    """The same, from the terms of the distribution relative to the largest one: each is the one
+    beside it times a ratio. Far from it they are too small to count."""
+    odds, mode = q / (1 - q), min(int((count + 1) * q), count)
+    terms, first = [1.0], mode
+    while first > 0 and terms[-1] > _NEGLIGIBLE:
+        terms.append(terms[-1] * first / ((count - first + 1) * odds))
+        first -= 1
+    terms.reverse()
+    last = mode
+    while last < count and terms[-1] > _NEGLIGIBLE:
+        last += 1
+        terms.append(terms[-1] * (count - last + 1) * odds / last)
+    reached = list(accumulate(terms))
+    return first + bisect_left(reached, probability * reached[-1] * (1 - _ROUNDING))
 
 
 class ExceedancePoint(msgspec.Struct, kw_only=True, frozen=True):
@@ -198,6 +226,8 @@ def exceedance(histogram: Histogram) -> list[ExceedancePoint]:
 def counts_above(histogram: Histogram) -> tuple[IntArray, IntArray, int]:
     """The upper edge of each used bucket, ascending, how many values lie above each, both shape
     (n,), and the number of all. InputError if the histogram is unreadable."""
+    from hardstone.stats.histogram import bins_of
+
     bins = bins_of(histogram)
     return bins.upper, bins.total - bins.underflow - bins.reached, bins.total
 
@@ -219,7 +249,7 @@ def upper_bound(events: int, total: int) -> float:
     if total == 0:
         return 1.0
     if events == 0:
-        return float(-np.expm1(np.log1p(-CONFIDENCE) / total))
+        return -expm1(log1p(-CONFIDENCE) / total)
     from scipy import special
 
     return min(1.0, float(special.gammaincinv(events + 1, CONFIDENCE)) / total)
@@ -255,7 +285,7 @@ class SeriesSummary(msgspec.Struct, kw_only=True, frozen=True):
 def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
     """The summary of `series`, with no quantile beyond `deepest`. InputError if its histogram is
     unreadable."""
-    bins = bins_of(series.histogram)
+    bins = ranked_counts_of(series.histogram)
     quantiles = [quantile_of_bins(bins, q) for q in printable_quantiles(bins.total, deepest)]
     return SeriesSummary(
         name=series.name,
@@ -306,7 +336,7 @@ def median_limit(median: float | None, instrument: Instrument | None) -> str | N
 def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE) -> Quantile | None:
     """The `q` quantile of `series`, no further out than its exact minimum and maximum; None without
     values. InputError if its histogram is unreadable."""
-    found = quantile_of_bins(bins_of(series.histogram), q, confidence)
+    found = quantile_of_bins(ranked_counts_of(series.histogram), q, confidence)
     return None if found is None else _within_extremes(found, series)
 
 
@@ -355,6 +385,8 @@ def misses_of(series: Series, deadline: int, confidence: float = CONFIDENCE) -> 
     """
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
+    from hardstone.stats.histogram import above
+
     error = (1 - confidence) / 2
     found = above(series, deadline)
     return ShareInterval(
