@@ -312,7 +312,8 @@ _MOST_LINES = 2
 
 
 def kernel_lines(document: RunDocument) -> list[tuple[str, str]]:
-    """A line for each result of KRN-P-PRE that has figures, as (result, text)."""
+    """The worst operations of each result of KRN-P-PRE that has figures, as (result, text). Lengths
+    of sections are in its tables: a screen has no room for them, nor time to compute them."""
     names = names_in(document)
     lines = []
     for result in document.results:
@@ -320,7 +321,7 @@ def kernel_lines(document: RunDocument) -> list[tuple[str, str]]:
             found = kernel_time_of(result)
         except InputError:  # the run is shown as contradictory
             continue
-        text = summary(found) if found else ""
+        text = _worst(found) if found else ""
         if text:
             lines.append((names.name(result), text))
     return lines[:_MOST_LINES]

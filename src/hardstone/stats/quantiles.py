@@ -13,6 +13,7 @@ depend on each other, and their true interval is wider.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import ceil, expm1, log, log1p
@@ -97,7 +98,9 @@ def printable_quantiles(count: int, deepest: float = LADDER[-1]) -> list[float]:
 def rank_interval(count: int, q: float, confidence: float = CONFIDENCE) -> tuple[int, int]:
     """Ranks, from 1, whose values enclose the quantile; 0 or count + 1 means no bound."""
     tail = (1 - confidence) / 2
-    return _binomial_rank(count, q, tail), _binomial_rank(count, q, 1 - tail) + 1
+    ranks_of = _ranks_by_sum if count <= _MOST_SUMMED else _ranks_by_beta
+    first, last = ranks_of(count, q, (tail, 1 - tail))
+    return first, last + 1
 
 
 def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) -> Quantile | None:
@@ -154,36 +157,20 @@ def _edge(bins: RankedValues, rank: int, *, upper: bool) -> int | None:
     return bins.edges_at(inside)[upper]
 
 
-def _binomial_rank(count: int, q: float, probability: float) -> int:
-    """Smallest k with P(Binomial(count, q) <= k) >= probability.
-
-    scipy.stats.binom.ppf gives the same up to 2**31. Few values need no scipy, whose import takes
-    longer than all else that a screen does. Many take the beta integral, by bisection.
-    """
-    if count <= _MOST_SUMMED:
-        return _rank_by_sum(count, q, probability)
-    from scipy import special
-
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if float(special.betainc(count - middle, middle + 1, 1 - q)) >= probability:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-_MOST_SUMMED = 10**6
+_MOST_SUMMED = 10**8  # of more values the sum takes longer than loading scipy
 _NEGLIGIBLE = 1e-18  # of the largest term
 _ROUNDING = 1e-13
 
 
-def _rank_by_sum(count: int, q: float, probability: float) -> int:
-    """The same, from the terms of the distribution relative to the largest one: each is the one
-    beside it times a ratio. Far from it they are too small to count."""
+def _ranks_by_sum(count: int, q: float, probabilities: Sequence[float]) -> list[int]:
+    """For each probability the smallest k with P(Binomial(count, q) <= k) >= probability.
+
+    From the terms of the distribution relative to the largest one: each is the one next to it times
+    a ratio. Far from the largest they are too small to count. As exact as scipy.stats.binom.ppf,
+    whose import takes longer than everything else that a screen does.
+    """
     odds, mode = q / (1 - q), min(int((count + 1) * q), count)
-    terms, first = [1.0], mode
+    first, terms = mode, [1.0]
     while first > 0 and terms[-1] > _NEGLIGIBLE:
         terms.append(terms[-1] * first / ((count - first + 1) * odds))
         first -= 1
@@ -193,7 +180,25 @@ def _rank_by_sum(count: int, q: float, probability: float) -> int:
         last += 1
         terms.append(terms[-1] * (count - last + 1) * odds / last)
     reached = list(accumulate(terms))
-    return first + bisect_left(reached, probability * reached[-1] * (1 - _ROUNDING))
+    total = reached[-1] * (1 - _ROUNDING)
+    return [first + bisect_left(reached, one * total) for one in probabilities]
+
+
+def _ranks_by_beta(count: int, q: float, probabilities: Sequence[float]) -> list[int]:
+    """The same by bisection of the beta integral: scipy.stats.binom.ppf is undefined from 2**31."""
+    from scipy import special
+
+    ranks = []
+    for probability in probabilities:
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) // 2
+            if float(special.betainc(count - middle, middle + 1, 1 - q)) >= probability:
+                high = middle
+            else:
+                low = middle + 1
+        ranks.append(low)
+    return ranks
 
 
 class ExceedancePoint(msgspec.Struct, kw_only=True, frozen=True):

@@ -75,7 +75,7 @@ def test_ranks_cover_the_quantile_with_the_exact_binomial_probability(
 @pytest.mark.parametrize("q", [*LADDER, 0.05, 1 / 3])
 @pytest.mark.parametrize("tail", [0.025, 0.0125, 0.25])
 def test_ranks_of_few_values_are_those_of_the_binomial_distribution(q: float, tail: float) -> None:
-    counts = [*range(1, 30), 99, 100, 1000, 7930, 65_537, 10**6, 10**6 + 1]
+    counts = [*range(1, 30), 99, 100, 1000, 7930, 65_537, 10**6, 22_269_952, 10**8, 10**8 + 1]
     for count in counts:
         first, last = rank_interval(count, q, 1 - 2 * tail)
         assert first == stats.binom.ppf(tail, count, q), count
