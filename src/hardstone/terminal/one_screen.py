@@ -505,7 +505,7 @@ class _Words:
         """The advice and its commands; those that restore settings come first."""
         document = self.document
         rows = [text.plain.removesuffix(":") for (text,) in advice_rows(document)]
-        advice = "; ".join([*rows[:1], *(row.removeprefix("hurts: ") for row in rows[1:])])
+        advice = "; ".join([*rows[:1], *(row.removeprefix("problem: ") for row in rows[1:])])
         if advice:
             yield from self._labelled("advice", advice)
         restoring = [one.command for one in deviations(document) if one.command]
