@@ -13,11 +13,15 @@ import sys
 import traceback
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import docs_output
+import docs_tests
 import hardstone
+from hardstone.catalogue import load_catalogue
 from hardstone.errors import HardstoneError
+from hardstone.model import Register
 from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.stats.trust import grade_run
 from hardstone.store.place import default_root
@@ -106,6 +110,15 @@ def test_a_block_shows_a_target_that_cannot_be_reached_only_where_it_says_so(
     assert docs_output.refresh(text, measure=True, matching="lab:debian") == fresh
     with pytest.raises(RuntimeError, match="ended with 4"):
         docs_output.refresh(text.replace("<!-- fails -->\n", ""), measure=True)
+
+
+def test_the_source_of_a_test_is_a_link_to_its_study() -> None:
+    golden = ROOT / "tests" / "process" / "targets" / "golden" / "register.json"
+    register = msgspec.json.decode(golden.read_bytes(), type=Register)
+    test = next(one for one in register.tests if one.id == "TMR-P-LAT")
+    page = docs_tests.page(test, load_catalogue())
+    study = f"../../{docs_tests.BIBLIOGRAPHY.name}#l-latstat-2007"
+    assert f"Source: [[L]]({study}) latstat, Solaris" in page
 
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
