@@ -41,7 +41,7 @@ class Kind:
     shows: Callable[[Series], bool]
 
 
-def _has_values(series: Series) -> bool:
+def has_values(series: Series) -> bool:
     return series.count >= LEAST_VALUES and bool(series.histogram.buckets)
 
 
@@ -56,13 +56,13 @@ KINDS = (
         "Share of values above each duration. The open triangle is the upper bound, at 95 %, of "
         "the share above the worst observed.",
         charts.exceedance_chart,
-        _has_values,
+        has_values,
     ),
     Kind(
         "Histogram",
         "Values per bin. The triangle on the axis marks the worst observed.",
         charts.histogram_chart,
-        _has_values,
+        has_values,
     ),
     Kind(
         "Over time",
@@ -206,7 +206,7 @@ CHART_CONFIG = json_for_script(CONFIG)
 def notes_on_drawing(found: list[Series], most: int) -> list[str]:
     """Notes on what the first `most` charts of the series `found` do not show."""
     notes = []
-    few = sum(1 for series in found if series.count and not _has_values(series))
+    few = sum(1 for series in found if series.count and not has_values(series))
     if few:
         notes.append(f"{few} series without enough values for a distribution: in the table only.")
     for unit in dict.fromkeys(series.unit for series in found):
