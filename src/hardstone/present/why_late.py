@@ -128,21 +128,10 @@ def late_values(result: Result) -> list[LateValue]:
     return [LateValue(one, result) for one in latenesses(result)]
 
 
-def worst_causes(document: RunDocument) -> list[tuple[str, str]]:
-    """The worst value of each timing result that was watched, with its cause: (result,
-    "5.02 ms at 12.34 s, CPU 1: likely: ...")."""
-    names = names_in(document)
-    return [
-        (names.name(result), f"{_place(one)}: {_cause_text(one, result)}")
-        for result in listed_results(document)
-        if is_watched(result)
-        for one in latenesses(result, 1)
-    ]
-
-
 def all_causes(document: RunDocument, apart: int) -> list[tuple[str, str]]:
-    """As worst_causes, but all worst values. After the first `apart` of a result, values with the
-    same cause share a line: "12 values from 3.1 us to 40 us: no cause found"."""
+    """The worst values of each result with their causes: (result, "5.02 ms at 12.34 s, CPU 1:
+    likely: ..."). After the first `apart` of a result, values with the same cause share a line:
+    "12 values from 3.1 us to 40 us: no cause found"."""
     names = names_in(document)
     rows: list[tuple[str, str]] = []
     for result in listed_results(document):

@@ -34,6 +34,7 @@ from hardstone.systems.subjects import (
     Subject,
     SubjectSeries,
 )
+from hardstone.units import format_ns
 
 Role = Literal["worst", "mean", "uncontended"]
 Reading = Literal["", "beyond block"]
@@ -308,6 +309,8 @@ def _fitting(
     for measured in fitting:
         block_ns = _positive(measured.result.params.get("block_ns"))
         if measured.series.count:
+            if criterion.reading and _block_apart(measured, block_ns):
+                continue
             too_few = _why_too_few(subject, measured, criterion)
             for one in _amounts(measured, criterion, statistic, about, block_ns):
                 yield replace(one, too_few=too_few)
@@ -321,6 +324,22 @@ def _fitting(
         none_seen = Amount("ns", statistic, source, value=0.0, notes=(criterion.none_means,))
         too_few = _why_too_few(subject, fitting[0], criterion)
         yield FoundFigure(fitting[0].address, none_seen, instead=about, too_few=too_few)
+
+
+_BLOCK_MARGIN = 0.1
+
+
+def _block_apart(measured: MeasuredSeries, block_ns: int) -> str:
+    """Why nothing follows from a block of processing: what it took in the median is far from what
+    it was calibrated to, so the length that is taken off is not its own. "" if it is close."""
+    median = measured.amount("p50")
+    value = median.value if isinstance(median, Amount) else None
+    if value is None or abs(value - block_ns) <= _BLOCK_MARGIN * block_ns:
+        return ""
+    return (
+        f"a block calibrated to {format_ns(block_ns)} took {format_ns(value)} in the median: the "
+        "time beyond it is not known"
+    )
 
 
 def _why_too_few(run: MeasuredRun, measured: MeasuredSeries, criterion: FigureCriterion) -> str:
@@ -433,7 +452,14 @@ def _why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
     if not all(map(_has_sound_figures, results)):
         return _CONTRADICTORY
     found = _resolved(subject, results[0], criterion)
-    return found if isinstance(found, Missing) else Missing("it has no values")
+    if isinstance(found, Missing):
+        return found
+    if criterion.reading:
+        block_ns = _positive(results[0].params.get("block_ns"))
+        apart = _block_apart(MeasuredSeries(subject.id, results[0], found), block_ns)
+        if apart:
+            return Missing(apart)
+    return Missing("it has no values")
 
 
 def _positive(value: object) -> int:
