@@ -93,7 +93,7 @@ class Stopped(msgspec.Struct, kw_only=True):
     worst: Int64
 
 
-class Series(msgspec.Struct, kw_only=True):
+class Series(msgspec.Struct, kw_only=True, weakref=True):
     """One distribution. `min`, `mean`, `stddev` and `max` are exact, null when empty.
 
     `stddev` is that of a sample (n - 1), and null for a single value too.

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from hardstone.catalogue import has_short_profile, shorter_than_standard
+from hardstone.catalogue import has_short_profile
 from hardstone.event_names import SHORT
 from hardstone.model import Result, Series
 from hardstone.stats.conditions import NOT_KNOWN, condition_of
@@ -201,7 +201,7 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
     if any(map(lacks_realtime, run.results)):
         yield "not scheduled as real-time"
     tests = _rated_tests()
-    short = [test for test, is_short in shorter_than_standard(document).items() if is_short]
+    short = [test for test, is_short in run.shorter.items() if is_short]
     if has_short_profile(document) or tests.intersection(short):
         yield "shorter than standard"
     changed = sorted(tests.intersection(_changed_tests(run)))
@@ -355,7 +355,7 @@ def _why_too_few(run: MeasuredRun, measured: MeasuredSeries, criterion: FigureCr
     if _is_cut_off(measured.result):
         return f"cut off after {count:,} values"
     document = run.document
-    is_short = shorter_than_standard(document).get(criterion.test, has_short_profile(document))
+    is_short = run.shorter.get(criterion.test, has_short_profile(document))
     return f"{count:,} values, fewer than a standard run takes" if is_short else ""
 
 

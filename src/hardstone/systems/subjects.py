@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from hardstone.catalogue import shorter_than_standard
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series, Trust, Unit, Verdict
 from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
@@ -286,6 +287,11 @@ class MeasuredRun:
     @cached_property
     def trust(self) -> Trust:
         return trust_of(self.document, self.contradictions)
+
+    @cached_property
+    def shorter(self) -> dict[str, bool]:
+        """Whether each planned test ends before it would under `standard`, by test."""
+        return shorter_than_standard(self.document)
 
     @cached_property
     def alone(self) -> RunDocument:

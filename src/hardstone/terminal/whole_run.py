@@ -19,7 +19,6 @@ from hardstone.kernel.screen import show_kernel_time
 from hardstone.model import Instrument, Result, RunDocument, Series
 from hardstone.posix.screen import show_posix
 from hardstone.present.deadlines import (
-    LEAST_VALUES,
     Misses,
     MissesDocument,
     count_text,
@@ -354,6 +353,8 @@ def print_projections(document: RunDocument, stream: IO[str] | None = None) -> N
 
 def _print_left_out(console: Console, left_out: Counter[str]) -> None:
     """How many series of each test have no projection, and why."""
+    from hardstone.stats.projection import LEAST_VALUES
+
     why = f"fewer than {format_count(LEAST_VALUES)} values, or values that are no durations"
     lines = [
         f"{test}: no projection: {count} {'series has' if count == 1 else 'series have'} {why}"
