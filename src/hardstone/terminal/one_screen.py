@@ -192,13 +192,14 @@ def _rows_taken(lines: Sequence[Text], width: int) -> int:
 
 
 def _figure_lines(console: Console, document: RunDocument, width: int, room: int) -> list[Text]:
-    """At most `room` lines: the sweep of a simulation, or the rows of the screen."""
+    """At most `room` lines: the sweep of a simulation, a recording, or the rows of the screen."""
     if sweep_points(document):
         from hardstone.simulation.screen import screen_lines
 
         return screen_lines(console, document, room)
-    found = _rows_of(document)
-    lines = found.lines(document, width)
+    from hardstone.terminal.recording import recording_lines
+
+    lines = recording_lines(document, console) or _rows_of(document).lines(document, width)
     if len(lines) <= max(room, 0):
         return lines
     kept = lines[: max(room - 1, 0)]

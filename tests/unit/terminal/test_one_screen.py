@@ -117,7 +117,10 @@ def test_the_battery_has_its_twelve_rows_at_any_width_and_in_a_pipe(width: int) 
 
 def test_the_four_questions_come_before_the_rows() -> None:
     document = make.document(
-        results=[make.result(values=(5000,) * 2000, conditions=where("heavy"))],
+        results=[
+            make.result(values=(5000,) * 2000, conditions=where("heavy")),
+            make.result("SEM-P-SIG", conditions=where("heavy")),
+        ],
         trust=Trust(grade="indicative", reasons=["no load"]),
         advice=[
             "problem: The kernel is not preemptible (preemption)",
