@@ -48,6 +48,7 @@ from hardstone.wording import format_value, shorten
 if TYPE_CHECKING:
     from hardstone.stats.noise import GapPoint
 
+LEAST_VALUES = 20  # fewer are no distribution: each value is a dot
 _ROW_HEIGHT = 22
 _AXIS_WIDTH = 44
 _WIDEST_LABEL = 150
@@ -102,6 +103,19 @@ def _bar_row(line: Line) -> Row:
     values = {"min": series.min or 0, "avg": series.mean or 0, "max": series.max or 0}
     drawn_values = {key: round(drawn(value), 1) for key, value in values.items()}
     return {**keys(line), "name": _name(line), **drawn_values}
+
+
+def values_of(series: Series) -> list[int]:
+    """Every value of a series that has few of them, ascending; where not all were kept, the lower
+    edge of its bucket."""
+    kept = [one.value_ns for one in series.worst]
+    if len(kept) == series.count:
+        return sorted(kept)
+    bins = bins_of(series.histogram)
+    pairs = zip(bins.lower.tolist(), bins.count.tolist(), strict=True)
+    inside = [low for low, count in pairs for _ in range(min(count, LEAST_VALUES))]
+    ends = [one for one in (series.min, series.max) if one is not None]
+    return sorted(max(min(one, ends[-1]), ends[0]) for one in inside) if ends else inside
 
 
 _MOST_BINS = 72
@@ -373,13 +387,23 @@ def intervals_joined(group: Group) -> int:
 
 
 def course(series: Series, joined: int) -> list[tuple[float, int | None]]:
-    """Points (seconds, largest value); null where no value fell into the time."""
+    """Points (seconds, largest value); null where no value fell into the time.
+
+    A recording ends within its last interval, whose largest value is of fewer values than those of
+    the others: it is left out where it would look like a fall, so never where it is the worst.
+    """
     step_s = series.maxima_interval_ns / 1e9
-    points = []
+    points: list[tuple[float, int | None]] = []
     for start in range(0, len(series.maxima_per_s), joined):
         part = [one for one in series.maxima_per_s[start : start + joined] if one is not None]
         points.append((round(start * step_s, 6), max(part, default=None)))
+    if len(points) > 1 and _is_fall(points[-2][1], points[-1][1]):
+        del points[-1]
     return points
+
+
+def _is_fall(before: int | None, last: int | None) -> bool:
+    return last is None or (before is not None and last < before)
 
 
 def time_chart(group: Group, unit: Unit) -> Spec:

@@ -27,7 +27,7 @@ class ChartTable:
 
 
 MOST_CHARTS = 40
-LEAST_VALUES = 2
+LEAST_VALUES = charts.LEAST_VALUES
 _SPOKEN_SERIES = 8
 
 
