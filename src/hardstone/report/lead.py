@@ -167,7 +167,7 @@ def lead_chart(
         title=lead.title,
         about=_about(lead, limits, published),
         alt=_alt(lead, limits, published),
-        drawing=drawer.draw(spec, leads=True),
+        drawing=drawer.draw(spec),
         subject=lead.result.test,
     )
 

@@ -199,7 +199,7 @@ def opening_of(document: RunDocument, drawer: Drawer) -> Opening:
             title="Median and worst observed of each test",
             about="Tick: median. Point: worst observed, of the series with the highest value.",
             alt=_spoken(shown),
-            drawing=drawer.draw(charts.glance_chart(shown), leads=True),
+            drawing=drawer.draw(charts.glance_chart(shown)),
         )
     return Opening(
         rated=[(names.label(run.condition), rating) for run, rating in rated],
