@@ -28,6 +28,7 @@ class ChartTable:
 
 MOST_CHARTS = 40
 LEAST_VALUES = charts.LEAST_VALUES
+_LEAST_DOTS = 2  # one alone is a figure and no picture
 _SPOKEN_SERIES = 8
 
 
@@ -122,6 +123,8 @@ def figures_of(
     figures = []
     for place, unit in enumerate(dict.fromkeys(series.unit for series in result.series)):
         series = [one for one in result.series if one.unit == unit]
+        if sum(one.count for one in series) < _LEAST_DOTS:
+            continue
         for number, kind in _kinds_for(series, most):
             shown = _kind_for(kind, unit)
             is_in_parts = has_parts and kind.chart is charts.histogram_chart and unit == "ns"
