@@ -124,6 +124,7 @@ class FirstScreenRow(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_f
     test: str
     figures: list[RowFigure]
     reference: str
+    reference_name: str
     why: str
 
 

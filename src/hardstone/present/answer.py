@@ -26,7 +26,8 @@ from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, timings
 from hardstone.present.why_late import LateValue, late_values
-from hardstone.stats.conditions import Condition, condition_of, conditions_in
+from hardstone.stats.causes import cpu_of
+from hardstone.stats.conditions import Condition, condition_of, conditions_in, sweep_points
 from hardstone.stats.consistency import (
     KindOfTime,
     is_contradictory,
@@ -60,13 +61,15 @@ LEAST_VALUES = 1000  # for a judgement that more values could only worsen
 
 @dataclass(frozen=True)
 class Figure:
-    """The worst series of a row under one condition. `median_ns` is None if unknown."""
+    """The worst series of a row under one condition. `median_ns` is None if unknown. `cpus`: those
+    that the series of the row were measured on, as far as the series name them."""
 
     result: Result
     series: Series
     worst_ns: int
     median_ns: int | None
     about: str = ""
+    cpus: frozenset[int] = frozenset()
 
     @property
     def count(self) -> int:
@@ -75,6 +78,11 @@ class Figure:
     @property
     def is_contradictory(self) -> bool:
         return is_contradictory(self.series)
+
+    @property
+    def cpu(self) -> str:
+        cpu = cpu_of(self.series, self.result)
+        return "?" if cpu is None else str(cpu)
 
 
 @dataclass(frozen=True)
@@ -114,8 +122,9 @@ class ScreenRow:
         return next((mark for most, mark in _MARKS if self.ratio <= most), "--")
 
 
+NOT_RUN = "not run"
 _MARKS = ((1.0, "+"), (3.0, "="), (30.0, "-"))
-MARKS_TEXT = "worst against reference: + at most it, = up to x3, - up to x30, -- more"
+MARKS_TEXT = "worst against the reference: + at most x1, = up to x3, - up to x30, -- more"
 
 
 @dataclass(frozen=True)
@@ -185,11 +194,16 @@ _WAKE_UP_WORDS = "wake-up"
 
 def _leading(document: RunDocument, rows: Sequence[ScreenRow]) -> tuple[str, Figure | None]:
     """The figure that the sentence is about, in words: the wake-up; else the first row of the
-    screen that was measured; else the first test that timed anything."""
+    screen that was measured; else the first test that timed anything. Of a sweep, none: its points
+    measure how large a simulation may be."""
+    if sweep_points(document):
+        return "", None
     for row in rows:
         if row.figure is not None:
             return row.name, row.figure
     for one in timings(document):
+        if one.test in event_names.TIRE_TESTS:
+            continue
         result = next(r for r in document.results if any(s is one.series for s in r.series))
         return f"{one.test} {one.label}", Figure(result, one.series, one.worst_ns, one.median_ns)
     return "", None
@@ -271,7 +285,15 @@ def _under(document: RunDocument, result: Result) -> str:
 
 
 def _without_times(document: RunDocument) -> str:
-    """What a run says that timed nothing."""
+    """What a run says that timed nothing, or whose times are those of a simulation."""
+    if sweep_points(document):
+        from hardstone.simulation.tables import sweep_sentence
+
+        return sweep_sentence(document)
+    if any(one.test in event_names.TIRE_TESTS for one in document.results):
+        from hardstone.simulation.tables import tire_lines
+
+        return next(iter(tire_lines(document)), "Nothing was measured")
     claims = [verdict for one in document.results for verdict in one.verdicts]
     if claims:
         failed = sum(not one.passed for one in claims)
@@ -346,17 +368,14 @@ def screen_rows(document: RunDocument) -> list[ScreenRow]:
     ]
 
 
-def other_rows(document: RunDocument) -> list[ScreenRow]:
-    """A row for each series of durations that no fixed row shows, the worst of each test first."""
-    shown = {one.test for one in load_catalogue().first_screen}
+def other_rows(document: RunDocument, rows: Sequence[ScreenRow]) -> list[ScreenRow]:
+    """A row for each series of durations that none of `rows` shows, in the order of the run."""
+    shown = {id(one.series) for row in rows for one in row.figures if one is not None}
     conditions = conditions_in(document)
     found: dict[tuple[str, str], ScreenRow] = {}
-    is_single = len({one.test for one in document.results}) == 1
     for result in document.results:
-        if result.test in shown and not is_single:
-            continue
         for series in result.series:
-            if series.unit != "ns" or series.max is None or series.derived:
+            if series.unit != "ns" or series.max is None or series.derived or id(series) in shown:
                 continue
             name = series_text(series)
             row = found.setdefault(
@@ -364,7 +383,7 @@ def other_rows(document: RunDocument) -> list[ScreenRow]:
                 ScreenRow(name, result.test, [None] * len(conditions), [""] * len(conditions)),
             )
             place = conditions.index(condition_of(result))
-            row.figures[place] = _figure(result, series, "")
+            row.figures[place] = _figure(result, series, "", [series.labels.get("cpu")])
     return list(found.values())
 
 
@@ -393,19 +412,23 @@ def _row(
     for condition in conditions:
         own = [pair for pair in fitting if condition_of(pair[0]) == condition]
         worst = max(own, key=lambda pair: pair[1].max or 0, default=None)
-        figures.append(_figure(*worst, about) if worst else None)
+        cpus = [series.labels.get("cpu") for _, series in own]
+        figures.append(_figure(*worst, about, cpus) if worst else None)
         states.append("" if worst else _state(results, condition))
     worst_of = max(fitting, key=lambda pair: pair[1].max or 0, default=None)
-    reference = _reference(row, worst_of[1] if worst_of else None) if is_of_hardware else None
+    # What stands for a figure is another interval: no reference for it.
+    has_reference = is_of_hardware and not about
+    reference = _reference(row, worst_of[1] if worst_of else None) if has_reference else None
     return ScreenRow(row.name, row.test, figures, states, reference)
 
 
-def _figure(result: Result, series: Series, about: str) -> Figure:
+def _figure(result: Result, series: Series, about: str, cpus: Sequence[object]) -> Figure:
     try:
         median = median_of(series)
     except InputError:  # an unreadable histogram is reported as a contradiction
         median = None
-    return Figure(result, series, series.max or 0, median, about)
+    known = frozenset(one for one in cpus if isinstance(one, int))
+    return Figure(result, series, series.max or 0, median, about, known)
 
 
 def _fits(series: Series, labels: Mapping[str, str]) -> bool:
@@ -415,7 +438,7 @@ def _fits(series: Series, labels: Mapping[str, str]) -> bool:
 def _state(results: Sequence[Result], condition: Condition) -> str:
     own = [one for one in results if condition_of(one) == condition]
     if not own:
-        return "not run"
+        return NOT_RUN
     if own[0].status == "measured":
         return "no values"
     reason = f": {one_line(own[0].reason)}" if own[0].reason else ""
@@ -426,7 +449,7 @@ def _reference(row: FirstScreenRow, shown: Series | None) -> tuple[str, float] |
     """The worst observed of a published system: of the series with the same labels, or else the
     largest of those that fit the row."""
     if row.reference == "rating":
-        return "3 stars", ns_of_score(3.0, load_criteria().anchors)
+        return row.reference_name, ns_of_score(3.0, load_criteria().anchors)
     names = {one.series for one in row.figures if not one.about}
     fitting = [
         one
@@ -435,4 +458,4 @@ def _reference(row: FirstScreenRow, shown: Series | None) -> tuple[str, float] |
     ]
     same = [one for one in fitting if shown and _fits(shown, one.address.labels)]
     values = [amount.value for one in same or fitting if (amount := amount_of(one)).value]
-    return (row.reference, max(values)) if values else None
+    return (row.reference_name, max(values)) if values else None

@@ -38,7 +38,7 @@ _LOST = {
     "throttled": "the control group was throttled for {}",
     "steal": "the hypervisor took {}",
     "heat": "heat slowed the processor down for {}",
-    "delay": "the thread waited {} for the CPU, behind a task or throttled",
+    "delay": "the thread waited {} for the CPU",
 }
 _CONSTANT = {
     "throttled": "a CPU quota stops the control group for {} a second on average, "
@@ -224,7 +224,7 @@ def _cause(cause: Cause) -> str:
     else:
         one, several = _EVENTS[cause.kind]
         seen = f"{format_count(cause.seen)} {one if cause.seen == 1 else several}"
-    return f"{seen}{busiest} in that second{usual}"
+    return f"{seen} in that second{busiest}{usual}"
 
 
 def _normal(cause: Cause) -> str:

@@ -42,7 +42,7 @@ class Kind:
     shows: Callable[[Series], bool]
 
 
-def _has_values(series: Series) -> bool:
+def has_values(series: Series) -> bool:
     return series.count >= LEAST_VALUES and bool(series.histogram.buckets)
 
 
@@ -57,13 +57,13 @@ KINDS = (
         "Share of values above each duration. The open triangle is the upper bound, at 95 %, of "
         "the share above the worst observed.",
         charts.exceedance_chart,
-        _has_values,
+        has_values,
     ),
     Kind(
         "Histogram",
         "Values per bin. The triangle on the axis marks the worst observed.",
         charts.histogram_chart,
-        _has_values,
+        has_values,
     ),
     Kind(
         "Over time",
@@ -220,7 +220,7 @@ def notes_on_drawing(found: list[Series], most: int) -> list[str]:
     for unit in dict.fromkeys(series.unit for series in found):
         of_unit = [one for one in found if one.unit == unit]
         kinds = [kind for _, kind in _kinds_for(of_unit, most)]
-        few = sum(1 for one in of_unit if one.count and not _has_values(one))
+        few = sum(1 for one in of_unit if one.count and not has_values(one))
         if few and charts.range_chart not in [kind.chart for kind in kinds]:
             are = "series has" if few == 1 else "series have"
             notes.append(f"{few} {are} fewer than {LEAST_VALUES} values: in the table only.")

@@ -34,7 +34,7 @@ from hardstone.systems.published import (
 from hardstone.units import whole_number
 
 if TYPE_CHECKING:
-    from hardstone.kernel.analysis import KernelTime
+    from hardstone.kernel.results import KernelTime
 
 
 class Amount(msgspec.Struct, frozen=True):
@@ -337,7 +337,7 @@ class MeasuredRun:
 
     def kernel_time(self, result: Result) -> KernelTime | None:
         """What `kernel_time_of` finds in one of `results`, without the single operations."""
-        from hardstone.kernel.analysis import kernel_time_of
+        from hardstone.kernel.results import kernel_time_of
 
         if id(result) not in self._kernel_times:
             self._kernel_times[id(result)] = kernel_time_of(result, is_whole_only=True)

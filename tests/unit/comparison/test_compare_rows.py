@@ -11,7 +11,7 @@ from hardstone.comparison.assemble import compare_view
 from hardstone.comparison.rows import Medians, equals_tick
 from hardstone.comparison.view import ComparedCell
 from hardstone.figure_text import amount_text, ratio_words
-from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.results import kernel_time_of
 from hardstone.model import Conditions, Event, Result
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
 from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject, published_system

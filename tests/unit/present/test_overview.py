@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from hardstone.model import Conditions, Event, PlannedTest, Result, RunDocument, Trust, Verdict
-from hardstone.present.overview import decisive, families, headline, stands_out, timings
+from hardstone.present.overview import (
+    conditions_text,
+    decisive,
+    families,
+    headline,
+    stands_out,
+    timings,
+)
 from hardstone.stats.trust import grade_run
 from hardstone.wording import target_text
 from tests.unit.golden import assert_as_stored
@@ -148,6 +155,35 @@ def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:
     where = [Conditions(load=load, cpu_config="shared") for load in ("heavy", "none")]
     found = timings(document(*(make.result(conditions=one) for one in where)))
     assert [one.under for one in found] == ["heavy", "none"]
+
+
+def on_cpus(*worst_of_cpu: int) -> Result:
+    found = []
+    for name in ("wakeup", "release"):
+        for cpu, worst in enumerate(worst_of_cpu):
+            one = make.series((1, worst), name)
+            one.labels |= {"cpu": cpu}
+            found.append(one)
+    conditions = Conditions(load="none", cpu_config="shared", cpu=1, policy="fifo", priority=98)
+    return make.result(series=found, conditions=conditions)
+
+
+def test_each_measured_cpu_has_a_line_and_is_in_the_conditions() -> None:
+    run = document(on_cpus(900, 20, 30))
+    found = timings(run)
+    assert [(one.under, one.worst_ns) for one in found] == [
+        ("CPU 0", 900),
+        ("CPU 1", 20),
+        ("CPU 2", 30),
+    ]
+    assert {one.label for one in found} == {"wakeup, total"}
+    assert ", CPU 0-2, " in conditions_text(run)
+    assert ", CPU 0-1, " in conditions_text(document(on_cpus(9, 20)))
+    one = document(on_cpus(900))
+    assert [timing.under for timing in timings(one)] == [""] and ", CPU 0, " in conditions_text(one)
+    gap = on_cpus(1, 2, 3, 4)
+    gap.series = [one for one in gap.series if one.labels["cpu"] != 1]
+    assert ", CPU 0,2-3, " in conditions_text(document(gap))
 
 
 def test_lost_cpu_time_and_unequal_work_are_told_as_the_trust_tells_them() -> None:

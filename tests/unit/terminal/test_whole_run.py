@@ -93,7 +93,7 @@ def test_conditions_that_all_tests_share_are_said_once_and_others_say_of_how_man
     free = ran("SEM-P-RTP", memory_locked=False, cpu=None)
     assert conditions_of(*both, free) == same.format(" (2 of 3)", " (2 of 3)")
     assert "not bound to a CPU" in conditions_of(free)
-    assert ", not bound to a CPU," in result_conditions_text(free.conditions)
+    assert ", not bound to a CPU," in result_conditions_text(free)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_conditions_that_all_tests_share_are_said_once_and_others_say_of_how_man
 def test_single_says_where_the_other_cpus_were(settings: list[list[str]], text: str) -> None:
     single = [ran("TMR-P-JIT", cpu_config="single", settings=names) for names in settings]
     assert conditions_of(ran("TMR-P-JIT"), *single).endswith(text)
-    assert "single (others " in result_conditions_text(single[0].conditions)
+    assert "single (others " in result_conditions_text(single[0])
 
 
 def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:
