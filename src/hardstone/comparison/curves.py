@@ -612,8 +612,6 @@ def system_figure(
     spec: Spec,
     table: ChartTable,
     drawer: Drawer,
-    *,
-    leads: bool = False,
 ) -> Figure:
     """A chart of several systems, with its data as a table for files."""
     return Figure(
@@ -621,6 +619,6 @@ def system_figure(
         title=title,
         about=about,
         alt=alt,
-        drawing=drawer.draw(spec, leads=leads),
+        drawing=drawer.draw(spec),
         table=table,
     )

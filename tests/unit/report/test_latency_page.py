@@ -95,10 +95,11 @@ def test_what_has_too_few_values_for_a_distribution_is_named() -> None:
         found.append(series)
     total, dispatch = pages_of(make.result(series=found), "r", (), Sketches())
     assert total.note == (
-        "Not shown, a distribution needs 2 values: total, per wake-up, CPU 1 (1); "
+        "Not shown, fewer than 2 values: total, per wake-up, CPU 1 (1); "
         "return, per wake-up, CPU 0 (0)."
     )
     assert not dispatch.note
+    assert total.figures == dispatch.figures == []  # 9 values are no distribution
 
 
 def test_limits_are_around_the_data_unless_chosen(night: RunDocument) -> None:
