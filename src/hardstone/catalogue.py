@@ -59,8 +59,12 @@ class _Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def parsed(self) -> ProfileCount:
         """ValueError where `duration` is none."""
-        span_ns = 0 if self.duration == "0" else parse_duration_ns(self.duration)
-        return ProfileCount(self.samples, span_ns)
+        return ProfileCount(self.samples, _span_ns(self.duration))
+
+
+@cache  # few texts, read again and again
+def _span_ns(duration: str) -> int:
+    return 0 if duration == "0" else parse_duration_ns(duration)
 
 
 class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

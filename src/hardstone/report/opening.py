@@ -383,7 +383,9 @@ def _pictures(
     for row in rows:
         one = row.figure
         family = load_catalogue().entry(row.test).category
-        is_lead = answer.figure is not None and one is not None and one.series is answer.figure.series
+        is_lead = (
+            answer.figure is not None and one is not None and one.series is answer.figure.series
+        )
         if family in found or one is None or is_lead or not has_values(one.series):
             continue
         lines = group([one.series])
@@ -392,7 +394,13 @@ def _pictures(
         name = f"picture-{len(found) + 1}"
         about = f"worst {format_value(one.worst_ns, 'ns')}"
         figure = figure_of_spec(
-            f"{family.capitalize()}: {row.name}", about, lines, {**spec, **size}, row.test, name, drawer
+            f"{family.capitalize()}: {row.name}",
+            about,
+            lines,
+            {**spec, **size},
+            row.test,
+            name,
+            drawer,
         )
         found[family] = Picture(family, anchors.get(id(one.result), ""), figure)
     return list(found.values())

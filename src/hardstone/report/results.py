@@ -188,9 +188,7 @@ def _row(
         label=series_text(series) + mark,
         count=format_count(series.count),
         minimum=format_value(series.min, unit),
-        quantiles=[
-            _quantile(by_level.get(q), unit) for q in levels
-        ],
+        quantiles=[_quantile(by_level.get(q), unit) for q in levels],
         mean=format_value(series.mean if series.count > 1 else None, unit, quantum_ns),
         stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
         worst=format_value(worst_value(series), unit),
@@ -509,7 +507,9 @@ def _charted(result: Result) -> Result:
     """Without the count of missed steps of the tire, which is one value."""
     if result.test not in event_names.TIRE_TESTS:
         return result
-    return msgspec.structs.replace(result, series=[one for one in result.series if one.unit != "count"])
+    return msgspec.structs.replace(
+        result, series=[one for one in result.series if one.unit != "count"]
+    )
 
 
 def _notes(result: Result, settings: Settings) -> list[str]:
