@@ -109,6 +109,13 @@ def test_all_worst_values_are_covered() -> None:
     assert (len(told), len(late_values(result))) == (3, 23)
 
 
+def test_a_step_of_a_coarse_clock_was_not_late() -> None:
+    result = recorded.with_cause(migrations_count=1)
+    assert late_values(result)
+    result.test = "CLK-B-RES"
+    assert late_values(result) == [] and all_causes(make.document(results=[result]), 1) == []
+
+
 # What took the CPU
 
 
