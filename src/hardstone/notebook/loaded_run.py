@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -274,6 +274,11 @@ def load(run: str | Path, store: str | Path | None = None) -> Run:
     InputError, with a remedy, if there is none or it cannot be read. Warns where figures of the
     run cannot be true, and where a newer run of the name cannot be read.
     """
+    if not isinstance(run, str | Path):
+        raise InputError(
+            f"load takes no {type(run).__name__}",
+            'give an ID, a name, "last" or the path of a file',
+        )
     text = os.fspath(run)
     if text.startswith(PREFIX):
         system = published_system(text)
@@ -395,15 +400,25 @@ class Comparison:
         return _table("Mean and worst observed", ["series", *names], rows)
 
 
+Comparable = Run | str | Path
+
+
 def compare(
-    *runs: Run | str | Path, reference: int = 0, store: str | Path | None = None
+    *runs: Comparable | Iterable[Comparable],
+    reference: int = 0,
+    store: str | Path | None = None,
 ) -> Comparison:
     """Compares 2 to 20 systems, of which a run under several conditions is several.
 
-    `runs` are runs or what `load` takes; `reference`: the place, from 0, of the system that the
-    others are set against. InputError as `load`, and for too few or too many.
+    `runs` are runs, or what `load` takes, or a list of these: `compare(run, "published:qnx")`,
+    `compare([run, "published:qnx"])`. `reference`: the place, from 0, of the system that the others
+    are compared with. InputError as `load`, for anything else, and for too few or too many.
     """
-    opened = [one if isinstance(one, Run) else load(one, store) for one in runs]
+    if not isinstance(reference, int):
+        raise InputError(
+            f"reference is a place, not a {type(reference).__name__}", "count systems from 0"
+        )
+    opened = [one if isinstance(one, Run) else load(one, store) for one in _each(runs)]
     subjects: list[Subject] = []
     for run in opened:
         # A published system is one, as on the command line: of figures under several loads it has
@@ -411,6 +426,19 @@ def compare(
         is_whole_study = run.is_published and len(run.subjects) > 1
         subjects += [published_system(run.id)] if is_whole_study else run.subjects
     return Comparison(compare_view(subjects, reference))
+
+
+_TAKES = 'give runs of hardstone.load, names such as "last" or "published:qnx", or a list of these'
+
+
+def _each(given: Iterable[object]) -> Iterator[Comparable]:
+    for one in given:
+        if isinstance(one, Run | str | Path):
+            yield one
+        elif isinstance(one, list | tuple):
+            yield from _each(one)
+        else:
+            raise InputError(f"compare takes no {type(one).__name__}", _TAKES)
 
 
 def _amount(name: str, amount: Amount | Missing) -> dict[str, Value]:

@@ -197,7 +197,7 @@ def _figure_lines(console: Console, document: RunDocument, width: int, room: int
         from hardstone.simulation.screen import screen_lines
 
         return screen_lines(console, document, room)
-    from hardstone.terminal.recording import recording_lines
+    from hardstone.terminal.distribution import recording_lines
 
     lines = recording_lines(document, console) or _rows_of(document).lines(document, width)
     if len(lines) <= max(room, 0):
