@@ -316,6 +316,7 @@ _MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60
 _MOST_REASONS = 2
 _NO_FAULT = ("unsupported", "skipped")
+_LONGEST_TITLE = 120
 
 
 @dataclass(frozen=True)
@@ -429,7 +430,11 @@ def families(document: RunDocument) -> list[Family]:
             if key not in failed:
                 meaning = _meaning_of(document, result.test, name)
                 uncounted = entry.why_uncounted(verdict.name)
-                failed[key] = FailedClaim(result.test, spoken(name), [], meaning, uncounted)
+                is_limit = name in event_names.LIMIT_CLAIMS
+                limits = shorten(verdict.evidence, _LONGEST_TITLE) if is_limit else ""
+                failed[key] = FailedClaim(
+                    result.test, limits or spoken(name), [], meaning, uncounted
+                )
                 family.failed.append(failed[key])
             shown = f"{case} [{under}]".strip() if under else case
             failed[key].cases.append(one_line(shown))

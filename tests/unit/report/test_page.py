@@ -62,7 +62,7 @@ def skipped(test: str, why: str) -> Result:
 WHOLE = Result(test="CLK-B-RES", status="measured")
 KILLED, BAD_LINE = "the probe was killed by signal 9", "line 4: not JSON: trailing characters"
 NO_FACTS = "The target sent no facts at the end of the run, so changes during the run are unknown."
-GONE, ENDED = "the target is gone", "the tool was ended while this test ran"
+GONE, ENDED = "the target is gone", "hardstone was ended while this test ran"
 
 
 @pytest.mark.parametrize(
