@@ -271,7 +271,7 @@ class OutcomeOptions:
         "--output",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="File to write the report to; PDF where it ends in .pdf.",
+        help="File to write the report to: .html, .pdf, or its opening as .png or .svg.",
     )
     dry_run: bool = option("--dry-run", is_flag=True, help="Print the plan and measure nothing.")
     as_json: bool = option("--json", is_flag=True, help="Print one JSON document.")
