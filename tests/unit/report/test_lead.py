@@ -20,7 +20,7 @@ from hardstone.report import picture
 from hardstone.report.chart_frame import Spec
 from hardstone.report.drawing import Drawer, render
 from hardstone.report.figures import Figure
-from hardstone.report.lead import Mark, placed_words, lead_chart, lead_of, worst_second_chart
+from hardstone.report.lead import Mark, lead_chart, lead_of, placed_words, worst_second_chart
 from hardstone.report.sheet import palette
 from tests.unit.report import hostile, sample
 from tests.unit.report.media import Sketches
