@@ -19,7 +19,7 @@ from hardstone.present.answer import Answer, answer_of
 from hardstone.present.overview import conditions_text
 from hardstone.report.drawing import render
 from hardstone.report.lead import lead_of, lead_spec
-from hardstone.report.sheet import coloured, palette, width_of
+from hardstone.report.sheet import coloured, palette, png, width_of
 from hardstone.stats.consistency import trust_of
 from hardstone.units import format_ns
 from hardstone.wording import short, shorten, target_text
@@ -54,7 +54,7 @@ def write_picture(document: RunDocument, path: Path, *, limits: Sequence[int] = 
     target = regular_target(path)
     drawn = picture(document, limits)
     is_png = path.suffix.lower() == ".png"
-    data = _png(drawn) if is_png else drawn.encode("utf-8", "replace")
+    data = png(drawn, 1.0) if is_png else drawn.encode("utf-8", "replace")
     replace_file(regular_target(target), data, None, is_durable=False)
 
 
@@ -62,12 +62,6 @@ def write_badge(document: RunDocument, path: Path) -> None:
     """Writes the badge to `path` as `write_picture` does."""
     target = regular_target(path)
     replace_file(target, badge(document).encode("utf-8", "replace"), None, is_durable=False)
-
-
-def _png(drawn: str) -> bytes:
-    import vl_convert  # type: ignore[import-untyped,unused-ignore]
-
-    return bytes(vl_convert.svg_to_png(drawn, scale=1.0))
 
 
 def picture(document: RunDocument, limits: Sequence[int] = ()) -> str:
