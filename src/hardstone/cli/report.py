@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli.help import WHAT, Option, declare
 from hardstone.cli.options import files_option, one_array_thread, output_option, store_option
 from hardstone.errors import HardstoneError, InputError
 from hardstone.units import parse_duration_ns
@@ -21,25 +22,36 @@ if TYPE_CHECKING:
     from hardstone.model import Descriptor, Register, RunDocument
 
 
-@click.command("report")
+@declare(
+    "report",
+    "hardstone report last -o report.html",
+    "hardstone report last -o picture.png --limit 100us",
+)
 @click.argument("run")
 @output_option
 @click.option(
     "--limit",
     "limits",
+    cls=Option,
+    group=WHAT,
     multiple=True,
     metavar="TIME",
-    help="TMR-P-LAT: count the points above it: 100 (us), 50us, 1ms. Several.",
+    help="TMR-P-LAT: count the latencies above TIME: 100 (us), 50us, 1ms. Repeat it for several "
+    "limits.",
 )
 @click.option(
     "--beside",
+    cls=Option,
+    group=WHAT,
     metavar="RUN",
-    help="SIM-*: another run, such as one of another kernel, beside this one.",
+    help="SIM-*: draw another run, for example of another kernel, in the same charts.",
 )
 @click.option(
     "--badge",
+    cls=Option,
+    group=WHAT,
     is_flag=True,
-    help='A badge as SVG instead: "real-time | worst wake-up 22.4 ms".',
+    help='Write a badge as SVG instead: "real-time | worst wake-up 22.4 ms".',
 )
 @files_option
 @store_option
@@ -52,13 +64,14 @@ def command(
     files: Path | None,
     store: Path | None,
 ) -> int:
-    """Write the report of a stored run; one file that needs no network.
+    """Write the report of a stored run as one file.
 
-    RUN is an ID, the start of one, a name, or "last"; see runs. Without -o the
-    report goes to the folder "reports" within the store. The suffix of FILE chooses the format:
-    .html and .pdf are the whole report; .png and .svg its opening as one picture to share, with
-    the machine, the answer and the distribution. Exits with 3 where figures of the run cannot be
-    true: the report names them first, and marks them.
+    The file needs no network. Its suffix chooses the format: .html and .pdf are the whole report,
+    .png and .svg its opening as one picture, with the machine, the answer and the distribution.
+    Without -o an HTML file is written to the folder reports of the store. RUN is an ID or the start
+    of one, a name, last, or last~1 for the run before the last; hardstone runs lists them. The exit
+    code is 3 if figures of the run contradict each other; the report names them first, and marks
+    them.
     """
     if output is not None:
         check_suffix(output, (".svg",) if badge else SUFFIXES)

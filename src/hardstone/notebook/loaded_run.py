@@ -16,8 +16,8 @@ from hardstone.comparison.assemble import compare_view
 from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
-from hardstone.notebook.plot import Chart
 from hardstone.notebook.loaded_series import RunTest
+from hardstone.notebook.plot import Chart
 from hardstone.stats.consistency import contradiction_messages, trust_of
 from hardstone.store.documents import read_document
 from hardstone.store.place import default_root

@@ -27,7 +27,7 @@ class Chart:
     """A chart as the report draws it, in the colours of light.
 
     A notebook shows it: as Vega-Lite where it can, else as SVG. `to_dict()` is the Vega-Lite
-    specification with its data, and `save(path)` writes SVG, PNG or that as JSON.
+    specification with its data, `to_svg()` the picture, and `save(path)` writes either, or PNG.
     """
 
     _figure: Figure
@@ -71,12 +71,13 @@ class Chart:
         if suffix == ".json":
             data = json.dumps(self.to_dict()).encode()
         elif suffix == ".png":
-            data = png(self._repr_svg_(), _PNG_SCALE)
+            data = png(self.to_svg(), _PNG_SCALE)
         else:
-            data = self._repr_svg_().encode("utf-8", "replace")
+            data = self.to_svg().encode("utf-8", "replace")
         replace_file(regular_target(target), data, None, is_durable=False)
 
-    def _repr_svg_(self) -> str:
+    def to_svg(self) -> str:
+        """The chart as SVG text, in the colours of light. InputError where it cannot be drawn."""
         from hardstone.report.sheet import standing_alone
 
         drawn = standing_alone(self._figure)
@@ -84,12 +85,15 @@ class Chart:
             raise InputError(f"{one_line(self.title)} cannot be drawn", "to_dict() has its data")
         return drawn
 
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
     ) -> dict[str, dict[str, Any] | str]:
         return {
             _BUNDLE: self.to_dict(),
-            "image/svg+xml": self._repr_svg_(),
+            "image/svg+xml": self.to_svg(),
             "text/plain": repr(self),
         }
 

@@ -38,7 +38,7 @@ from hardstone.stats.consistency import (
 from hardstone.stats.quantiles import median_of
 from hardstone.stats.trust import has_run, lacks_realtime
 from hardstone.systems.criteria import load_criteria
-from hardstone.systems.published import figures_of
+from hardstone.systems.published import Address, figures_of
 from hardstone.systems.rating import ns_of_score
 from hardstone.systems.subjects import amount_of
 from hardstone.units import format_count
@@ -450,12 +450,20 @@ def _reference(row: FirstScreenRow, shown: Series | None) -> tuple[str, float] |
     largest of those that fit the row."""
     if row.reference == "rating":
         return row.reference_name, ns_of_score(3.0, load_criteria().anchors)
-    names = {one.series for one in row.figures if not one.about}
+    own = row.figures[0]
     fitting = [
         one
         for one in figures_of(row.test)
-        if one.system == row.reference and one.statistic == "max" and names & set(one.address.parts)
+        if (one.system, one.statistic, one.address.parts[-1:])
+        == (row.reference, "max", (own.series,))
+        and all(one.address.labels.get(key, value) == value for key, value in own.labels.items())
     ]
-    same = [one for one in fitting if shown and _fits(shown, one.address.labels)]
+    labels = {str(value) for value in shown.labels.values()} if shown else set()
+    same = [one for one in fitting if labels.issuperset(_values_in(one.address))]
     values = [amount.value for one in same or fitting if (amount := amount_of(one)).value]
     return (row.reference_name, max(values)) if values else None
+
+
+def _values_in(address: Address) -> set[str]:
+    """The label values of a published figure, of known labels and of others."""
+    return {*address.labels.values(), *address.parts[:-1]}

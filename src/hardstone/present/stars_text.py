@@ -10,6 +10,7 @@ import msgspec
 
 from hardstone.model import FORMULA, RunDocument
 from hardstone.stats.conditions import names_in
+from hardstone.stats.consistency import counts_instructions
 from hardstone.systems.criteria import load_criteria
 from hardstone.systems.published import load_studies
 from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, rate, rate_run
@@ -119,7 +120,11 @@ def run_stars_lines(document: RunDocument) -> list[str]:
     """
     rated = [] if document.plan.sweep is not None else rate_run(document)
     rating = rated[0][1] if rated else None
-    if rating is None or all(one.stars is None for one in rating.categories):
+    if rating is None:
+        return []
+    if counts_instructions(document.system):
+        return [f"none: {rating.why_none}"]
+    if all(one.stars is None for one in rating.categories):
         return []
     known = [one for one in rating.categories if one.stars is not None or one.has_stand_ins]
     groups = ([one for one in known if one.is_calibrated == has] for has in (True, False))

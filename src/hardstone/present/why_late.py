@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from hardstone.event_names import TIRE_TESTS
 from hardstone.model import Result, RunDocument
 from hardstone.stats.causes import Cause, Lateness, is_watched, latenesses, not_watched, task_before
-from hardstone.stats.conditions import listed_results, names_in
+from hardstone.stats.conditions import listed_results, names_in, sweep_points
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import format_value, one_line, series_text, shorten
 
@@ -55,6 +56,7 @@ _EVENTS = {
     "migrations": ("migration", "migrations"),
 }
 _NAME_CHARACTERS = 40
+_STEPS_OF_CLOCKS = "CLK-B-RES"
 _LEAST_REALTIME = 99  # as the kernel counts
 
 
@@ -122,34 +124,31 @@ class LateValue:
 
 
 def late_values(result: Result) -> list[LateValue]:
-    """The worst values of a result, the largest first; empty if nothing was watched."""
-    if not is_watched(result):
+    """The worst values of a result, the largest first; empty if nothing was watched, and for the
+    steps of clocks: those of a coarse clock are long by design."""
+    if result.test == _STEPS_OF_CLOCKS or not is_watched(result):
         return []
     return [LateValue(one, result) for one in latenesses(result)]
 
 
-def worst_causes(document: RunDocument) -> list[tuple[str, str]]:
-    """The worst value of each timing result that was watched, with its cause: (result,
-    "5.02 ms at 12.34 s, CPU 1: likely: ...")."""
-    names = names_in(document)
-    return [
-        (names.name(result), f"{_place(one)}: {_cause_text(one, result)}")
-        for result in listed_results(document)
-        if is_watched(result)
-        for one in latenesses(result, 1)
-    ]
-
-
 def all_causes(document: RunDocument, apart: int) -> list[tuple[str, str]]:
-    """As worst_causes, but all worst values. After the first `apart` of a result, values with the
-    same cause share a line: "12 values from 3.1 us to 40 us: no cause found"."""
+    """The worst values of each result with their causes: (result, "5.02 ms at 12.34 s, CPU 1:
+    likely: ..."). After the first `apart` of a result, values with the same cause share a line:
+    "12 values from 3.1 us to 40 us: no cause found"."""
     names = names_in(document)
     rows: list[tuple[str, str]] = []
-    for result in listed_results(document):
+    for result in _explained(document):
         found = late_values(result)
         causes = [*((one.place, one.cause) for one in found[:apart]), *by_cause(found[apart:])]
         rows += [(names.name(result), f"{values}: {cause}") for values, cause in causes]
     return rows
+
+
+def _explained(document: RunDocument) -> list[Result]:
+    """The results whose lateness says something of the run: those of a sweep that are no points
+    only feed its cost model."""
+    has_points = bool(sweep_points(document))
+    return [one for one in listed_results(document) if not has_points or one.test in TIRE_TESTS]
 
 
 def by_cause(found: Sequence[LateValue]) -> list[tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,7 +28,8 @@ from hardstone.present.stars_text import headline_reason
 from hardstone.report import charts
 from hardstone.report.chart_frame import group
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import LEAST_VALUES, Figure, figure_of_spec, has_values
+from hardstone.report.figures import Figure, figure_of_spec, has_values
+from hardstone.report.lead import lead_chart, worst_second_chart
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.stats.consistency import MARK, trust_of
 from hardstone.systems.rating import Rating, rate_run
@@ -37,6 +40,7 @@ from hardstone.wording import (
     format_value,
     kernel_text,
     ratio_text,
+    shorten,
     target_text,
 )
 
@@ -172,10 +176,34 @@ def _ppb(value: float | None) -> str:
     return "" if value is None else f"{value:+.1f} ppb"
 
 
+_HOW = "$how"
+_LEAST_WORDS = 4
+
+
+def short_commands(commands: Sequence[str]) -> list[str]:
+    """The same commands for a shell, with the words that all of them end with in a variable. Words
+    that need quotes stay where they are."""
+    split = [one.split(" ") for one in commands]
+    shared: list[str] = []
+    for words in zip(*(reversed(one) for one in split), strict=False):
+        if len(set(words)) > 1 or shlex.quote(words[0]) != words[0]:
+            break
+        shared.insert(0, words[0])
+    if len(commands) < 2 or len(shared) < _LEAST_WORDS:
+        return list(commands)
+    # An option stays with its value.
+    at = next((place for place, word in enumerate(shared) if word.startswith("--")), len(shared))
+    count = len(shared) - at
+    tails = [" ".join([*one[: len(one) - count], _HOW]) for one in split]
+    return [f"how='{' '.join(shared[at:])}'", *tails]
+
+
 MOST_DRAWN = 24
 _MOST_SPOKEN = 8
 _PICTURE_WIDTH, _PICTURE_HEIGHT = 300, 130
 _MOST_REASONS = 3
+_REASON_CHARACTERS = 60
+_CLAIMS = re.compile(r"\d+ claims? failed: ")  # named one by one
 
 
 @dataclass(frozen=True)
@@ -225,7 +253,7 @@ class Picture:
 class Opening:
     """What comes before all that is folded.
 
-    `title` is the machine and the answer. `rated`: the stars under each condition, by its name,
+    `title` is the machine and the answer; `lead_narrow` is `lead` for a phone. `rated`: the stars under each condition, by its name,
     the headline first, with why that one is it. `failed`: those that count for a rating first;
     `families`: (name, text, look). `glance`: every test in one chart.
     """
@@ -237,7 +265,9 @@ class Opening:
     cause: str
     steps: list[Step]
     trust: str
-    lead: list[Figure]
+    lead: Figure | None
+    lead_narrow: Figure | None
+    second: Figure | None
     conditions: list[str]
     rows: list[Row]
     rated: list[tuple[str, Rating]]
@@ -250,9 +280,11 @@ class Opening:
     left_out: int
 
 
-def opening_of(document: RunDocument, drawer: Drawer, anchors: Mapping[int, str]) -> Opening:
+def opening_of(
+    document: RunDocument, drawer: Drawer, anchors: Mapping[int, str], limits: Sequence[int] = ()
+) -> Opening:
     """The part of the page that comes before all others. `anchors`: those of the results, by
-    identity."""
+    identity. `limits`: latencies in ns that the reader chose."""
     by_family = families(document)
     answer = answer_of(document)
     found = timings(document)
@@ -277,14 +309,21 @@ def opening_of(document: RunDocument, drawer: Drawer, anchors: Mapping[int, str]
         cause=answer.cause,
         steps=[Step(one.text, one.command) for one in answer.steps],
         trust=_trust_line(document),
-        lead=_lead(answer, drawer),
+        lead=lead_chart(document, answer, drawer, limits=limits),
+        lead_narrow=lead_chart(
+            document, answer, drawer, limits=limits, is_narrow=True, name="lead-chart-narrow"
+        ),
+        second=worst_second_chart(answer, drawer),
         conditions=[names.label(one) for one in conditions] if len(conditions) > 1 else [],
         rows=[_row(one, anchors) for one in rows],
         rated=[(names.label(run.condition), rating) for run, rating in rated],
         headline_reason=headline_reason(rated) if rated else "",
         failed=answer.failed,
         families=[(one.name, one.text, one.look) for one in by_family],
-        standing_out=[one for one in stands_out(document) if "failed:" not in one.text],
+        standing_out=sorted(
+            (one for one in stands_out(document) if not _CLAIMS.match(one.text)),
+            key=lambda one: not one.is_grave,
+        ),
         pictures=_pictures(rows, answer, drawer, anchors),
         glance=glance,
         left_out=len(found) - len(shown),
@@ -294,30 +333,11 @@ def opening_of(document: RunDocument, drawer: Drawer, anchors: Mapping[int, str]
 def _trust_line(document: RunDocument) -> str:
     """ "Indicative only: virtual machine; no load; and 3 more"."""
     trust = trust_of(document)
-    reasons = trust.reasons[:_MOST_REASONS]
+    short = [one for one in trust.reasons if len(one) <= _REASON_CHARACTERS] or trust.reasons
+    reasons = [shorten(one, _REASON_CHARACTERS) for one in short[:_MOST_REASONS]]
     more = len(trust.reasons) - len(reasons)
     said = "; ".join([*reasons, *([f"and {more} more"] if more else [])])
     return _TRUST_WORDS[trust.grade] + (f": {said}" if said else "")
-
-
-def _lead(answer: Answer, drawer: Drawer) -> list[Figure]:
-    """The distribution of what the answer is about, over the full width."""
-    if answer.figure is None or answer.figure.count < LEAST_VALUES:
-        return []
-    lines = group([answer.figure.series])
-    spec = {**charts.distribution_chart(lines, "ns", []), "width": 960, "height": 240}
-    return [
-        figure_of_spec(
-            f"Distribution of {answer.what}",
-            "Values per bin by latency, both axes logarithmic. Dashed: mean. Triangle: worst "
-            "observed.",
-            lines,
-            spec,
-            answer.figure.result.test,
-            "lead-chart",
-            drawer,
-        )
-    ]
 
 
 _LOOKS = {"+": "good", "=": "near", "-": "above", "--": "far"}
@@ -363,7 +383,9 @@ def _pictures(
     for row in rows:
         one = row.figure
         family = load_catalogue().entry(row.test).category
-        is_lead = answer.figure is not None and one is not None and one.series is answer.figure.series
+        is_lead = (
+            answer.figure is not None and one is not None and one.series is answer.figure.series
+        )
         if family in found or one is None or is_lead or not has_values(one.series):
             continue
         lines = group([one.series])
@@ -372,7 +394,13 @@ def _pictures(
         name = f"picture-{len(found) + 1}"
         about = f"worst {format_value(one.worst_ns, 'ns')}"
         figure = figure_of_spec(
-            f"{family.capitalize()}: {row.name}", about, lines, {**spec, **size}, row.test, name, drawer
+            f"{family.capitalize()}: {row.name}",
+            about,
+            lines,
+            {**spec, **size},
+            row.test,
+            name,
+            drawer,
         )
         found[family] = Picture(family, anchors.get(id(one.result), ""), figure)
     return list(found.values())

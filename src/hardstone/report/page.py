@@ -177,7 +177,7 @@ def _context(
     instrument = document.instrument
     return {
         "head": head,
-        "opening": opening_of(document, drawer, anchors),
+        "opening": opening_of(document, drawer, anchors, limits),
         "side_tables": tables,
         **_features(document),
         "is_sweep": bool(sweep_points(document)),
@@ -201,7 +201,7 @@ def _context(
         "changed": opening.changed_rows(document.environment_moved),
         "advice": document.advice,
         "command": overview.run_command(document.plan),
-        "commands": overview.test_commands(document),
+        "commands": opening.short_commands(overview.test_commands(document)),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -57,7 +58,7 @@ from hardstone.stats.quantiles import (
     instrument_limit,
     summarise,
 )
-from hardstone.stats.sustained import steps_of
+from hardstone.stats.sustained import STEP, steps_of
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
     Claim,
@@ -77,8 +78,9 @@ from hardstone.wording import (
 if TYPE_CHECKING:
     from hardstone.kernel.page import KernelPage
 
-MOST_ROWS = 24
-NARROW_PERCENT = 5
+MOST_ROWS = 12
+NARROW_PERCENT = 10
+_RANGE = re.compile(r"^([0-9.]+) to ([0-9.]+)")
 _NARROW = NARROW_PERCENT / 100
 _LEAST_SHARED = 3
 _TITLE = "Loss by period"
@@ -186,9 +188,7 @@ def _row(
         label=series_text(series) + mark,
         count=format_count(series.count),
         minimum=format_value(series.min, unit),
-        quantiles=[
-            _quantile(by_level.get(q), unit) for q in levels
-        ],
+        quantiles=[_quantile(by_level.get(q), unit) for q in levels],
         mean=format_value(series.mean if series.count > 1 else None, unit, quantum_ns),
         stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
         worst=format_value(worst_value(series), unit),
@@ -201,8 +201,9 @@ def _quantile(found: Quantile | None, unit: Unit) -> Cell:
     cell = quantile_cell(found, unit)
     if found is None or not found.value or found.low is None or found.high is None:
         return cell
-    is_narrow = max(found.high - found.value, found.value - found.low) <= _NARROW * found.value
-    return Cell(cell.value) if is_narrow else cell
+    if max(found.high - found.value, found.value - found.low) <= _NARROW * found.value:
+        return Cell(cell.value)
+    return Cell(cell.value, _RANGE.sub("\\1\N{EN DASH}\\2", cell.interval))
 
 
 def _series_notes(
@@ -234,10 +235,12 @@ def _series_notes(
 
 SpecLookup = Callable[[str], Descriptor | None]
 _MANY_SERIES = 40
-_WORST_OF_MANY = 3
+_WORST_OF_MANY = 2
 _WORST_OF_FEW = 12
 _MOST_CAUSES = 10
 _LATE_AT_LENGTH = 10
+# Counters that a test raises by itself.
+_EXPECTED = ("timer_interrupts_count", "voluntary_switches_count")
 _FOLDED_TITLES = {
     "not_moved": "Not moved",
     "shielded": "Moved",
@@ -248,16 +251,19 @@ _ELSEWHERE = {
     *_FOLDED_TITLES,
     event_names.LEFT,
     *event_names.POSIX,
+    STEP,  # a row of the table of the search
 }
 
 
 @dataclass(frozen=True)
 class HeldClaim:
-    """A claim that holds, with its evidence: (cases, evidence); without cases the first is ""."""
+    """A claim that holds, with the evidence of its first cases, and the other cases."""
 
     name: str
     claim: str
-    evidence: list[tuple[str, str]]
+    cases: str
+    evidence: str
+    others: str
 
 
 @dataclass(frozen=True)
@@ -327,12 +333,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Shared:
-    """What is the same for many sections, and is said once: settings, events with the tests that
-    have them, and notes of figures."""
+    """What is the same for many sections, and is said once: settings, events and notes with the
+    tests that have them, and what charts of a title show."""
 
     setting: list[tuple[str, str]]
     events: list[tuple[EventLine, list[str]]]
     notes: list[tuple[str, list[str]]]
+    charts: list[tuple[str, str]]
 
 
 def shared_of(sections: Sequence[Section]) -> Shared:
@@ -350,6 +357,12 @@ def shared_of(sections: Sequence[Section]) -> Shared:
         setting,
         _repeated((event, one.test) for one in shown for event in one.events if not event.when),
         _repeated((note, one.test) for one in shown for note in one.notes),
+        [
+            charted
+            for charted, _ in _repeated(
+                ((each.title, each.about), one.anchor) for one in shown for each in one.figures
+            )
+        ],
     )
 
 
@@ -372,6 +385,10 @@ def without_shared(section: Section, shared: Shared) -> Section:
         setting=[item for item in section.setting if item not in shared.setting],
         events=[one for one in section.events if one not in events],
         notes=[one for one in section.notes if one not in notes],
+        figures=[
+            replace(one, about="") if (one.title, one.about) in shared.charts else one
+            for one in section.figures
+        ],
     )
 
 
@@ -490,7 +507,9 @@ def _charted(result: Result) -> Result:
     """Without the count of missed steps of the tire, which is one value."""
     if result.test not in event_names.TIRE_TESTS:
         return result
-    return msgspec.structs.replace(result, series=[one for one in result.series if one.unit != "count"])
+    return msgspec.structs.replace(
+        result, series=[one for one in result.series if one.unit != "count"]
+    )
 
 
 def _notes(result: Result, settings: Settings) -> list[str]:
@@ -512,14 +531,19 @@ def _held(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> list[HeldClai
         name, _, case = verdict.name.partition("/")
         found.setdefault(name, {}).setdefault(claim.evidence, []).append(case)
         meanings[name] = claim.claim
-    return [
-        HeldClaim(
-            spoken(name),
-            meanings[name],
-            [(", ".join(filter(None, cases)), evidence) for evidence, cases in by_evidence.items()],
-        )
-        for name, by_evidence in found.items()
-    ]
+    return [_held_claim(name, meanings[name], by_evidence) for name, by_evidence in found.items()]
+
+
+def _held_claim(name: str, meaning: str, by_evidence: Mapping[str, list[str]]) -> HeldClaim:
+    (evidence, first), *others = by_evidence.items()
+    more = [case for _, cases in others for case in cases]
+    return HeldClaim(
+        spoken(name), meaning, _joined(first), evidence, _joined(more) if any(more) else ""
+    )
+
+
+def _joined(cases: Iterable[str]) -> str:
+    return ", ".join(filter(None, cases))
 
 
 def _cause_rows(late: Sequence[LateValue], each: int) -> list[CauseRow]:
@@ -620,7 +644,11 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Calibrated", "; ".join(parameter_text(*item) for item in result.calibrated.items())),
         (
             "Kernel counters",
-            "; ".join(_counter(*item) for item in result.environment.items() if item[1]),
+            "; ".join(
+                _counter(*item)
+                for item in result.environment.items()
+                if item[1] and item[0] not in _EXPECTED
+            ),
         ),
     ]
     return [(name, value) for name, value in found if value]

@@ -4,6 +4,7 @@ and the head, the trust and the advice, which other screens of a run have too.
 
 from __future__ import annotations
 
+import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -128,6 +129,7 @@ def contradiction_lines(document: RunDocument) -> Iterator[Text]:
 
 
 MOST_LINES = 30
+_BREAKING_SPACES = re.compile(r"[^\S\N{NO-BREAK SPACE}]+")
 _WIDTH = 80  # the same lines whatever the terminal has room for
 _GUTTER = 10
 _INDENT = 8
@@ -137,6 +139,7 @@ MOST_COLUMNS = 4
 _NAME, _ID, _FIGURE, _COUNT, _MARK = 20, 9, 9, 11, 3
 _LEAST_CELL = 8
 _FAR = 2.0  # times the first condition: the load, or the CPU configuration, matters
+_MOST_FIRST = 5  # lines of the first step: no rule of the doctor has more
 _FEW_ROWS = 6  # below this, rows that were not run share a line
 
 
@@ -189,13 +192,14 @@ def _rows_taken(lines: Sequence[Text], width: int) -> int:
 
 
 def _figure_lines(console: Console, document: RunDocument, width: int, room: int) -> list[Text]:
-    """At most `room` lines: the sweep of a simulation, or the rows of the screen."""
+    """At most `room` lines: the sweep of a simulation, a recording, or the rows of the screen."""
     if sweep_points(document):
         from hardstone.simulation.screen import screen_lines
 
         return screen_lines(console, document, room)
-    found = _rows_of(document)
-    lines = found.lines(document, width)
+    from hardstone.terminal.recording import recording_lines
+
+    lines = recording_lines(document, console) or _rows_of(document).lines(document, width)
     if len(lines) <= max(room, 0):
         return lines
     kept = lines[: max(room - 1, 0)]
@@ -238,11 +242,13 @@ def _rows_of(document: RunDocument) -> _Rows:
 
 def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
     """Worst observed, median, count and mark of each row."""
-    name, reference = _NAME, width - _NAME - 2 * _FIGURE - _COUNT - _ID - _MARK - 2
+    counts = [format_count(row.figure.count) for row in rows if row.figure is not None]
+    values = max(_COUNT, *(len(one) + 2 for one in counts), 0)
+    name, reference = _NAME, width - _NAME - 2 * _FIGURE - values - _ID - _MARK - 2
     has_reference = any(row.reference for row in rows) and reference >= _LEAST_CELL
     if not has_reference:
-        name = max(width - 2 * _FIGURE - _COUNT - _ID - 1, _LEAST_CELL)
-    heading = f"{'':{name}}{'worst':>{_FIGURE}}{'median':>{_FIGURE}}{'values':>{_COUNT}}"
+        name = max(width - 2 * _FIGURE - values - _ID - 1, _LEAST_CELL)
+    heading = f"{'':{name}}{'worst':>{_FIGURE}}{'median':>{_FIGURE}}{'values':>{values}}"
     if has_reference:
         heading += "  against reference"
     yield Text(heading[:width], style="bold")
@@ -258,7 +264,7 @@ def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
             style = _MARK_STYLES.get(row.mark, "")
             worst = f"{format_value(figure.worst_ns, 'ns') + mark:>{_FIGURE}}"
             line += Text(worst, style=style or "bold")
-            line += Text(f"{median:>{_FIGURE}}{format_count(figure.count):>{_COUNT}}")
+            line += Text(f"{median:>{_FIGURE}}{format_count(figure.count):>{values}}")
             if has_reference:
                 line += Text("  ") + Text(f"{row.mark:{_MARK}}", style=style)
                 said = figure.about or _reference_text(row)
@@ -494,7 +500,7 @@ class _Texts:
         for number, step in enumerate(shown):
             label = "" if number else "what next"
             lead = f"{number + 1}. " if len(shown) > 1 else ""
-            most = None if number == 0 else 1
+            most = _MOST_FIRST if number == 0 else 1
             yield from self._labelled(label, f"{lead}{step.text}", most=most)
             if step.command:
                 yield _command("", step.command)
@@ -514,24 +520,19 @@ class _Texts:
         style = _TRUST_STYLE[trust.grade]
         yield from self._labelled("trust", _graded(trust, shown), style, most=1)
 
-    def _labelled(
-        self, label: str, text: str, style: str = "", most: int | None = None
-    ) -> Iterator[Text]:
+    def _labelled(self, label: str, text: str, style: str = "", most: int = 1) -> Iterator[Text]:
         for number, line in enumerate(self._wrapped(text, self.width - _GUTTER, most)):
             yield Text(f"{'' if number else label:{_GUTTER}}") + Text(line, style=style)
 
-    def _wrapped(self, text: str, width: int, most: int | None = None) -> list[str]:
-        """At least one line, at most `most`; the name of a test stays whole."""
-        if most is None:
-            lines = textwrap.wrap(one_line(text), width, break_on_hyphens=False)
-        else:
-            lines = textwrap.wrap(
-                one_line(text),
-                width,
-                max_lines=most,
-                placeholder=" \u2026",
-                break_on_hyphens=False,
-            )
+    def _wrapped(self, text: str, width: int, most: int) -> list[str]:
+        """At least one line, at most `most`; the name of a test and a number stay whole."""
+        lines = textwrap.wrap(
+            _BREAKING_SPACES.sub(" ", clean(text)).strip(),
+            width,
+            max_lines=most,
+            placeholder=" \u2026",
+            break_on_hyphens=False,
+        )
         return lines or [""]
 
 

@@ -151,7 +151,7 @@ def test_each_category_bounds_the_whole(category: str) -> None:
         rating = rate(with_failed(test, "claim/case"))
         found = of(rating, category)
         assert found.stars == 2.0 and found.failed == [f"{test} claim/case"]
-        assert rating.overall == 3.0 and any("behaviours fail" in text for text in rating.caps)
+        assert rating.overall == 3.0 and any("failed behaviours" in text for text in rating.caps)
     tests = {one.test for one in criteria.figures}
     rating = rate(without(FAST, lambda key: key[0].partition("/")[0] in tests))
     assert stars(rating)[category] is None and rating.is_at_most
