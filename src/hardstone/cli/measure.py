@@ -207,6 +207,9 @@ def place_problems(options: OutcomeOptions) -> list[str]:
 
 def _check_writable(output: Path) -> None:
     """Hours of measuring must not end with a report that cannot be written."""
+    from hardstone.cli.report import check_suffix, no_folder
+
+    check_suffix(output)
     try:
         target = regular_target(output)
     except OSError as error:
@@ -214,8 +217,6 @@ def _check_writable(output: Path) -> None:
         raise InputError(f"-o: {output}: {reason}", "name another file") from error
     folder = target.parent
     if not folder.is_dir():
-        from hardstone.cli.report import no_folder
-
         raise no_folder(folder)
     places = [folder, target] if target.exists() else [folder]
     if not all(os.access(place, os.W_OK) for place in places):
