@@ -138,18 +138,18 @@ def default_report(store: Path, run_id: str, suffix: str = ".html") -> Path:
     return place
 
 
-def no_folder(folder: Path) -> InputError:
+def no_folder(folder: Path, option: str = "-o") -> InputError:
     """The error that there is no `folder` for the report, with a remedy that can work."""
     above = next(one for one in folder.absolute().parents if one.exists())
     if os.access(above, os.W_OK | os.X_OK):
         return InputError(
-            f"-o: there is no folder {folder}", f"mkdir -p {shlex.quote(str(folder))}"
+            f"{option}: there is no folder {folder}", f"mkdir -p {shlex.quote(str(folder))}"
         )
     is_readonly = os.statvfs(above).f_flag & os.ST_RDONLY
     why = "its file system is read-only" if is_readonly else "you may not write there"
     return InputError(
         f"there is no folder {folder}, and none can be made in {above}: {why}",
-        "name a file elsewhere with -o FILE",
+        f"name a file elsewhere with {option} FILE",
     )
 
 
