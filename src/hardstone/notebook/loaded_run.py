@@ -17,6 +17,7 @@ from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
 from hardstone.notebook.loaded_series import RunTest
+from hardstone.notebook.plot import Chart
 from hardstone.stats.consistency import contradiction_messages, trust_of
 from hardstone.store.documents import read_document
 from hardstone.store.place import default_root
@@ -180,6 +181,22 @@ class Run:
         if isinstance(first, MeasuredRun) and len(self._subjects) > 1:
             return rate_run(first.document)[0][1]
         return rate(first)
+
+    def plot(self, *, limits: Sequence[int] = ()) -> Chart:
+        """The distribution that leads its report, with lines at `limits` in ns. InputError where
+        nothing was timed."""
+        from hardstone.present.answer import answer_of
+        from hardstone.report.drawing import Drawer
+        from hardstone.report.lead import lead_chart
+
+        first = self._subjects[0]
+        figure = None
+        if isinstance(first, MeasuredRun):
+            document = first.document if len(self._subjects) > 1 else first.alone
+            figure = lead_chart(document, answer_of(document), Drawer(), limits=limits)
+        if figure is None:
+            raise InputError(f"{self.id} has no distribution to draw", "its tests have figures")
+        return Chart(figure)
 
     def to_dict(self) -> dict[str, Any]:
         """A copy of the whole document as Python's own types: what `show --json` prints."""
@@ -363,6 +380,19 @@ class Comparison:
         """The same of the rows of the summary."""
         rows = self.view.decisive
         return [one for row in rows for one in self._entries(row.address.partition("/")[0], row)]
+
+    def plot(self, address: str) -> Chart:
+        """Average and worst of each system, of one row: its `address` in `rows()`."""
+        from hardstone.comparison.figures import pair_figure, standards_of
+        from hardstone.report.drawing import Drawer
+
+        found = {row.address: row for one in self.view.tests for row in one.rows}
+        if address not in found:
+            some = ", ".join(map(one_line, list(found)[:3]))
+            raise InputError(f"there is no row '{shorten(address, 80)}'", f"there are {some}, ...")
+        standards = standards_of(self.view)
+        figure = pair_figure(found[address], self.view.columns, standards, "pair", Drawer())
+        return Chart(replace(figure, subject=address))
 
     def _entries(self, test: str, row: ComparedRow) -> Iterator[dict[str, Value]]:
         for column, cell in zip(self.view.columns, row.cells, strict=True):

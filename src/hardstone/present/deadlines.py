@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from math import ceil
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,16 +21,6 @@ from hardstone.model import Result, RunDocument, Series, Trust
 from hardstone.present.overview import decisive_series
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.consistency import contradictions, is_contradictory, trust_of
-from hardstone.stats.projection import (
-    LEAST_BLOCKS,
-    LEAST_EXCEEDANCES,
-    REASONS,
-    SHARE,
-    Projection,
-    Refusal,
-    maxima_of,
-    project,
-)
 from hardstone.stats.quantiles import (
     CONFIDENCE,
     INDEPENDENT,
@@ -41,7 +32,9 @@ from hardstone.stats.quantiles import (
 from hardstone.units import format_count, format_ns
 from hardstone.wording import range_text, series_text, shorten
 
-LEAST_VALUES = round(LEAST_EXCEEDANCES / SHARE)
+if TYPE_CHECKING:  # which loads numpy, and most screens have no projection
+    from hardstone.stats.projection import Projection
+
 _CONTRADICTORY = "figures of the series cannot be true"
 
 
@@ -74,6 +67,8 @@ def decisive_projection(result: Result, document: RunDocument) -> ProjectionText
     fewer than LEAST_VALUES values, or maxima of fewer than LEAST_BLOCKS intervals."""
     if kind_of(result.test) == "behaviour":
         return None
+    from hardstone.stats.projection import LEAST_BLOCKS, maxima_of
+
     series = decisive_series(result)
     if series is None or not _has_enough(series) or maxima_of(series).size < LEAST_BLOCKS:
         return None
@@ -81,10 +76,14 @@ def decisive_projection(result: Result, document: RunDocument) -> ProjectionText
 
 
 def _has_enough(series: Series) -> bool:
+    from hardstone.stats.projection import LEAST_VALUES
+
     return series.unit == "ns" and series.count >= LEAST_VALUES
 
 
 def _text_of(series: Series, result: Result, document: RunDocument) -> ProjectionText:
+    from hardstone.stats.projection import REASONS, Refusal, project
+
     reasons, meaning, lines = [], [], []
     if is_contradictory(series):
         reasons.append(_CONTRADICTORY)

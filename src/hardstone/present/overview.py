@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import zip_longest
 from typing import Literal
 
@@ -37,7 +38,13 @@ from hardstone.stats.conditions import (
     names_in,
     sweep_points,
 )
-from hardstone.stats.consistency import MARK, UNEQUAL, contradictions, is_contradictory
+from hardstone.stats.consistency import (
+    MARK,
+    UNEQUAL,
+    contradictions,
+    counts_instructions,
+    is_contradictory,
+)
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.quantiles import median_of, summarise
 from hardstone.stats.trust import has_run, lacking_text, stopped_least_ns
@@ -134,11 +141,23 @@ def state_text(document: RunDocument, *, has_start: bool = True) -> str:
     is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
     mark = MARK if is_wrong else ""
     started = f"{moment_text(document.started_utc)}, " if has_start else ""
-    spent = f"{format_span(spent_ns)}{mark} of measuring"
+    spent = f"{format_span(spent_ns)}{mark} of {_measuring_text(document)}"
     stopped_ns = sum(map(stopped_least_ns, document.results))
     if stopped_ns > 0:
         spent += f" ({format_span(stopped_ns)} or more of it stopped)"
     return f"{status_text(document)}, {started}{spent}"
+
+
+def _measuring_text(document: RunDocument) -> str:
+    """ "measuring"; where the clock of a guest counted, "guest time" and how long that took."""
+    if not counts_instructions(document.system):
+        return "measuring"
+    try:
+        began = datetime.fromisoformat(document.started_utc)
+        ended = datetime.fromisoformat(document.finished_utc or "")
+    except ValueError:  # not finished, or a time that is none
+        return "guest time"
+    return f"guest time, run took {format_span(round((ended - began).total_seconds()) * 10**9)}"
 
 
 def status_text(document: RunDocument) -> str:
@@ -191,7 +210,7 @@ def _ran_text(document: RunDocument, *, is_brief: bool) -> str:
         return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, {state}"
     parts = [
         _most_common([policy_text(one) for one in ran]),
-        _most_common([cpu_text(one) for one in results]),
+        _pinned_text([cpu_text(one) for one in results]),
         _most_common([_memory_text(one) for one in ran]),
     ]
     parts += _idle_texts(results)
@@ -224,6 +243,14 @@ def result_conditions_text(result: Result) -> str:
 def _most_common(texts: Sequence[str]) -> str:
     text, count = Counter(texts).most_common(1)[0]
     return text if count == len(texts) or not text else f"{text} ({count} of {len(texts)})"
+
+
+def _pinned_text(texts: Sequence[str]) -> str:
+    """ "CPU 1", "31 of 48 tests pinned to CPU 1"."""
+    text, count = Counter(texts).most_common(1)[0]
+    if count == len(texts) or not text.startswith("CPU "):
+        return _most_common(texts)
+    return f"{count} of {len(texts)} tests pinned to {text}"
 
 
 def _idle_texts(results: Sequence[Result]) -> list[str]:
@@ -289,6 +316,7 @@ _MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60
 _MOST_REASONS = 2
 _NO_FAULT = ("unsupported", "skipped")
+_LONGEST_TITLE = 120
 
 
 @dataclass(frozen=True)
@@ -373,6 +401,7 @@ class StandsOut:
 
     text: str
     is_grave: bool = False
+    is_claim: bool = False
 
 
 def families(document: RunDocument) -> list[Family]:
@@ -401,7 +430,11 @@ def families(document: RunDocument) -> list[Family]:
             if key not in failed:
                 meaning = _meaning_of(document, result.test, name)
                 uncounted = entry.why_uncounted(verdict.name)
-                failed[key] = FailedClaim(result.test, spoken(name), [], meaning, uncounted)
+                is_limit = name in event_names.LIMIT_CLAIMS
+                limits = shorten(verdict.evidence, _LONGEST_TITLE) if is_limit else ""
+                failed[key] = FailedClaim(
+                    result.test, limits or spoken(name), [], meaning, uncounted
+                )
                 family.failed.append(failed[key])
             shown = f"{case} [{under}]".strip() if under else case
             failed[key].cases.append(one_line(shown))
@@ -512,10 +545,8 @@ def stands_out(document: RunDocument) -> list[StandsOut]:
 def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     contradictory = sum(1 for _ in contradictions(document))
     if contradictory:
-        are = "figure" if contradictory == 1 else "figures"
-        yield StandsOut(
-            f"{contradictory} {are} that cannot be true: do not use this run", is_grave=True
-        )
+        are = "1 figure" if contradictory == 1 else f"{format_count(contradictory)} figures"
+        yield StandsOut(f"{are} cannot be true: do not use this run", is_grave=True)
     differing = deviations(document)
     left = [one for one in differing if one.kind == "left"]
     if left:
@@ -525,7 +556,7 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     if claims:
         are = "claim" if len(claims) == 1 else "claims"
         names = listed(f"{one.test} {one.name}" for one in claims)
-        yield StandsOut(f"{len(claims)} {are} failed: {names}", is_grave=True)
+        yield StandsOut(f"{len(claims)} {are} failed: {names}", is_grave=True, is_claim=True)
     yield from _cpu_lost(document)
     lacking = list(_not_measured(document))
     yield from (one for one in lacking if one.is_grave)
@@ -583,11 +614,13 @@ def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
     }
     if stolen:
         total = format_ns(sum(stolen.values()))
-        yield StandsOut(f"steal time: {total} during {listed(stolen)}")
+        where = next(iter(stolen)) if len(stolen) == 1 else f"{len(stolen)} tests"
+        across = "during" if len(stolen) == 1 else "across"
+        yield StandsOut(f"the hypervisor took {total} {across} {where}")
 
 
 def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
-    """Releases missed because an earlier one was late, from the series that count them."""
+    """Periods missed because an earlier one was late, from the series that count them."""
     names = names_in(document)
     missed: dict[str, int] = {}
     for result in document.results:
@@ -607,14 +640,28 @@ def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
     missed = {who: count for who, count in missed.items() if count > 0}
     if missed:
         total = sum(missed.values())
-        are = "release was" if total == 1 else "releases were"
+        are = "period was" if total == 1 else "periods were"
         yield StandsOut(f"{format_count(total)} {are} missed: {listed(missed)}")
 
 
 LIMIT_OF_MAXIMA = (
-    "worst observed: the largest value of this run, of a throughput the least. It says nothing "
-    "about code paths that were not taken."
+    "worst observed: the largest value in this run (for throughput, the smallest). Code paths that "
+    "did not run were not measured."
 )
+
+
+_LEAST_BOUNDED = 20  # with fewer values the bound says next to nothing: 14 % of 20
+
+
+def _bound_text(count: int, worst: str, share: float) -> str:
+    """What follows from no value above the worst: "none of 5 000 values is above 40 us; ..."."""
+    if count < _LEAST_BOUNDED:
+        are = "1 value" if count == 1 else f"{format_count(count)} values"
+        return f"no bound: {are}, fewer than {_LEAST_BOUNDED}"
+    return (
+        f"none of {format_count(count)} values is above {worst}; at 95 % confidence fewer than "
+        f"{share_text(share)} are"
+    )
 
 
 @dataclass(frozen=True)
@@ -645,10 +692,7 @@ def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> F
     if series.derived:
         bound = f"derived: {series.derived}"
     else:
-        bound = (
-            f"none of {format_count(series.count)} values is above {worst}; at 95 % confidence "
-            f"fewer than {share_text(summary.p_exceed_bound)} are"
-        )
+        bound = _bound_text(series.count, worst, summary.p_exceed_bound)
     return Finding(
         test=result.test,
         anchor=anchor,

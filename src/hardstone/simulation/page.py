@@ -81,7 +81,7 @@ class _Chart:
 
 
 def tire_figures(document: RunDocument, points: Sequence[Point], drawer: Drawer) -> list[Figure]:
-    """Every chart that the points have figures for; the first one leads the page of a sweep."""
+    """Every chart that the points have figures for."""
     sound = [one for one in points if not one.is_delayed]
     bounds = bounds_of(sound)
     names = CurveNames(document)
@@ -98,9 +98,9 @@ def tire_figures(document: RunDocument, points: Sequence[Point], drawer: Drawer)
             title=one.title,
             about=one.about,
             alt=shorten(f"{one.title}. {one.spoken}", 600),
-            drawing=drawer.draw(one.spec, leads=number == 0),
+            drawing=drawer.draw(one.spec),
         )
-        for number, one in enumerate(found)
+        for one in found
     ]
 
 

@@ -863,3 +863,19 @@ def _held(bound: Bound | None) -> str:
         return f"none, missed at {format_count(first.masses)}" if first else "not known"
     at_least = "at least " if bound.first_missed is None else ""
     return f"{at_least}{format_count(bound.held.masses)} masses"
+
+
+def sweep_sentence(document: RunDocument) -> str:
+    """The answer of a sweep in one sentence: the largest simulation that missed no deadline."""
+    bounds = bounds_of(points_of(document))
+    if not bounds:
+        return "The simulation ran as fast as it could; the table has its times"
+    held = [(one.held.masses, one) for one in bounds if one.held is not None]
+    if not held:
+        return "No simulation kept all of its deadlines"
+    masses, best = max(held, key=lambda pair: pair[0])
+    count = best.curve.threads
+    are = "1 thread" if count == 1 else f"{format_count(count)} threads"
+    least = "at least " if best.first_missed is None else ""
+    policy = shorten(best.curve.policy, 12)
+    return f"No deadline was missed with {least}{format_count(masses)} masses ({policy}, {are})"

@@ -14,13 +14,12 @@ from hardstone.comparison.assemble import compare_view
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.deadlines import (
-    LEAST_VALUES,
     decisive_projection,
     misses_document,
     projections,
     share_lines,
 )
-from hardstone.stats.projection import Projection, project
+from hardstone.stats.projection import LEAST_VALUES, Projection, project
 from hardstone.stats.quantiles import PATH_NOT_TAKEN
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place

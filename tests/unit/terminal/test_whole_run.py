@@ -90,11 +90,11 @@ def ran(test: str = "TMR-P-LAT", **changed: object) -> Result:
 
 
 def test_conditions_that_all_tests_share_are_said_once_and_others_say_of_how_many() -> None:
-    same = "policy fifo 98, CPU 1{}, memory locked{}, idle states allowed, load none, CPUs shared"
+    same = "policy fifo 98, {}, memory locked{}, idle states allowed, load none, CPUs shared"
     both = ran(), ran("CLK-P-BIN")
-    assert conditions_of(*both) == same.format("", "")
+    assert conditions_of(*both) == same.format("CPU 1", "")
     free = ran("SEM-P-RTP", memory_locked=False, cpu=None)
-    assert conditions_of(*both, free) == same.format(" (2 of 3)", " (2 of 3)")
+    assert conditions_of(*both, free) == same.format("2 of 3 tests pinned to CPU 1", " (2 of 3)")
     assert "not bound to a CPU" in conditions_of(free)
     assert ", not bound to a CPU," in result_conditions_text(free)
 
