@@ -52,7 +52,6 @@ _RATIO_MARKS = (
     "ratio of medians, 98 % interval: > higher, < lower, = equal within 10 %, ? not decided"
 )
 _MOST_PAIRED = 14
-_NOT_COMPARABLE = "( ) not comparable"
 _PAIRS = ("acquire", "release")
 _UNCONTENDED = ("sem", "mutex")  # the first to go where systems are rows
 
@@ -80,7 +79,7 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     if is_cut:
         systems = list(_systems(view, _study))
     below = [
-        *_legend(view, width),
+        *_legend(view, width, is_pair=pair is not None),
         Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
         *_why(view),
     ]
@@ -369,10 +368,13 @@ def _grouped(texts: Sequence[str]) -> dict[str, str]:
     return {text: numbers_text(numbers, "-", 2) for text, numbers in found.items()}
 
 
-def _legend(view: CompareView, width: int) -> Iterator[Text]:
+def _legend(view: CompareView, width: int, *, is_pair: bool) -> Iterator[Text]:
     cells = [cell for row in view.decisive for cell in row.cells]
     marks = [
-        (any(one.is_grey or one.worst_why for one in cells), _NOT_COMPARABLE),
+        (
+            any(one.is_grey or one.worst_why for one in cells),
+            "( ) not comparable" + ("" if is_pair else " (why: add -o)"),
+        ),
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
         (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
         (any(map(_is_at_most, view.columns)), "<= at most: some tests did not run"),
