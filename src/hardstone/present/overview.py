@@ -136,12 +136,13 @@ def headline(document: RunDocument) -> list[str]:
 
 
 def state_text(document: RunDocument, *, has_start: bool = True) -> str:
-    """Status, start (omitted where the ID shows it), and the total measuring time."""
+    """Status, start (omitted where the ID shows it), and the total measuring time; of a guest
+    whose clock counts instructions also how long the run took."""
     spent_ns = sum(result.duration_ns for result in document.results)
     is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
     mark = MARK if is_wrong else ""
     started = f"{moment_text(document.started_utc)}, " if has_start else ""
-    spent = f"{format_span(spent_ns)}{mark} of {_measuring_text(document)}"
+    spent = f"{format_span(spent_ns)}{mark} {_measuring_text(document)}"
     stopped_ns = sum(map(stopped_least_ns, document.results))
     if stopped_ns > 0:
         spent += f" ({format_span(stopped_ns)} or more of it stopped)"
@@ -151,13 +152,13 @@ def state_text(document: RunDocument, *, has_start: bool = True) -> str:
 def _measuring_text(document: RunDocument) -> str:
     """ "measuring"; where the clock of a guest counted, "guest time" and how long that took."""
     if not counts_instructions(document.system):
-        return "measuring"
+        return "of measuring"
     try:
         began = datetime.fromisoformat(document.started_utc)
         ended = datetime.fromisoformat(document.finished_utc or "")
     except ValueError:  # not finished, or a time that is none
         return "guest time"
-    return f"guest time, run took {format_span(round((ended - began).total_seconds()) * 10**9)}"
+    return f"guest, {format_span(round((ended - began).total_seconds()) * 10**9)} real"
 
 
 def status_text(document: RunDocument) -> str:

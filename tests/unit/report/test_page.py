@@ -250,7 +250,9 @@ def test_a_page_of_many_series_has_the_worst_ones_and_says_where_the_others_are(
     document = crowded(41)
     text = words(static(document))
     command = f"hardstone show {document.id} SEM-P-0"
-    assert f"The {MOST_ROWS} series with the largest values. {41 - MOST_ROWS} more: {command}" in text
+    assert (
+        f"The {MOST_ROWS} series with the largest values. {41 - MOST_ROWS} more: {command}" in text
+    )
     series = document.results[0].series
     highest = max(series, key=lambda one: one.max or 0)
     table = text.partition("Series Worst observed")[2].partition("The 12 series")[0]
