@@ -69,7 +69,7 @@ def command(context: click.Context, /, store: Path | None, as_json: bool) -> int
 
 _HERE = "local"
 _TARGET_CHARACTERS = 120
-_LINE_CHARACTERS = 26
+_LINE_CHARACTERS = 24
 _MINUTE_CHARACTERS = len("2026-11-30 02:54")
 
 

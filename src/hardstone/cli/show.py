@@ -124,15 +124,20 @@ def command(
     if as_json:
         print_json(document)
         return consistency_exit(document)
+    shown = _of_tests(document, tests) if tests else document
+    if not (is_all or tests or published):
+        from hardstone.terminal.one_screen import print_screen
+
+        print_screen(shown)
+        return consistency_exit(document)
     from hardstone.terminal.console import paged
 
-    shown = _of_tests(document, tests) if tests else document
     with paged():
-        _print(shown, project=project, published=published, is_whole=is_all or bool(tests))
+        _print_all(shown, project=project, published=published)
     return consistency_exit(document)
 
 
-def _print(shown: RunDocument, *, project: bool, published: bool, is_whole: bool) -> None:
+def _print_all(shown: RunDocument, *, project: bool, published: bool) -> None:
     if project:
         from hardstone.terminal.whole_run import print_projections
 
@@ -141,14 +146,10 @@ def _print(shown: RunDocument, *, project: bool, published: bool, is_whole: bool
         from hardstone.terminal.columns import print_with_published
 
         print_with_published(shown)
-    elif is_whole:
+    else:
         from hardstone.terminal.whole_run import print_whole
 
         print_whole(shown)
-    else:
-        from hardstone.terminal.one_screen import print_screen
-
-        print_screen(shown)
 
 
 def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) -> int:

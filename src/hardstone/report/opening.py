@@ -255,7 +255,7 @@ class Opening:
 
     `title` is the machine and the answer; `lead_narrow` is `lead` for a phone. `rated`: the stars under each condition, by its name,
     the headline first, with why that one is it. `failed`: those that count for a rating first;
-    `families`: (name, text, look). `glance`: every test in one chart.
+    `absent`: the rows whose test was not run. `families`: (name, text, look). `glance`: every test in one chart.
     """
 
     title: str
@@ -270,6 +270,7 @@ class Opening:
     second: Figure | None
     conditions: list[str]
     rows: list[Row]
+    absent: list[str]
     rated: list[tuple[str, Rating]]
     headline_reason: str
     failed: list[FailedClaim]
@@ -315,7 +316,8 @@ def opening_of(
         ),
         second=worst_second_chart(answer, drawer),
         conditions=[names.label(one) for one in conditions] if len(conditions) > 1 else [],
-        rows=[_row(one, anchors) for one in rows],
+        rows=[_row(one, anchors) for one in rows if not _is_absent(one)],
+        absent=[one.name for one in rows if _is_absent(one)],
         rated=[(names.label(run.condition), rating) for run, rating in rated],
         headline_reason=headline_reason(rated) if rated else "",
         failed=answer.failed,
@@ -347,6 +349,10 @@ _MEANINGS = {
     "-": "up to 30 times the reference",
     "--": "more than 30 times the reference",
 }
+
+
+def _is_absent(row: ScreenRow) -> bool:
+    return all(one is None for one in row.figures) and row.state in ("", "not run")
 
 
 def _row(row: ScreenRow, anchors: Mapping[int, str]) -> Row:

@@ -316,6 +316,7 @@ class Section:
     figures: list[Figure]
     notes: list[str]
     causes: list[CauseRow]
+    more_causes: list[CauseRow]
     causes_left_out: str
     events: list[EventLine]
     folded: list[tuple[str, str]]
@@ -429,6 +430,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     has_room = settings.charts_each == len(KINDS)
     late = late_values(result)
     claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
+    is_many = settings.worst_each == _WORST_OF_MANY
     causes = _cause_rows(late, settings.worst_each) or _unwatched(result, settings.worst_each)
     return Section(
         anchor=anchor,
@@ -466,7 +468,8 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         ),
         notes=[] if behaves else _notes(result, settings),
         causes=causes[:_MOST_CAUSES],
-        causes_left_out=_left_out(causes[_MOST_CAUSES:]),
+        more_causes=[] if is_many else causes[_MOST_CAUSES:],
+        causes_left_out=_left_out(causes[_MOST_CAUSES:]) if is_many else "",
         events=[_event_line(event) for event in result.events if event.name not in _ELSEWHERE],
         folded=[
             (_FOLDED_TITLES[event.name], event.text)

@@ -77,11 +77,11 @@ QUICK = planned(["heavy"], ["shared"], profile="quick")
         (fields(status="incomplete"), "incomplete"),
         (facts(emulated=True), "emulated"),
         (facts(time="instructions"), "virtual time"),
-        (facts(emulated=None), "perhaps emulated"),
+        (facts(emulated=None), "may be emulated"),
         (facts(emulated=False, hypervisor="KVM"), "virtual machine"),
         (of_result("TMR-P-LAT", conditions=TIME_SHARED), "not scheduled as real-time"),
         (fields(trust=Trust(grade="untrustworthy", reasons=["throttled"])), "untrustworthy"),
-        (of_result("TMR-P-LAT", events=SHORT_LOAD), "the load fell short"),
+        (of_result("TMR-P-LAT", events=SHORT_LOAD), "the load was lower than requested"),
     ],
 )
 def test_what_keeps_a_rating_from_being_the_full_one(
@@ -262,7 +262,7 @@ def test_of_a_stand_in_for_a_device_no_star_follows() -> None:
     assert found.stars is None and found.decisive is None
     assert {one.why_range for one in found.figures} == {one.instead for one in found.figures}
     assert found.figures[0].address == "IRQ-P-LAT/timer/delivery"  # the worse of them is shown
-    assert "in place of a device" in found.figures[0].instead
+    assert "instead of a device" in found.figures[0].instead
     assert rating.rated_as == ["stand-ins: interrupts"]
     assert (rating.lowest, rating.overall) == (1.5, 5.0)
 
