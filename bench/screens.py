@@ -19,9 +19,9 @@ from hardstone.store.place import Place
 ROOT = Path(__file__).resolve().parent.parent
 BEFORE = "HARDSTONE_BENCH_BEFORE"
 FINE = (0, 3, 5)  # a doctor that finds a blocker, a run that is not trustworthy
-# From start to end on a quiet machine, where CPU time is all of it but the second for which the
-# probe's facts wait.
-COMMANDS = {
+# Goals in ms, from start to end on a quiet machine. The doctor has none here: most of its time it
+# waits for the probe, which watches the machine for a second, and CPU time does not show that.
+COMMANDS: dict[str, tuple[list[str], float | None]] = {
     "help": (["--help"], 70),
     "list": (["list"], 120),
     "explain": (["explain", "TMR-P-LAT"], 150),
@@ -29,7 +29,7 @@ COMMANDS = {
     "show": (["show", "RUN"], 450),
     "all": (["show", "RUN", "--all"], 700),
     "why": (["show", "RUN", "--why"], 450),
-    "doctor": (["doctor"], 600),
+    "doctor": (["doctor"], None),
 }
 _OF_STORE = {"runs", "show"}
 
@@ -71,7 +71,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             Screen(name, ROOT, folder),
             Screen(name, Path(before).resolve(), folder) if before else bare_python(name),
             "before" if before else "python -c pass",
-            goals={f"{name}_ns": goal_ms * 1e6},
+            goals={} if goal_ms is None else {f"{name}_ns": goal_ms * 1e6},
         )
         for name, (words, goal_ms) in COMMANDS.items()
     ]
