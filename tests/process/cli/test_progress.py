@@ -144,7 +144,7 @@ def test_where_a_copy_would_disturb_there_is_no_view(
 ) -> None:
     outcome = viewed(tmp_path, PlainRecording(None), Guarded)
     err = capfd.readouterr().err
-    assert err.count("there is no view of the recording: a copy would disturb") == 1
+    assert err.count("there is no view of the recording: copying would disturb") == 1
     assert outcome.document.results[0].series[0].count == 3
     assert "is above 2.50 us" in err  # of the result
 
