@@ -239,6 +239,7 @@ _WORST_OF_MANY = 2
 _WORST_OF_FEW = 12
 _MOST_CAUSES = 10
 _LATE_AT_LENGTH = 10
+_OWN_SETTING = ("Load reached", "Parameters", "Calibrated", "Kernel counters")
 # Counters that a test raises by itself.
 _EXPECTED = ("timer_interrupts_count", "voluntary_switches_count")
 _FOLDED_TITLES = {
@@ -350,6 +351,8 @@ def shared_of(sections: Sequence[Section]) -> Shared:
     keys = dict.fromkeys(key for one in shown for key, _ in one.setting)
     setting = []
     for key in keys:
+        if key in _OWN_SETTING:
+            continue
         values = Counter(dict(one.setting).get(key, "") for one in shown)
         value, count = values.most_common(1)[0]
         if "" not in values and 2 * count > len(shown) >= _LEAST_SHARED:
