@@ -396,9 +396,8 @@ def battery() -> RunDocument:
             Verdict(name=one, passed=one != "a/w", evidence=f"{one} was seen in {number} rounds")
             for number, one in enumerate(claims)
         ]
-        events = [
-            Event(name="note", text=f"what {test} alone says of {n} of its cases") for n in (1, 2)
-        ]
+        notes = [f"what {test} alone says of {count} of its cases" for count in (1, 2)]
+        events = [Event(name="note", text=text) for text in notes]
         events.append(Event(name="shared", text="what every test says of this machine"))
         more = {"verdicts": verdicts, "events": events, "environment": _COUNTERS}
         results.append(measured(test, found, realtime=True, params={"interval_ns": 1}, **more))
