@@ -29,7 +29,7 @@ def page(test: Descriptor, catalogue: Catalogue) -> str:
     entry = catalogue.entry(test.id, test.default_samples, test.default_duration_ns)
     parts = [f"# {test.id}: {test.title}", entry.about, f"Source: {_linked(test.source)}."]
     parts.append(f"```\nhardstone run {test.id}\n```")
-    parts += _section("What falsifies it", [part for part in (entry.distorts, entry.idle) if part])
+    parts += _section("What distorts it", [part for part in (entry.distorts, entry.idle) if part])
     parts += _section("Which kinds enter the kernel", _kernel(entry))
     parts += _section("Needs", [", ".join(test.needs) + "."] if test.needs else [])
     parts += _section("CPU", [cpu_text(test)])

@@ -72,6 +72,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 
     order: int
     category: Category
+    known_as: list[str] = []
     about: str
     distorts: str
     takes_duration: bool = msgspec.field(name="duration", default=True)
@@ -149,6 +150,15 @@ class Catalogue:
         """What `test` is sorted by in battery order; one that is not in the catalogue is last."""
         return self.entry(test).order, test
 
+    def called(self, name: str) -> list[str]:
+        """The tests that are known as `name`: "cyclictest", "context switch"."""
+        wanted = folded(name)
+        return [
+            test
+            for test, entry in self._entries.items()
+            if wanted and wanted in map(folded, entry.known_as)
+        ]
+
     def entry(self, test: str, samples: int = 0, duration_ns: int = 0) -> Entry:
         """Entry of `test`; a test that only a newer probe has gets one made of its defaults."""
         if test in self._entries:
@@ -163,6 +173,11 @@ class Catalogue:
             standard=count,
             soak=count,
         )
+
+
+def folded(name: str) -> str:
+    """`name` without case, spaces and hyphens: "wake-up latency" and "Wakeup Latency" are one."""
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def parse_catalogue(text: str) -> Catalogue:

@@ -35,7 +35,7 @@ MINUTE_NS = 60_000_000_000
 # What the probe knows of a test (its variants, how long a value takes) is not told here again.
 FIELDS = {
     *("means", "idle"),
-    *("order", "category", "duration", "about", "distorts"),
+    *("order", "category", "known_as", "duration", "about", "distorts"),
     *("uncounted", "enters_kernel"),
     *PROFILES,
 }

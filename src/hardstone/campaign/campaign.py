@@ -155,7 +155,7 @@ def realtime_advice(
     refusal = realtime_refusal(facts, probe_path or "hardstone-probe")
     if refusal is None:
         return [
-            "not scheduled as real-time: before the run it was granted; the notes of the results "
+            "not scheduled as real-time: it was granted before the run; the notes of the results "
             "name what refused it"
         ]
     steps = [f"type: {one.command}" if one.command else one.words for one in refusal.steps[:1]]
@@ -165,7 +165,7 @@ def realtime_advice(
 
 Answer = TypeVar("Answer")
 
-_UNLOCKED = "measurements at the same time would disturb each other unnoticed"
+_UNLOCKED = "simultaneous measurements would disturb each other unnoticed"
 _STOPPING = "Stopping; results so far are kept. Press Ctrl-C again to quit now."
 
 
@@ -275,7 +275,7 @@ class Campaign:
         """Whether it is stored as a run of its own: the one that it resumes is gone or damaged."""
         if path != self._store.path_of(document.id):
             return False
-        self._warn(f"the run that it resumes is gone or damaged: stored as {document.id}")
+        self._warn(f"the run to resume is gone or damaged; stored as {document.id}")
         return True
 
     def _run_tests(self, document: RunDocument, collector: Collector) -> None:
@@ -498,7 +498,7 @@ def pair_plan(plan: Plan, settings: Sequence[str], pairs: int, seed: int) -> Pla
     `seed`, so that neither drift nor order looks like an effect.
     """
     if len(plan.tests) != 1:
-        raise ValueError("pairs are of one test")
+        raise ValueError("pairs need one test")
     without = plan.tests[0]
     with_settings = msgspec.structs.replace(without, settings=list(settings))
     tests: list[PlannedTest] = []

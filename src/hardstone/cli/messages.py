@@ -81,11 +81,8 @@ def print_json(document: object) -> None:
     import msgspec
 
     encoded = msgspec.json.format(msgspec.json.encode(document), indent=2).decode("utf-8")
-    try:
-        click.echo(_STEERING.sub(lambda found: json.dumps(found[0])[1:-1], encoded))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise BrokenPipeError from None  # click would exit with 1 if it had a number
+    click.echo(_STEERING.sub(lambda found: json.dumps(found[0])[1:-1], encoded))
+    sys.stdout.flush()
 
 
 def abandon(stream: TextIO | None) -> None:
@@ -117,6 +114,8 @@ class _WatchedFile(io.FileIO):
     def write(self, data: Buffer, /) -> int:
         try:
             return super().write(data)
+        except BrokenPipeError:
+            raise BrokenPipeError from None  # click would exit with 1 if it had a number
         except OSError as error:
             self.problem = error
             raise
@@ -147,9 +146,8 @@ def printed(show: Callable[[], object]) -> int | None:
     try:
         show()
         sys.stdout.flush()
-    except BrokenPipeError:
+    except BrokenPipeError:  # as by head, which has seen enough
         abandon(sys.stdout)
-        tell("the reader of the output left")
         return EXIT_OK
     except OSError as error:
         abandon(sys.stdout)

@@ -48,7 +48,7 @@ from hardstone.stats.sustained import Breach, reported_breach, worst_breach
 from hardstone.store.store import Store
 from hardstone.targets import find_target
 from hardstone.terminal.console import words
-from hardstone.terminal.recording import (
+from hardstone.terminal.distribution import (
     TEST,
     bar_rows,
     lines_of,

@@ -42,6 +42,8 @@ def repeat(text: str, tests: Sequence[str], options: MeasureOptions) -> int:
         (len(names) > 1, "several targets"),
         (options.compare_preemption, "--compare-preemption"),
         (options.output is not None, "-o"),
+        (options.export_json is not None, "--export-json"),
+        (options.export_csv is not None, "--export-csv"),
     ):
         if is_typed:
             raise InputError(f"--repeat: not with {option}", "leave one of both out")

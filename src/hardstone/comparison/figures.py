@@ -67,7 +67,7 @@ def _has_pair(row: ComparedRow) -> bool:
     return any(isinstance(one, Amount) for cell in row.cells for one in (cell.mean, cell.worst))
 
 
-def _pair_figure(
+def pair_figure(
     row: ComparedRow,
     columns: Sequence[SystemColumn],
     standards: Sequence[Standard],
@@ -307,6 +307,15 @@ def _largest(row: ComparedRow) -> float:
     return max(ends, default=0.0)
 
 
+def standards_of(view: CompareView) -> list[Standard]:
+    """The yardsticks of a comparison; the page names their source."""
+    found = []
+    for one in view.yardsticks:
+        text = one.text.partition(" (")[0].partition(" [")[0]
+        found.append(Standard(float(one.value_ns), shorten(text, _YARDSTICK_CHARACTERS)))
+    return found
+
+
 @dataclass
 class _Maker:
     """Makes figures until the page is full; `spent` is what those so far cost."""
@@ -317,12 +326,7 @@ class _Maker:
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.standards = []
-        for one in self.view.yardsticks:
-            text = one.text.partition(" (")[0].partition(" [")[0]  # the page names the source
-            self.standards.append(
-                Standard(float(one.value_ns), shorten(text, _YARDSTICK_CHARACTERS))
-            )
+        self.standards = standards_of(self.view)
 
     def summary(self) -> list[tuple[ComparedRow, Figure]]:
         """A pair of dots for each decisive figure."""
@@ -334,7 +338,7 @@ class _Maker:
         return found
 
     def of_tests(self, summary: Sequence[tuple[ComparedRow, Figure]]) -> dict[str, list[Figure]]:
-        """Bars of each test first, then curves, the tests of the summary first."""
+        """Dots of each test first, then curves, the tests of the summary first."""
         again = {row.address: figure for row, figure in summary}
         rows = {
             test.test: (row, f"chart-{number}-{_anchor(test.test)}")
@@ -379,7 +383,7 @@ class _Maker:
                 yield test, figure
 
     def _pair(self, row: ComparedRow, name: str) -> Figure:
-        return _pair_figure(row, self.view.columns, self.standards, name, self.drawer)
+        return pair_figure(row, self.view.columns, self.standards, name, self.drawer)
 
     def _has_room(self, cost: int, kind: str, test: str, kept: int = 0) -> bool:
         count = len(self.view.columns)

@@ -30,6 +30,7 @@ from hardstone.stats.causes import cpu_of
 from hardstone.stats.conditions import Condition, condition_of, conditions_in, sweep_points
 from hardstone.stats.consistency import (
     KindOfTime,
+    counts_instructions,
     is_contradictory,
     kind_of_time,
     series_contradictions,
@@ -330,10 +331,11 @@ def _by_effect(document: RunDocument, late: LateValue | None) -> list[Finding]:
     if not document.system:
         return []
     kinds = {one.kind for one in late.late.causes} if late else set()
+    left_out = {*REALTIME_RULES, *(_OF_EMULATION if counts_instructions(document.system) else ())}
     found = [
         one
         for one in diagnose(document.system, target=document.plan.target).findings
-        if one.state == "found" and one.steps and one.rule not in REALTIME_RULES
+        if one.state == "found" and one.steps and one.rule not in left_out
     ]
     return sorted(
         (one for one in found if one.level != "note" or kinds.intersection(one.relieves)),
@@ -343,6 +345,9 @@ def _by_effect(document: RunDocument, late: LateValue | None) -> list[Finding]:
             LEVELS.index(one.level),
         ),
     )
+
+
+_OF_EMULATION = ("emulation", "hypervisor", "steal")  # meant by whoever counts instructions
 
 
 def _step_of(finding: Finding, target: str) -> Iterator[NextStep]:

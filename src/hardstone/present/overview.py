@@ -136,12 +136,13 @@ def headline(document: RunDocument) -> list[str]:
 
 
 def state_text(document: RunDocument, *, has_start: bool = True) -> str:
-    """Status, start (omitted where the ID shows it), and the total measuring time."""
+    """Status, start (omitted where the ID shows it), and the total measuring time; of a guest
+    whose clock counts instructions also how long the run took."""
     spent_ns = sum(result.duration_ns for result in document.results)
     is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
     mark = MARK if is_wrong else ""
     started = f"{moment_text(document.started_utc)}, " if has_start else ""
-    spent = f"{format_span(spent_ns)}{mark} of {_measuring_text(document)}"
+    spent = f"{format_span(spent_ns)}{mark} {_measuring_text(document)}"
     stopped_ns = sum(map(stopped_least_ns, document.results))
     if stopped_ns > 0:
         spent += f" ({format_span(stopped_ns)} or more of it stopped)"
@@ -151,13 +152,13 @@ def state_text(document: RunDocument, *, has_start: bool = True) -> str:
 def _measuring_text(document: RunDocument) -> str:
     """ "measuring"; where the clock of a guest counted, "guest time" and how long that took."""
     if not counts_instructions(document.system):
-        return "measuring"
+        return "of measuring"
     try:
         began = datetime.fromisoformat(document.started_utc)
         ended = datetime.fromisoformat(document.finished_utc or "")
     except ValueError:  # not finished, or a time that is none
         return "guest time"
-    return f"guest time, run took {format_span(round((ended - began).total_seconds()) * 10**9)}"
+    return f"guest, {format_span(round((ended - began).total_seconds()) * 10**9)} real"
 
 
 def status_text(document: RunDocument) -> str:
@@ -316,6 +317,7 @@ _MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60
 _MOST_REASONS = 2
 _NO_FAULT = ("unsupported", "skipped")
+_LONGEST_TITLE = 120
 
 
 @dataclass(frozen=True)
@@ -429,7 +431,11 @@ def families(document: RunDocument) -> list[Family]:
             if key not in failed:
                 meaning = _meaning_of(document, result.test, name)
                 uncounted = entry.why_uncounted(verdict.name)
-                failed[key] = FailedClaim(result.test, spoken(name), [], meaning, uncounted)
+                is_limit = name in event_names.LIMIT_CLAIMS
+                limits = shorten(verdict.evidence, _LONGEST_TITLE) if is_limit else ""
+                failed[key] = FailedClaim(
+                    result.test, limits or spoken(name), [], meaning, uncounted
+                )
                 family.failed.append(failed[key])
             shown = f"{case} [{under}]".strip() if under else case
             failed[key].cases.append(one_line(shown))

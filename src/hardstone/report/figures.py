@@ -87,7 +87,8 @@ _ABOUT_RATES: dict[Callable[[Group, Unit], Spec], str] = {
 }
 
 
-def _kind_for(kind: Kind, unit: Unit) -> Kind | None:
+def kind_for(kind: Kind, unit: Unit) -> Kind | None:
+    """`kind` with its words for `unit`; None where it would mislead."""
     if not is_rate(unit):
         return kind
     about = _ABOUT_RATES.get(kind.chart)
@@ -126,7 +127,7 @@ def figures_of(
         if sum(one.count for one in series) < _LEAST_DOTS:
             continue
         for number, kind in _kinds_for(series, most):
-            shown = _kind_for(kind, unit)
+            shown = kind_for(kind, unit)
             is_in_parts = has_parts and kind.chart is charts.histogram_chart and unit == "ns"
             if shown is None or is_in_parts:
                 continue

@@ -49,7 +49,7 @@ from hardstone.wording import label_text, shorten
 _NO_LOAD = "none"
 _MOST_OTHERS = 3  # thin lines behind the one that leads
 _MOST_PUBLISHED = 3
-_WIDE, _NARROW = (1010, 250), (270, 210)
+WIDE, NARROW = (1010, 250), (270, 210)
 _ROW_HEIGHT = 14  # of the labels above the chart
 _AXIS_LABEL = 55  # pixels
 _LETTER = 6.6  # pixels, of the widest fonts that browsers take for sans-serif
@@ -161,7 +161,8 @@ def lead_chart(
     if lead is None:
         return None
     published = _published(document, lead)
-    spec = lead_spec(lead, limits, [one.mark for one in published], is_narrow=is_narrow)
+    size = NARROW if is_narrow else WIDE
+    spec = lead_spec(lead, limits, [one.mark for one in published], size=size)
     return Figure(
         id=name,
         title=lead.title,
@@ -173,10 +174,15 @@ def lead_chart(
 
 
 def lead_spec(
-    lead: Lead, limits: Sequence[int], published: Sequence[Mark] = (), *, is_narrow: bool = False
+    lead: Lead,
+    limits: Sequence[int],
+    published: Sequence[Mark] = (),
+    *,
+    size: tuple[int, int] = WIDE,
 ) -> Spec:
-    """The chart of `lead`; values of fewer than 20 are dots."""
-    width, height = _NARROW if is_narrow else _WIDE
+    """The chart of `lead`; values of fewer than 20 are dots. `size`: width and height, in pixels,
+    without axes and labels."""
+    width, height = size
     marks = [*_own_marks(lead.series), *_limit_marks(limits), *published]
     is_few = lead.series.count < LEAST_VALUES
     shown = [(lead.name, lead.series), *([] if is_few else lead.others)]
@@ -303,7 +309,7 @@ def _limit_marks(limits: Sequence[int]) -> list[Mark]:
 def _labels(marks: Sequence[Mark], ends: tuple[float, float], width: int) -> list[Spec]:
     """A line across the chart for each mark, and its words above it, where no line crosses them."""
     layers: list[Spec] = []
-    for one, place in _placed(marks, ends, width):
+    for one, place in placed_words(marks, ends, width):
         y = -4 - _ROW_HEIGHT * place.row
         data = {"values": [{"k": drawn(one.value), "z": one.text}]}
         x: Spec = {"field": "k", "type": "quantitative"}
@@ -347,7 +353,7 @@ class _Place:
         return self.row != other.row or self.right < other.left or other.right < self.left
 
 
-def _placed(
+def placed_words(
     marks: Sequence[Mark], ends: tuple[float, float], width: int
 ) -> Iterator[tuple[Mark, _Place]]:
     """Each mark with the lowest free place for its words."""
@@ -536,7 +542,7 @@ def worst_second_spec(
         "scale": {"domain": [begin_s, end_s], "nice": False, "zero": False},
     }
     y = value_channel("v", low, high, "ns", "latency")
-    width, height = _NARROW if is_narrow else _WIDE
+    width, height = NARROW if is_narrow else WIDE
     return {
         "config": CONFIG,
         "data": {"values": rows},

@@ -228,8 +228,8 @@ def clocks_not_held(check: ClockCheck) -> str | None:
     if (check.host_ns > 0 and is_sure) or clocks_apart(check):
         return None
     return (
-        "the target's clock could not be held against this machine's: "
-        f"uncertain by {format_ns(uncertainty_ns)} in {format_ns(max(check.host_ns, 0))}"
+        "the target's clock could not be checked against this machine's: the uncertainty is "
+        f"{format_ns(uncertainty_ns)} in {format_ns(max(check.host_ns, 0))}"
     )
 
 
@@ -252,23 +252,23 @@ class KindOfTime(Enum):
 
     HARDWARE = "is not emulated"
     EMULATED = "is emulated"
-    COUNTED = "counts instructions in place of time"
+    COUNTED = "counts instructions instead of time"
     UNKNOWN = "may be emulated"
 
 
 _NOT_OF_HARDWARE = {
-    KindOfTime.EMULATED: "emulated: not beside figures of hardware",
-    KindOfTime.COUNTED: "time counts instructions: not beside figures of hardware",
-    KindOfTime.UNKNOWN: "perhaps emulated: not beside figures of hardware",
+    KindOfTime.EMULATED: "emulated: not comparable with hardware",
+    KindOfTime.COUNTED: "time is an instruction count: not comparable with hardware",
+    KindOfTime.UNKNOWN: "may be emulated: not comparable with hardware",
 }
 _MEANINGS = {
     KindOfTime.EMULATED: "Times of an emulated processor do not apply to hardware.",
     KindOfTime.COUNTED: (
-        "Each instruction takes the same virtual time: the times are path lengths, and do not "
+        "Each instruction takes the same virtual time: the times are path lengths and do not "
         "apply to hardware."
     ),
     KindOfTime.UNKNOWN: (
-        "If the processor is emulated, which is not known, the times do not apply to hardware."
+        "The processor may be emulated. If it is, the times do not apply to hardware."
     ),
 }
 
@@ -303,7 +303,7 @@ def why_incomparable(first: RunDocument, other: RunDocument) -> str | None:
     """Why no duration of `other` may be divided by one of `first`; None if it may."""
     ours, theirs = kind_of_time(other.system), kind_of_time(first.system)
     if ours is not theirs:
-        return f"it {ours.value}, and the first target {theirs.value}"
+        return f"it {ours.value}, but the first target {theirs.value}"
     for document, whose in ((other, ""), (first, "of the first target: ")):
         apart = _clock_wrong(document)
         if apart:
@@ -322,7 +322,7 @@ def _clock_wrong(document: RunDocument) -> str | None:
 
 # Counts further apart than this differ: more values usually show a larger worst.
 UNLIKE_COUNTS = 1.1
-UNEQUAL = "unequal work, so the times are not comparable"
+UNEQUAL = "the amounts of work differ, so the times are not comparable"
 UNSTEADY = "the CPU was busy, or its frequency changed after the calibration"
 _BLOCKS = "RSP-P-FIX"
 # Of the calibrated time: twice the 5 % that throttling takes at most from a thread that only

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # numpy, which few screens need, takes as long to load as a s
     from hardstone.stats.histogram import IntArray
 
 # Of every largest value.
-PATH_NOT_TAKEN = "No test inside a sample detects a path that was not taken."
+PATH_NOT_TAKEN = "No statistical test detects a code path that did not run."
 
 LADDER = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 DEEPEST_BY_PROFILE = {"quick": 0.999, "standard": 0.9999, "soak": 0.999999}
@@ -362,8 +362,8 @@ def _at_most(value: int | None, limit: int) -> int | None:
 
 
 INDEPENDENT = (
-    "The interval is exact for independent values. Values of one run depend on each other: the "
-    "true one is wider."
+    "The interval is exact for independent values. Values of one run depend on each other, so "
+    "the true interval is wider."
 )
 
 

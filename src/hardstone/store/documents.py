@@ -12,7 +12,7 @@ import contextlib
 import gzip
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -30,6 +30,7 @@ from hardstone.model import (
     Event,
     RunDocument,
     RunStatus,
+    Scalar,
     Series,
     Table,
     TrustGrade,
@@ -107,7 +108,7 @@ def _decompressed(
         while not member.eof:
             packed = packed or next(more, b"")
             if not packed:
-                raise EOFError("it ends within what is compressed")
+                raise EOFError("its compressed data is cut short")
             yield member.decompress(packed, most)
             packed = member.unconsumed_tail
         packed = member.unused_data.lstrip(b"\0")
@@ -160,7 +161,7 @@ def with_fewer_tables(document: RunDocument, most: int = _MOST_STORED_CELLS) -> 
         if not lost:
             results.append(result)
             continue
-        text = f"{lost} tables are not stored: those of all results together are too large"
+        text = f"{lost} tables are not stored: all tables together are too large"
         event = Event(name=TABLES_CUT, text=text, data={"dropped_count": lost})
         events = [*result.events, event]
         results.append(msgspec.structs.replace(result, tables=kept, events=events))
@@ -203,6 +204,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     `rated_as`: why it is not the full rating. `formula`: what they follow from; "" before stars.
     `lacking`: the results that were not measured, "2 failed, 1 denied"; None in a list of before.
     `repeats`: the id of the first of several runs of one plan, also in itself; "": it is alone.
+    `machine`: processor and kernel, "" where neither is known; None in a list of before.
     """
 
     id: str
@@ -220,6 +222,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     formula: str = ""
     repeats: str = ""
     lacking: str | None = None
+    machine: str | None = None
 
 
 class _Summary(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -260,7 +263,21 @@ def entry_of(document: RunDocument) -> RunEntry:
         formula=rating.formula,
         repeats="" if repeat is None else repeat.first or document.id,
         lacking=lacking_text(document.results),
+        machine=_machine_of(document.system),
     )
+
+
+_MACHINE_CHARACTERS = 80
+
+
+def _machine_of(facts: Mapping[str, Scalar]) -> str:
+    """ "AMD EPYC 9B45, Linux 6.18.5": the processor, else its architecture, and the kernel."""
+    from hardstone.wording import shorten  # which no list needs
+
+    processor = facts.get("machine.cpu_model") or facts.get("machine.arch")
+    kernel = " ".join(str(facts.get(f"kernel.{key}") or "") for key in ("name", "release"))
+    parts = (str(part or "").strip() for part in (processor, kernel))
+    return shorten(", ".join(filter(None, parts)), _MACHINE_CHARACTERS)
 
 
 def read_summary(place: Place, run_id: str, stamp: Stamp) -> RunEntry | None:
@@ -276,7 +293,7 @@ def read_summary(place: Place, run_id: str, stamp: Stamp) -> RunEntry | None:
 
 def is_current(entry: RunEntry) -> bool:
     """Whether the stars of `entry` follow from the formula of this version, and all is in it."""
-    return entry.formula == FORMULA and entry.lacking is not None
+    return entry.formula == FORMULA and None not in (entry.lacking, entry.machine)
 
 
 def write_summary(place: Place, entry: RunEntry) -> None:
@@ -382,7 +399,7 @@ def _decode(raw: bytes | bytearray, source: str) -> RunDocument:
     version = schema.removeprefix(_FORMAT)
     if schema.startswith(_FORMAT) and version.isascii() and version.isdigit():
         raise InputError(
-            f"{source} is of version {version[:10]}, this hardstone reads {RUN_SCHEMA}",
+            f"{source} has version {version[:10]}; this hardstone reads {RUN_SCHEMA}",
             "upgrade hardstone",
         )
     raise InputError(f"{source} is not a run document but {schema[:40]!r}", _ANOTHER)
@@ -393,7 +410,7 @@ def read_stored(place: Place, run_id: str) -> RunDocument:
     path = place.document(run_id)
     document = read_document(path)
     if document.id != run_id:
-        raise InputError(f"{path} holds run {document.id}", "give the file the name of its run")
+        raise InputError(f"{path} contains run {document.id}", "name the file after its run")
     return document
 
 

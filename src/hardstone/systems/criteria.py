@@ -142,7 +142,7 @@ _NO_LOADS = ("none", NOT_KNOWN)
 _KINDS = {
     KindOfTime.EMULATED: "emulated",
     KindOfTime.COUNTED: "virtual time",
-    KindOfTime.UNKNOWN: "perhaps emulated",
+    KindOfTime.UNKNOWN: "may be emulated",
 }
 
 
@@ -197,7 +197,7 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
     elif not _holds_usual_load(run.condition.load):
         yield f"a load other than {load_criteria().usual.load}"
     if any(event.name in SHORT for one in run.results for event in one.events):
-        yield "the load fell short"
+        yield "the load was lower than requested"
     if any(map(lacks_realtime, run.results)):
         yield "not scheduled as real-time"
     tests = _rated_tests()
@@ -331,10 +331,14 @@ _BLOCK_MARGIN = 0.1
 
 def _block_apart(measured: MeasuredSeries, block_ns: int) -> str:
     """Why nothing follows from a block of processing: what it took in the median is far from what
-    it was calibrated to, so the length that is taken off is not its own. "" if it is close."""
+    it was calibrated to, so the length that is taken off is not its own; "" if it is close. Under
+    load a longer median is what the load takes, and counts."""
     median = measured.amount("p50")
     value = median.value if isinstance(median, Amount) else None
-    if value is None or abs(value - block_ns) <= _BLOCK_MARGIN * block_ns:
+    is_loaded_block = (measured.result.conditions.load or NOT_KNOWN) not in _NO_LOADS
+    if value is None or (is_loaded_block and value > block_ns):
+        return ""
+    if abs(value - block_ns) <= _BLOCK_MARGIN * block_ns:
         return ""
     return (
         f"a block calibrated to {format_ns(block_ns)} took {format_ns(value)} in the median: the "
@@ -368,7 +372,7 @@ def _none_sustained(
     found = bracket_of(steps_of(results), source)
     if found.failed_ns and not found.passed_ns:
         address = "/".join((criterion.test, source, criterion.series))
-        note = "interrupts were lost at every period that was tried"
+        note = "interrupts were lost at every period tried"
         where = f"{subject.id} {address} {statistic}"
         amount = Amount("ns", statistic, where, above=float(found.failed_ns), notes=(note,))
         yield FoundFigure(address, amount, instead=about)

@@ -197,7 +197,7 @@ class MeasuredSeries:
         if self.result.status != "measured":
             found.append(f"{self.result.status}: {self.result.reason or 'no reason was given'}")
         elif not self.result.complete or self.result.interrupted:
-            found.append("cut off before its end")
+            found.append("cut off before it ended")
         if self.series.derived:
             found.append(f"derived: {self.series.derived}")
         return tuple(found)
@@ -469,7 +469,7 @@ def amount_of(figure: Figure) -> Amount:
     source += f" under load {load}" if load else ""
     ends = figure.value if isinstance(figure.value, dict) else {"value": figure.value}
     if not scale or not figure.statistic or not set(ends) <= {"value", "below", "above"}:
-        raise InputError(f"{source} is no figure in a unit")
+        raise InputError(f"{source} is not a figure with a unit")
     values = {key: float(Decimal(str(value)) * scale) for key, value in ends.items()}
     return Amount(
         unit,
@@ -650,7 +650,9 @@ def _matched(
             if not other:
                 return _measured_key(measured, keep_cpu), ()
             if nearest is None:
-                notes = tuple(f"{ours} {label}, the row has {used}" for label, ours, used in other)
+                notes = tuple(
+                    (f"{ours} {label}, but the row has {used}") for label, ours, used in other
+                )
                 nearest = _measured_key(measured, keep_cpu), notes
     return nearest or (_key(one), ())
 

@@ -53,11 +53,11 @@ from hardstone.wording import (
     clean,
     format_value,
     kernel_text,
-    one_line,
     ratio_text,
     short,
     shorten,
     target_text,
+    time_machine,
 )
 
 _NOT_REALTIME = "not scheduled as real-time"
@@ -140,6 +140,7 @@ _NAME, _ID, _FIGURE, _COUNT, _MARK = 20, 9, 9, 11, 3
 _LEAST_CELL = 8
 _FAR = 2.0  # times the first condition: the load, or the CPU configuration, matters
 _MOST_FIRST = 5  # lines of the first step: no rule of the doctor has more
+_LEAST_NAME = 6
 _FEW_ROWS = 6  # below this, rows that were not run share a line
 
 
@@ -197,7 +198,7 @@ def _figure_lines(console: Console, document: RunDocument, width: int, room: int
         from hardstone.simulation.screen import screen_lines
 
         return screen_lines(console, document, room)
-    from hardstone.terminal.recording import recording_lines
+    from hardstone.terminal.distribution import recording_lines
 
     lines = recording_lines(document, console) or _rows_of(document).lines(document, width)
     if len(lines) <= max(room, 0):
@@ -421,13 +422,17 @@ class _Texts:
             for part in self._wrapped(line.plain, self.width, 2):
                 yield Text(part, style="bold red")
         state = f", {state_text(document, has_start=False)}"
-        name = Text(f"{document.id} {one_line(document.name)}")
-        name.truncate(max(self.width - len(state), len(document.id)), overflow="ellipsis")
-        yield Text(name.plain + state, style="bold")
+        room = self.width - len(state) - len(document.id) - 1
+        name = f" {shorten(document.name, room)}" if room >= _LEAST_NAME else ""
+        yield Text(f"{document.id}{name}{state}", style="bold")
         machine, kernel = target_text(document), kernel_text(document.system)
         if self.limits.head_lines == 1:
-            together = f"{machine}; {kernel}"
-            yield Text(shorten(together, self.width))
+            kernel = ", ".join(kernel.split(", ")[:2]).partition(" (")[0]
+            if kind := time_machine(document.system):  # what matters most of the machine
+                machine = f"{short(document.plan.target, 20)}: {kind}"
+            else:
+                machine = shorten(machine, max(self.width - len(kernel) - 2, self.width // 3))
+            yield Text(shorten(f"{machine}; {kernel}", self.width))
         else:
             yield from (Text(shorten(one, self.width)) for one in (machine, kernel))
         conditions = conditions_text(document, is_brief=True)
@@ -507,7 +512,10 @@ class _Texts:
         if more := more_advice(self.document):
             count = len(steps) - len(shown)
             text = f"and {count} more; all advice:" if count > 0 else "all advice:"
-            yield Text(f"{'':{_GUTTER}}{text} ") + _command("", more)[_GUTTER:]
+            label = "" if shown else "what next"
+            yield (
+                Text(f"{label:{_GUTTER}}{text} ", overflow="ignore") + _command("", more)[_GUTTER:]
+            )
 
     def _trust(self) -> Iterator[Text]:
         """The grade, the most severe reason, those others that fit, and how many do not."""

@@ -18,7 +18,13 @@ from pypdf import PdfReader
 from rich.cells import cell_len
 
 from hardstone.catalogue import load_catalogue
-from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
+from hardstone.errors import (
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNREACHABLE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
+)
 from hardstone.model import FORMULA, RunDocument
 from hardstone.stats.consistency import TITLE, contradiction_messages
 from hardstone.store.documents import write_document
@@ -108,8 +114,10 @@ def test_runs_name_each_target_but_this_machine(
     done = hardstone("runs", "--store", tmp_path)
     _, _, _, *there = done.out.splitlines()
     assert is_narrow(done.out) and "local" not in done.out
-    assert there[0].split()[1] == "evening"
-    assert "".join("".join(there[1:]).split()) == target.replace(" ", "")
+    name = slice(done.out.splitlines()[0].index("name, machine"), None)
+    assert there[0].split()[-1] == "evening"
+    column = "".join("".join(line[name] for line in there[1:]).split())
+    assert column == target.replace(" ", "") + "6.12.0-rt"
     listed = hardstone("runs", "--store", tmp_path, "--json").document
     assert [entry["target"] for entry in listed] == ["local", target]
 
@@ -123,8 +131,9 @@ def test_runs_say_what_was_not_measured_as_the_run_itself_does(
     listed = hardstone("runs", "--store", tmp_path)
     assert "1 failed, 1 denied of 3" in shown.out
     head, _, *rows = listed.out.splitlines()
-    column = slice(head.index("status"), head.index("trust"))
-    assert " ".join(" ".join(row[column].split()) for row in rows) == "1 failed, 1 denied of 3"
+    column = slice(0, head.index("date"))
+    text = " ".join(" ".join(row[column].split()) for row in rows)
+    assert text == f"{run_id} 1 failed, 1 denied of 3 tests"
     assert is_narrow(listed.out)
 
 
@@ -354,3 +363,23 @@ def test_of_many_contradictions_the_rest_is_counted() -> None:
         make.document(results=[make.result(duration_ns=-1) for _ in range(50)])
     )
     assert (len(found), found[-1]) == (21, "and 30 more")
+
+
+def test_a_report_is_a_picture_or_a_badge_where_that_is_asked_for(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    keep(store, make.document(results=[make.result("TMR-P-LAT")]))
+    picture, badge = tmp_path / "run.png", tmp_path / "run.svg"
+    assert hardstone("report", "last", "-o", picture, "--store", store).code == EXIT_OK
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert hardstone("report", "last", "-o", badge, "--badge", "--store", store).code == EXIT_OK
+    assert "real-time: worst wake-up" in badge.read_text()
+    done = hardstone("report", "last", "--badge", "--store", store)
+    (kept,) = (store / "reports").iterdir()
+    assert (done.code, kept.read_text()) == (EXIT_OK, badge.read_text())
+    wrong = hardstone("report", "last", "-o", tmp_path / "run.gif", "--store", store)
+    assert wrong.code == EXIT_USAGE and ".html, .htm, .pdf, .png, .svg" in wrong.err
+    assert (
+        hardstone("report", "last", "-o", picture, "--badge", "--store", store).code == EXIT_USAGE
+    )

@@ -224,8 +224,8 @@ def test_without_the_lock_of_the_store_its_folder_serves(
 DATABASES = {
     "another table": "CREATE TABLE moz_places (url TEXT)",
     "a table more": "CREATE TABLE runs (id TEXT); CREATE TABLE others (id TEXT)",
-    "other columns": "PRAGMA user_version = 7; CREATE TABLE runs (url TEXT)",
-    "a list without an end": "PRAGMA user_version = 7; CREATE VIEW runs AS WITH RECURSIVE n(id) AS"
+    "other columns": "PRAGMA user_version = 8; CREATE TABLE runs (url TEXT)",
+    "a list without an end": "PRAGMA user_version = 8; CREATE VIEW runs AS WITH RECURSIVE n(id) AS"
     " (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT id FROM n",
     "a log": "PRAGMA journal_mode = WAL; CREATE TABLE moz_places (url TEXT)",
 }
@@ -285,7 +285,7 @@ def test_a_name_that_a_newer_run_may_have_is_told(store: Store, told: list[str])
     new = "20261121T000000Z-00000b"
     store.path_of(new).write_bytes(b"")
     assert again(store, told).load("evening").id == old
-    assert len(told) == 1 and f"run {new} is newer and cannot be read" in told[0]
+    assert len(told) == 1 and f"run {new}is newer, but cannot be read" in told[0]
     assert again(store, told).load(old[:12]).id == old
     assert len(told) == 1
 

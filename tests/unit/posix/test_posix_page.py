@@ -46,7 +46,7 @@ def test_what_is_odd_is_said() -> None:
     guest = inventories.document(make.result("KRN-P-PRE"), system=emulated)
     assert "(emulated)" in shown(guest)
     text = shown(of_events(status="denied", reason="no right", remedy="ask", verdicts=[]))
-    assert "not whole: denied: no right: ask" in text and "process locking not known" in text
+    assert "incomplete: denied: no right: ask" in text and "process locking not known" in text
     assert "not known: " in text and " full " not in text.partition("Solaris 8")[0][-400:]
     bad = inventories.options("1003.1b", {"bad": "\x1b[31mno [red]"})
     assert "left out: not HEADERS SYSCONF CALL" in shown(of_events(*inventories.events(), bad))

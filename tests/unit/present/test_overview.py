@@ -12,8 +12,10 @@ from hardstone.present.overview import (
     conditions_text,
     decisive,
     families,
+    finding_of,
     headline,
     stands_out,
+    state_text,
     timings,
 )
 from hardstone.stats.trust import grade_run
@@ -211,3 +213,27 @@ def test_the_machine_is_named_after_its_target() -> None:
     text = target_text(elsewhere)
     assert text.startswith("lab:debian\N{REPLACEMENT CHARACTER},preempt=full")
     assert text.endswith("\N{HORIZONTAL ELLIPSIS}: Chip") and text in headline(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (1, "no bound: 1 value, fewer than 20"),
+        (19, "no bound: 19 values, fewer than 20"),
+        (20, "none of 20 values is above 9 us; at 95 % confidence fewer than 14 % are"),
+    ],
+)
+def test_few_values_have_no_bound(count: int, said: str) -> None:
+    result = make.result("MUT-P-INV", (9000,) * count)
+    found = finding_of(result, "", "", 0.999)
+    assert found is not None and found.bound == said
+
+
+def test_time_of_a_guest_is_named_and_how_long_people_waited() -> None:
+    run = document(make.result(duration_ns=84 * 10**9))
+    run.started_utc, run.finished_utc = "2026-11-30T03:00:00Z", "2026-11-30T03:04:10Z"
+    assert "1 min 24 s of measuring" in state_text(run)
+    run.system = {"virtual.time": "instructions"}
+    assert "1 min 24 s guest, 4 min 10 s real" in state_text(run)
+    run.finished_utc = None
+    assert state_text(run).endswith("1 min 24 s guest time")

@@ -32,8 +32,8 @@ def causes() -> Iterator[tuple[str, Result]]:
     yield "interrupts", late(interrupts_count=9000, busiest_count=7000)
     yield "steal time", late(steal_ns=10_000_000)
     hot = {"thermal_throttled_count": 1, "thermal_throttled_ns": 400_000_000}
-    yield "slowed down for heat", late(**hot)
-    yield "slowed down for heat, its time not known", late(thermal_throttled_count=2)
+    yield "slowed down because of heat", late(**hot)
+    yield "slowed down because of heat, its time not known", late(thermal_throttled_count=2)
     yield "waiting for the CPU", late(run_delay_ns=2_900_000)
     yield "none seen", late()
     listed = [second(BAD, {"throttled_count": 1})]
@@ -45,7 +45,7 @@ def causes() -> Iterator[tuple[str, Result]]:
     for name, usual in (
         ("steal time in every second", {"steal_ns": 30_000_000}),
         ("a CPU quota", {"throttled_count": 10, "throttled_ns": 300_000_000}),
-        ("slowed down for heat in every second", hot),
+        ("slowed down because of heat in every second", hot),
     ):
         for more in ({}, {"migrations_count": 1}):
             listed = [second(BAD, QUIET | usual | more)]
@@ -107,6 +107,13 @@ def test_all_worst_values_are_covered() -> None:
     assert told[1].startswith("21 values from 1 us to 250 us: no cause found")
     assert told[2].endswith("no cause found; before it, hog (pid 77) ran")
     assert (len(told), len(late_values(result))) == (3, 23)
+
+
+def test_a_step_of_a_coarse_clock_was_not_late() -> None:
+    result = recorded.with_cause(migrations_count=1)
+    assert late_values(result)
+    result.test = "CLK-B-RES"
+    assert late_values(result) == [] and all_causes(make.document(results=[result]), 1) == []
 
 
 # What took the CPU

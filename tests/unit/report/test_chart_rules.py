@@ -12,12 +12,14 @@ import pytest
 
 from hardstone.comparison.charts import Standard, room_for
 from hardstone.model import Result, RunDocument, Series
+from hardstone.present.answer import answer_of
 from hardstone.report import charts
 from hardstone.report.chart_frame import Spec, group
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import KINDS, figures_of, notes_on_drawing
+from hardstone.report.lead import lead_chart, worst_second_chart
 from tests.unit.report import sample
-from tests.unit.report.test_legible import specs
+from tests.unit.report.test_legible import Noted, specs
 
 FEW = charts.LEAST_VALUES - 1
 # What is drawn on an axis that its values do not fill: words have the room, or the axis has ends.
@@ -26,7 +28,12 @@ FILLED = 0.6
 
 @pytest.fixture(scope="module")
 def battery() -> list[Spec]:
-    return list(specs())
+    run, drawer = sample.document(), Noted()
+    answer = answer_of(run)
+    for is_narrow in (False, True):
+        assert lead_chart(run, answer, drawer, limits=[1_000_000], is_narrow=is_narrow)
+        assert worst_second_chart(answer, drawer, is_narrow=is_narrow)
+    return [*drawer.specs, *specs()]
 
 
 def panel_of(spec: Spec) -> Spec:

@@ -109,7 +109,7 @@ def test_sections_are_told_apart_and_fold_what_was_moved(page: str) -> None:
     folded = re.findall(moved, page, flags=re.DOTALL)
     assert len(folded) == page.count(matrix.NOT_MOVED) == 7
     assert all(matrix.NOT_MOVED in one for one in folded)
-    assert "The load fell short: cpu: 10 % asked, 5 % reached." in page
+    assert "The load was lower than requested: cpu: 10 % asked, 5 % reached." in page
     assert "shortened names" not in page and '<dl class="glossary loads">' not in page
     assert "--load none --load heavy --cpu-config shared,single,shielded" in page
     assert page.count("--load heavy --cpu-config single") == len(TESTS)
@@ -292,7 +292,7 @@ def test_the_load_average_stands_below_the_elements() -> None:
 
 # Calibrated work
 
-UNEQUAL = "unequal work, so the times are not comparable"
+UNEQUAL = "the amounts of work differ, so the times are not comparable"
 
 
 def fixed(load: str, add: int) -> Result:

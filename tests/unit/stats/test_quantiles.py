@@ -449,7 +449,7 @@ EXTREMES: list[Callable[[np.ndarray], float]] = [
 
 @pytest.mark.parametrize("statistic", EXTREMES)
 def test_no_maximum_is_bootstrapped(statistic: Callable[[np.ndarray], float]) -> None:
-    with pytest.raises(ValueError, match="one extreme value decides"):
+    with pytest.raises(ValueError, match="a single extreme value"):
         block_bootstrap(dependent(1), 50, statistic)
 
 

@@ -263,9 +263,9 @@ def worked_example() -> str:
     means = mean_scores("interrupts", found.figures)
     average = sum(means) / len(means)
     return (
-        f"{table(['figure', 'value', 'taken as', 'score'], rows)}\n\n"
+        f"{table(['figure', 'value', 'scored as', 'score'], rows)}\n\n"
         f"(3 x {worst:.2f} + {average:.2f}) / 4 = {found.score:.2f}, which is {found.stars:g} "
-        f"stars. Half a star more takes\n{found.next_half}."
+        f"stars. For another half star:\n{found.next_half}."
     )
 
 
@@ -321,7 +321,7 @@ def uncounted() -> str:
 
 def configurations() -> str:
     rows = [(name, f"{cap:g}") for name, cap in load_criteria().configurations.items()]
-    return table(["it took", "at most"], rows)
+    return table(["effort", "at most"], rows)
 
 
 def curve() -> str:

@@ -34,9 +34,9 @@ from hardstone.present.overview import (
 from hardstone.report.opening import head_of
 from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console
+from hardstone.terminal.distribution import recording_lines
 from hardstone.terminal.explain import print_plan
 from hardstone.terminal.one_screen import not_realtime_lines, print_screen
-from hardstone.terminal.recording import recording_lines
 from hardstone.terminal.whole_run import cells_of, note_rows, print_whole
 from tests.unit.report import sample
 from tests.unit.report.media import flat, printed
