@@ -12,7 +12,7 @@ import pytest
 from hardstone.model import FORMULA, Conditions, Histogram, Result, RunDocument, Sweep
 from hardstone.report.opening import Banner, head_of, short_commands
 from hardstone.report.page import render_html
-from hardstone.report.results import MOST_ROWS
+from hardstone.report.tables import MOST_ROWS
 from hardstone.systems.rating import rate_run
 from hardstone.units import format_count, format_ns
 from hardstone.wording import series_text
