@@ -171,10 +171,10 @@ def tell_code(
     if probe is None:
         from hardstone.doctor.diagnose import doctor_command
 
-        text += "; its result says what to do, and the doctor what grants rights"
+        text += "; see its result for what to do, and the doctor for how to grant rights"
         tell(text, doctor_command(document.plan.target))
     else:
-        tell(f"{text}; grant the probe its rights, then measure again", *grant_commands(probe))
+        tell(f"{text}; grant them to the probe, then measure again", *grant_commands(probe))
 
 
 def _grantable_probe(facts: Mapping[str, Scalar], target: Target) -> str | None:

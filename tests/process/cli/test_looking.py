@@ -106,7 +106,7 @@ def test_runs_name_each_target_but_this_machine(
     plan = make.plan_of([], target=target)
     keep(tmp_path, make.document(name="evening", run_id="20261121T042200Z-1a2b3d", plan=plan))
     done = hardstone("runs", "--store", tmp_path)
-    _, _, _, *there = done.out.splitlines()
+    _, _, _, _, *there = done.out.splitlines()
     assert is_narrow(done.out) and "local" not in done.out
     name = slice(done.out.splitlines()[0].index("name, machine"), None)
     assert there[0].split()[-1] == "evening"
