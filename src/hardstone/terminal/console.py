@@ -88,12 +88,10 @@ def _has_pager() -> bool:
 class _Paged(io.TextIOBase):
     """Standard output on its way to a pager, which is at a terminal."""
 
+    encoding = "utf-8"
+
     def __init__(self, pager: IO[str]) -> None:
         self._pager = pager
-
-    @property
-    def encoding(self) -> str:
-        return "utf-8"
 
     def isatty(self) -> bool:
         return True
