@@ -37,7 +37,7 @@ TAKES = {
 # Imports all of hardstone and what its commands load later: Python keeps the bytecode of that.
 WARM_UP = """
 import importlib, pkgutil
-import hardstone, numpy, scipy.stats, vl_convert
+import hardstone, numpy, scipy.ndimage, scipy.special, vl_convert
 for module in pkgutil.walk_packages(hardstone.__path__, "hardstone."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)

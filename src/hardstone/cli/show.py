@@ -130,7 +130,7 @@ def command(
 
         print_screen(shown)
         return consistency_exit(document)
-    from hardstone.terminal.console import paged
+    from hardstone.cli.messages import paged
 
     with paged():
         _print_all(shown, project=project, published=published)
@@ -154,12 +154,11 @@ def _print_all(shown: RunDocument, *, project: bool, published: bool) -> None:
 
 def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) -> int:
     """The rating of a run or of a published system."""
-    from hardstone.cli.messages import print_json
+    from hardstone.cli.messages import paged, print_json
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.stars_text import rated_document
     from hardstone.systems.rating import rate, rate_run
     from hardstone.systems.subjects import published_system
-    from hardstone.terminal.console import paged
     from hardstone.terminal.whole_run import print_published_why, print_why
 
     if run.startswith(_PUBLISHED):
@@ -187,10 +186,9 @@ def _show_misses(
     run: str, tests: Sequence[str], store: Path | None, deadline: str, *, as_json: bool
 ) -> int:
     """How often the series of a run missed a deadline."""
-    from hardstone.cli.messages import print_json
+    from hardstone.cli.messages import paged, print_json
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.deadlines import misses_document
-    from hardstone.terminal.console import paged
     from hardstone.terminal.whole_run import print_misses
     from hardstone.units import parse_duration_ns
 

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import pty
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,8 @@ import pytest
 
 from hardstone.errors import EXIT_OK, EXIT_USAGE
 from hardstone.model import Repeat
+from hardstone.store.journal import LOCK_NAME
+from hardstone.store.place import try_lock
 from hardstone.store.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.cli.forked import Forked
@@ -141,11 +144,15 @@ def test_at_a_terminal_it_asks(store: Path, answer: str, left: int) -> None:
     assert len(Store(store).runs()) == left
 
 
-def test_a_run_that_is_being_recorded_is_not_removed(
-    hardstone: Hardstone, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Store, "recorded_now", lambda self: [IDS[2]])
+def test_a_run_that_is_being_recorded_is_not_removed(hardstone: Hardstone, store: Path) -> None:
+    """By a process that holds the lock of its journal, as one that continues a run does."""
+    folder = store / "journals" / IDS[2]
+    folder.mkdir(parents=True)
+    lock = try_lock(folder / LOCK_NAME)
+    assert lock is not None
     done = hardstone("runs", "remove", "last", "last~1", "--yes", "--store", store)
+    lock.release()
+    shutil.rmtree(folder)
     assert done.code == EXIT_USAGE and f"run {IDS[2]} is being recorded now" in done.err
     assert listed(hardstone, store) == IDS
 
