@@ -45,6 +45,8 @@ POSIX_LIMITS = "posix_limits"
 POSIX_CLOCKS = "posix_clocks"
 POSIX_PROFILE = "posix_profile"
 POSIX_NAMED = "posix_named_only"  # parts of which nothing is asked
+# Claims that name the limits that are too low themselves, which says more than the claim's name.
+LIMIT_CLAIMS = ("limits_at_least_posix_minimum", "base_limits_at_least_posix_minimum")
 POSIX = (POSIX_OPTIONS, POSIX_WHY, POSIX_LIMITS, POSIX_CLOCKS, POSIX_PROFILE, POSIX_NAMED)
 # The simulation of the tire.
 TIRE_TESTS = ("SIM-S-RT", "SIM-P-RF")
@@ -55,11 +57,11 @@ SHORT = ("load_short", "load_unseen", "load_ended_early")
 SHIELD_DETAILS = ("not_moved", SHIELDED, "offline")
 # Deviations from the request that one result has.
 DEVIATIONS = {
-    "load_short": "The load fell short",
+    "load_short": "The load was lower than requested",
     "load_unseen": "The kernel did not count what the load sent or wrote",
     "load_ended_early": "The load ended early",
-    DIFFER: "Other conditions than asked for",
-    ONLINE: "The other CPUs were not taken offline",
-    IN_MEMORY: "Files in memory",
-    ON_NETWORK: "Files on a network",
+    DIFFER: "The conditions differ from the request",
+    ONLINE: "The other CPUs stayed online",
+    IN_MEMORY: "Files were in memory",
+    ON_NETWORK: "Files were on a network",
 }

@@ -33,7 +33,7 @@ _REMEDIES = {
     errno.EROFS: "it is on a read-only file system: mount it writable",
     errno.EACCES: "give yourself access",
     errno.EPERM: "give yourself access",
-    errno.ENOLCK: "it is on a file system that does not lock files: use one of this machine",
+    errno.ENOLCK: "it is on a file system without file locks: use a local one",
     errno.ENOMEM: "free some memory, or raise the limit: ulimit -v",
     errno.ENOTDIR: "move the file that is in the way",
     errno.EEXIST: "move the file that is in the way",
@@ -122,7 +122,7 @@ def open_regular(path: Path, most_bytes: int) -> BinaryIO:
     file = os.fdopen(open_checked(path, os.O_RDONLY), "rb")
     if os.fstat(file.fileno()).st_size > most_bytes:
         file.close()
-        raise OddFileError(f"it holds more than {most_bytes} bytes")
+        raise OddFileError(f"it is larger than {most_bytes} bytes")
     return file
 
 
@@ -237,7 +237,7 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     found = _LONG_KEY.search(text)
     if found is not None:
         line = text.count("\n", 0, found.start()) + 1
-        raise ValueError(f"a key of more than {_MOST_PARTS} parts (at line {line})")
+        raise ValueError(f"a key with more than {_MOST_PARTS} parts (at line {line})")
     import tomllib
 
     return tomllib.loads(text)

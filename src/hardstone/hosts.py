@@ -91,7 +91,9 @@ def _looked_up(name: str, patience_s: float) -> list[str]:
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(patience_s)
-    answer = answers[0] if answers else TimeoutError(f"no answer within {patience_s:.2g} s")
+    answer = (
+        answers[0] if answers else TimeoutError(f"there was no answer within {patience_s:.2g} s")
+    )
     if isinstance(answer, OSError):
         raise _unknown(name, answer.strerror or str(answer))
     return answer

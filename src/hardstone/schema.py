@@ -35,8 +35,8 @@ _DOCUMENTS: dict[str, tuple[str, Any]] = {
     model.FACTS_SCHEMA: ("Raw facts about a machine", model.Facts),
     DOCTOR_SCHEMA: ("What the doctor found on a machine", Diagnosis),
     POSIX_SCHEMA: ("POSIX in runs: options, limits, profiles, features", PosixDocument),
-    COMPARISON_SCHEMA: ("Systems beside each other", ComparisonDocument),
-    LIMITS_SCHEMA: ("Limits on figures; the files are TOML", LimitsFile),
+    COMPARISON_SCHEMA: ("Systems compared with each other", ComparisonDocument),
+    LIMITS_SCHEMA: ("Limits for a gate; the files are TOML", LimitsFile),
     GATE_SCHEMA: ("What a gate found", GateDocument),
     PROOF_SCHEMA: ("The effect of a setting, measured in pairs", Proof),
 }

@@ -225,9 +225,9 @@ class StreamReader:
         if self._header is not None:
             raise StreamError("a second header")
         if line.schema != STREAM_SCHEMA:
-            raise StreamError(f"schema {line.schema!r}; {STREAM_SCHEMA} was expected")
+            raise StreamError(f"its schema is {line.schema!r}; {STREAM_SCHEMA} was expected")
         if line.test != self._result.test:
-            raise StreamError(f"test {line.test!r}; {self._result.test} was requested")
+            raise StreamError(f"it is of test {line.test!r}; {self._result.test} was requested")
         self._result.started_utc = _utc(line.started_utc_ns)
         self._result.params = line.params
         self._header = line
@@ -264,7 +264,7 @@ class StreamReader:
         before = self._result.windows[-1].end_ns if self._result.windows else 0
         problem = window_problem(line)
         if problem is None and line.begin_ns < before:
-            problem = f"the window at {line.begin_ns} ns begins before the one before it ended"
+            problem = f"the window at {line.begin_ns} ns starts before the previous one ended"
         self._gap_count += len(line.distance_ns)
         if problem is None and self._gap_count > MOST_GAPS:
             problem = f"more than {MOST_GAPS} gaps"
@@ -307,9 +307,11 @@ class StreamReader:
             verdicts=len(self._result.verdicts),
         )
         if msgspec.structs.replace(line, crc32=None) != received:
-            raise StreamError(f"the footer counts {_counts(line)}; received: {_counts(received)}")
+            raise StreamError(
+                f"the footer counts {_counts(line)}, but {_counts(received)} were received"
+            )
         if line.crc32 not in (None, self._crc32):
-            raise StreamError("the checksum in the footer is not that of the lines received")
+            raise StreamError("the checksum in the footer does not match the lines received")
         self._footer = line
 
     def _apply(self, ending: StreamResult) -> None:

@@ -93,7 +93,7 @@ def _by_user_mode(raw: Raw) -> Emulation | None:
     program = (raw.text("/proc/self/task/PID/exe") or "").rpartition("/")[2]
     if not program.startswith("qemu-"):
         return None
-    return Emulation(True, f"{program[:_MOST_NAME]} runs this process")
+    return Emulation(True, f"this process runs in {program[:_MOST_NAME]}")
 
 
 def emulation_by_names(raw: Raw) -> Emulation:
@@ -103,7 +103,7 @@ def emulation_by_names(raw: Raw) -> Emulation:
         return by_user
     if (raw.cpuinfo("CPU implementer"), raw.cpuinfo("CPU part")) == ("0x00", "0x051"):
         return Emulation(True, "the processor is QEMU's own model (part 0x051)")
-    found = Emulation(None, "nothing names a hypervisor, and none is excluded")
+    found = Emulation(None, "no hypervisor was detected, but there may be one")
     for source in (*_NAMED_HYPERVISORS, *_NAMED_MACHINES):
         text = raw.text(source)
         if text is None:
@@ -112,10 +112,10 @@ def emulation_by_names(raw: Raw) -> Emulation:
         if source in _NAMED_HYPERVISORS or _holds(text, (*_OF_KVM, *_OF_OTHERS)):
             return Emulation(False, f"{source} names the hypervisor {name}")
         if _holds(text, _OF_QEMU) and not found.is_qemu:
-            reason = f"{source} names QEMU's machine {name}: it may be run by KVM, or emulated"
+            reason = f"{source} names QEMU's machine {name}, which runs in KVM or is emulated"
             found = Emulation(None, reason, is_qemu=True)
     if not found.is_qemu and _has_qemu_device(raw):
-        reason = "the device tree has QEMU's fw-cfg: it may be run by KVM, or emulated"
+        reason = "the device tree has QEMU's fw-cfg: the machine runs in KVM or is emulated"
         found = Emulation(None, reason, is_qemu=True)
     return found
 

@@ -177,8 +177,8 @@ _MARKS = {
 }
 _MACHINES = {
     KindOfTime.EMULATED: "emulated",
-    KindOfTime.COUNTED: "emulated, time counts instructions",
-    KindOfTime.UNKNOWN: "perhaps emulated",
+    KindOfTime.COUNTED: "emulated, counts instructions",
+    KindOfTime.UNKNOWN: "may be emulated",
 }
 
 
@@ -236,7 +236,7 @@ def claims_text(claims: list[Claim]) -> str:
         return f"{failed} of {len(looks)} claims failed"
     if uncounted:
         hold_count = len(looks) - uncounted
-        return f"{hold_count} of {len(looks)} claims hold, the others do not count for a rating"
+        return f"{hold_count} of {len(looks)} claims hold; the others are not rated"
     return f"{len(looks)} claims hold"
 
 
@@ -261,7 +261,7 @@ def _machine_text(facts: Mapping[str, Scalar]) -> str:
     parts.append(f"virtual: {' '.join(virtual)}" if virtual else "")
     governor = short(facts.get("power.governor"))
     parts.append(f"governor {governor}" if governor else "")
-    return ", ".join(part for part in parts if part) or "machine not known"
+    return ", ".join(part for part in parts if part) or "unknown machine"
 
 
 def kernel_text(facts: Mapping[str, Scalar]) -> str:
@@ -270,8 +270,8 @@ def kernel_text(facts: Mapping[str, Scalar]) -> str:
     preemption = short(facts.get("kernel.preemption"))
     rate = facts.get("kernel.hz")
     parts = [
-        kernel or "kernel not known",
-        f"preemption {preemption}" if preemption else "preemption not known",
+        kernel or "kernel unknown",
+        f"preemption {preemption}" if preemption else "preemption unknown",
         f"{rate} Hz" if rate else "",
         short(facts.get("os.name")),
     ]

@@ -315,7 +315,7 @@ def test_without_scripts_a_comparison_is_whole(visit: Any) -> None:
     assert "Ratio of medians to 1" in text
     summary = page.locator("#why summary").first
     summary.click()
-    assert "Formula hardstone.rating/2" in page.locator("#why").inner_text()
+    assert "Formula hardstone.rating/3" in page.locator("#why").inner_text()
 
 
 def test_sources_are_shown_without_scripts_and_by_keyboard(visit: Any) -> None:

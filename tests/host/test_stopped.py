@@ -225,7 +225,7 @@ def test_the_tool_tells_of_a_stop_and_of_its_end(probe: Path) -> None:
     assert f"kill -CONT {told[0]}; " in told[1]
     assert [one.partition(" for about")[0] for one in told[2:]] in (
         [],  # it had sent all before the next look
-        ["the probe goes on; it was stopped"],
+        ["the probe continues; it was stopped"],
     )
     assert stream.result.status == "measured"
     (event,) = stream.told("stopped")
@@ -253,7 +253,7 @@ def test_the_tool_tells_of_a_frozen_group_and_leaves_what_it_cannot_end(probe: P
                 ProbeTimeoutError, match=r"was stopped .* is frozen.*was ended"
             ) as one:
                 published_masses_text(probe, Limits(4.0, halted_s=1.0, end_s=1.0), on_told)
-            is_left = f"process {told[0]} is still there after SIGKILL" in one.value.cause
+            is_left = f"process {told[0]}survived SIGKILL" in one.value.cause
             del one
         finally:
             state.write_text("THAWED" if is_v1 else "0")

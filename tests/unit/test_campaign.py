@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from hardstone.campaign.campaign import Campaign, Outcome, realtime_advice
@@ -139,7 +140,7 @@ def test_a_probe_that_goes_wrong_loses_one_test(
         assert first.command == "hardstone probe build"
         assert warned == [f"{FIRST}: {first.reason}; {first.remedy}: {first.command}"]
     elif code == EXIT_UNREACHABLE:  # a new build changes nothing about a time-out
-        assert "continue what is stopped" in (first.remedy or "") and not first.command
+        assert "continue stopped processes" in (first.remedy or "") and not first.command
         assert warned == [f"{FIRST}: {first.reason}; {first.remedy}"]
     else:
         assert warned == []
@@ -216,13 +217,46 @@ def test_only_a_test_that_ran_exits_zero_also_where_a_behaviour_fails(
     assert [one.passed for one in result.verdicts] == [False] * ("verdicts" in changed)
 
 
+UNSUPPORTED = sample.stream(FIRST, status="unsupported", reason="this kernel has no such timer")
+
+
+@pytest.mark.parametrize(
+    ("tests", "code"),
+    [
+        (("*",), EXIT_OK),  # evaluate
+        (("tmr-*", SECOND), EXIT_OK),
+        ((FIRST, SECOND), FAILED),
+        (("*", FIRST.lower()), FAILED),  # a pattern does not excuse what is named as well
+    ],
+)
+def test_an_unsupported_test_is_a_failure_only_where_it_was_named(
+    tmp_path: Path, store: Store, tests: tuple[str, ...], code: int
+) -> None:
+    known = {one: one for one in (FIRST, SECOND)}
+    streams = {one: sample.stream(one) for one in known} | {FIRST: UNSUPPORTED}
+    target = FakeTarget(sample.scenario(tmp_path, streams))
+    plan = make(tests)
+    few = [one for one in plan.tests if one.test in known]
+    outcome = Campaign(target, store).run(msgspec.structs.replace(plan, tests=few), target.facts())
+    assert sorted(one.status for one in outcome.document.results) == ["measured", "unsupported"]
+    assert outcome.exit_code == code
+
+
+def test_a_battery_without_any_figure_does_not_exit_zero(tmp_path: Path, store: Store) -> None:
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: UNSUPPORTED}))
+    plan = make(("*",))
+    few = [one for one in plan.tests if one.test == FIRST]
+    plan = msgspec.structs.replace(plan, tests=few)
+    assert Campaign(target, store).run(plan, target.facts()).exit_code == FAILED
+
+
 def test_without_realtime_it_measures_and_says_what_to_grant_unless_it_was_not_asked_for(
     play: Play,
 ) -> None:
     outcome = play(sample.stream(FIRST, realtime=False, policy="other", priority=0))
     assert outcome.exit_code == EXIT_OK
     (advice,) = outcome.document.advice
-    assert "before the run it was granted" in advice
+    assert "it was granted before the run" in advice
     refused = sample.facts(limits__can_realtime=False, limits__realtime_cause="capability").facts
     (advice,) = realtime_advice(outcome.document, refused, None)
     assert advice.endswith("type: sudo setcap cap_sys_nice,cap_ipc_lock=ep hardstone-probe")
@@ -409,8 +443,8 @@ def test_what_the_copies_of_a_test_took_is_told_if_it_was_long(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("longest_ns", "said"),
     [
-        (999_000_000, "a power cut would have taken 999 ms of it at most"),
-        (3_200_000_000, "a power cut could have taken 3.20 s of it"),
+        (999_000_000, "a power cut would have lost at most 999 ms"),
+        (3_200_000_000, "a power cut could have lost 3.20 s"),
     ],
 )
 def test_a_gap_beyond_the_promise_says_what_could_have_been_lost(
@@ -430,7 +464,7 @@ class _Mute(FakeTarget):
     """Lost when its clock is asked for, after the last test."""
 
     def clock_check(self) -> ClockCheck | None:
-        raise TargetError("no answer", "look at its console")
+        raise TargetError("no answer", "see its console output")
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from hardstone.catalogue import (
 from hardstone.cli.run import evaluate
 from hardstone.model import Descriptor, ParamSpec, ParamValue
 from hardstone.plan.make import Request, make_plan, own_time_ns
+from hardstone.systems.published import figures_of
 from hardstone.terminal.lists import kind_of
 from tests.process.targets import sample
 
@@ -136,7 +137,21 @@ def test_each_test_is_known_by_a_name_that_is_no_id() -> None:
 
 def test_the_catalogue_repeats_nothing_that_the_probe_knows() -> None:
     text = resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
-    assert {name for table in tomllib.loads(text).values() for name in table} == FIELDS
+    found = tomllib.loads(text)
+    del found["first_screen"]
+    assert {name for table in found.values() for name in table} == FIELDS
+
+
+def test_each_row_of_the_first_screen_has_a_series_of_its_test_and_a_reference() -> None:
+    rows = CATALOGUE.first_screen
+    assert len(rows) == len({row.name for row in rows}) == 12
+    for row in rows:
+        series = {one.name for one in described(row.test).series}
+        assert {one.series for one in row.figures} <= series, row.name
+        assert all(one.about for one in row.figures[1:]) and not row.figures[0].about
+        of_system = [one for one in figures_of(row.test) if one.system == row.reference]
+        assert row.reference == "rating" or of_system, row.name
+        assert row.why.endswith(".")
 
 
 @pytest.mark.parametrize(("profile", "least", "most"), [("quick", 0.8, 1.4), ("standard", 8, 12)])

@@ -15,7 +15,7 @@ from tests.unit.test_facts import check_value
 Told = dict[str, Scalar]
 
 # Of a source: the probe does not send it. Of a fact: it is left out.
-NOT_TOLD = "not told"
+NOT_TOLD = "not reported"
 CPU = "/sys/devices/system/cpu"
 CLOCK = "/sys/devices/system/clocksource/clocksource0"
 DMI = "/sys/class/dmi/id"
@@ -132,8 +132,8 @@ MACHINE: Told = {
     MODULES: "CONFIG_PREEMPT_NONE=y\nCONFIG_PREEMPT_DYNAMIC=y\nCONFIG_RCU_NOCB_CPU=y\n",
 }
 KVM = "CPUID names the hypervisor KVMKVMKVM"
-MAY_BE = "it may be run by KVM, or emulated"
-NOTHING = "nothing names a hypervisor, and none is excluded"
+MAY_BE = "runs in KVM or is emulated"
+NOTHING = "no hypervisor was detected, but there may be one"
 FACTS: Told = {
     "cpu.online": "0-2",
     "cpu.possible": "0-7",
@@ -264,7 +264,7 @@ def emulated(value: bool | None, reason: str, hypervisor: str | None) -> Told:
 
 def named(source: str, name: str, hypervisor: str | None) -> Told:
     """Whether it is emulated is not known: a source names a machine of QEMU."""
-    return emulated(None, f"{source} names QEMU's machine {name}: {MAY_BE}", hypervisor)
+    return emulated(None, f"{source} names QEMU's machine {name}, which {MAY_BE}", hypervisor)
 
 
 def cpuinfo(*names: str) -> Told:
@@ -608,7 +608,7 @@ ROWS: dict[str, tuple[Told, Told]] = {
     "hardware": (UNNAMED, emulated(False, "CPUID names no hypervisor", None)),
     "user mode": (
         {"/proc/self/task/PID/exe": "/usr/bin/qemu-arm"},
-        emulated(True, "qemu-arm runs this process", "KVMKVMKVM"),
+        emulated(True, "this process runs in qemu-arm", "KVMKVMKVM"),
     ),
     "no CPUID": (NO_CPUID, UNKNOWN),
     "no CPUID, maker by DMI": (
@@ -640,11 +640,11 @@ ROWS: dict[str, tuple[Told, Told]] = {
     ),
     "no CPUID, QEMU's device": (
         NO_CPUID | {f"{TREE}/fw-cfg@9020000/compatible": "qemu,fw-cfg-mmio\0"},
-        emulated(None, f"the device tree has QEMU's fw-cfg: {MAY_BE}", "QEMU"),
+        emulated(None, f"the device tree has QEMU's fw-cfg: the machine {MAY_BE}", "QEMU"),
     ),
     "QEMU's device": (
         UNNAMED | {f"{TREE}/fw-cfg@9020000/compatible": "qemu,fw-cfg-mmio\0"},
-        emulated(None, f"the device tree has QEMU's fw-cfg: {MAY_BE}", None),
+        emulated(None, f"the device tree has QEMU's fw-cfg: the machine {MAY_BE}", None),
     ),
     "QEMU's processor": (
         NO_CPUID | {"/proc/cpuinfo": "CPU implementer\t: 0x00\nCPU part\t: 0x051\n"},
@@ -680,7 +680,7 @@ ROWS: dict[str, tuple[Told, Told]] = {
         {f"{NS}/pid": "pid:[5]"},
         {"virtual.container": "namespaces of its own"},
     ),
-    "namespaces are not told": (gone(f"{NS}/pid"), {"virtual.container": NOT_TOLD}),
+    "namespaces are not reported": (gone(f"{NS}/pid"), {"virtual.container": NOT_TOLD}),
     "image of a container": ({"/.dockerenv": None}, {}),
     "docker": (OTHER_MOUNTS | {"/.dockerenv": None}, {"virtual.container": "docker"}),
     "podman": (OTHER_MOUNTS | {"/run/.containerenv": None}, {"virtual.container": "podman"}),

@@ -107,4 +107,4 @@ def test_short_memory_is_known_by_its_cause() -> None:
 
 
 def test_a_file_system_without_locks_has_a_remedy() -> None:
-    assert "does not lock files" in remedy_of(OSError(errno.ENOLCK, "-"), "elsewhere")
+    assert "without file locks" in remedy_of(OSError(errno.ENOLCK, "-"), "elsewhere")

@@ -181,7 +181,7 @@ def test_machine_and_conditions() -> None:
         ({"interval": "fast"}, "not a duration"),
         ({"interval": "100", "tests": ("CLK-P-BIN",)}, "no chosen test has an interval"),
         ({"interval": "100", "params": ("interval_ns=1ms",)}, "both given"),
-        ({"tests": ("CLK-P-BIN",), "folder": "/a"}, "--dir: no chosen test makes files; leave it"),
+        ({"tests": ("CLK-P-BIN",), "folder": "/a"}, "--dir: no chosen test uses files; leave it"),
         ({"cpu": "3"}, "give one of '0-2,5'"),
         ({"cpu": "-1"}, "out of range"),
         ({"cpu": "one"}, "not a whole number"),
@@ -411,7 +411,7 @@ def test_a_boot_chooses_among_what_the_lab_knows() -> None:
         ({DYNAMIC: False, "kernel.preemption": "voluntary"}, "is built in (voluntary)"),
         ({CHOICES: "full", DYNAMIC: False, "kernel.preemption": "full"}, "is built in (full)"),
         ({CHOICES: "tepid, eager", "kernel.preemption": "eager"}, "is built in (eager)"),
-        ({}, "does not tell its preemption model"),
+        ({}, "does not report its preemption model"),
         (UNSEEN | {"user.effective_id": 1000}, "run it as root"),
         (
             UNSEEN | {"user.effective_id": 0},
@@ -432,7 +432,7 @@ def test_why_a_kernel_is_not_switched(facts: dict[str, Any], said: str) -> None:
     [
         ("not mounted", "debugfs is not mounted", "mount -t debugfs debugfs /sys/kernel/debug"),
         ("none", "has no debugfs", "--target lab:debian"),
-        ("refused", "refuses to show it even to root", "--target lab:debian"),
+        ("refused", "neither shows nor switches it, even for root", "--target lab:debian"),
         ("mounted", "has no sched/preempt", "--target lab:debian"),
     ],
 )
@@ -448,13 +448,15 @@ def test_debugfs_is_mounted_where_that_is_what_is_missing(
 def test_a_container_that_may_not_mount_debugfs_is_given_it() -> None:
     root = {"user.effective_id": 0, "kernel.debugfs": "not mounted"}
     held = {"virtual.container": "docker", "user.cap_sys_admin": False}
-    with pytest.raises(PrivilegeError, match="a container may not mount it: start it with"):
+    with pytest.raises(
+        PrivilegeError, match=("a container may not mount it: start the container with")
+    ):
         switched_models(UNSEEN | root | held)
 
 
 def test_a_list_of_cpus_that_counts_down_is_no_list() -> None:
     assert parse_cpu_list("0-1,3") == {0, 1, 3}
-    with pytest.raises(ValueError, match="'1-0' counts down: write 0-1"):
+    with pytest.raises(ValueError, match="'1-0' is in descending order: write 0-1"):
         parse_cpu_list("1-0")
 
 

@@ -195,8 +195,8 @@ def test_one_load_is_asked_for_once(loads: tuple[str, ...], said: str) -> None:
 def test_a_load_behind_options_of_stress_ng_is_not_taken_for_one(load: str, taken: str) -> None:
     (found,) = problems(load=(load,))
     assert found == (
-        f"--load: all text after stress-ng: is an option of it, '{taken}' too; "
-        f"put '{taken}' before stress-ng:, or an option of stress-ng after it"
+        f"--load: everything after stress-ng: is passed to it, including '{taken}'; put "
+        f"'{taken}' before stress-ng:, or write a stress-ng option there"
     )
 
 
@@ -233,13 +233,13 @@ NO_LOADS = [
     ("hevy", "did you mean heavy?"),
     ("Heavy", "did you mean heavy?"),
     ("netwrok=5/s", "did you mean network?"),
-    ("heavy=3", "heavy is a mix and takes no degree"),
+    ("heavy=3", "heavy is a mix and has no degree"),
     ("heavy+none", "none cannot be part of a mix"),
     ("heavy+cpu=1ms/10ms", "cpu is given twice"),
     ("storm+storm=3", "storm is given twice"),
     ("cpu++search", "a part of a mix is empty"),
     ("+cpu", "a part of a mix is empty"),
-    ("search=4", "search takes no degree"),
+    ("search=4", "search has no degree"),
     ("cpu=", "not have the form BUSY/PERIOD"),
     ("cpu=10ms", "not have the form BUSY/PERIOD"),
     ("cpu=10/100", "not have the form BUSY/PERIOD"),
@@ -261,12 +261,12 @@ NO_LOADS = [
     ("stress-ng:  ", "no options"),
     ("none@cpu", "none cannot be part of a mix"),
     ("cpu@cpu@cpu", "unknown"),
-    ("network=5/s@host", "names no host and port"),
-    ("network=5/s@host:0", "names no host and port"),
-    ("network=5/s@::1:7", "names no host and port"),
-    ("network=5/s@[host]:7", "names no host and port"),
-    ("network=5/s@-host:7", "names no host and port"),
-    ("network=5/s@$(reboot):7", "names no host and port"),
+    ("network=5/s@host", "does not name a host and port"),
+    ("network=5/s@host:0", "does not name a host and port"),
+    ("network=5/s@::1:7", "does not name a host and port"),
+    ("network=5/s@[host]:7", "does not name a host and port"),
+    ("network=5/s@-host:7", "does not name a host and port"),
+    ("network=5/s@$(reboot):7", "does not name a host and port"),
     ("storm=5@host:7", "not have the form N"),
     ("cpu\x1b[2J", "not printable"),
     ("cpu" * 300, "too long"),

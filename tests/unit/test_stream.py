@@ -122,7 +122,9 @@ def test_a_stream_that_ends_early_is_incomplete_and_kept(kept: int) -> None:
 BROKEN: list[tuple[list[bytes], str]] = [
     ([INSTRUMENT], "line 1: the header must come first"),
     ([HEADER, HEADER], "line 2: a second header"),
-    ([with_field(HEADER, schema="hardstone.stream/2")], "line 1: schema 'hardstone.stream/2'"),
+    ([with_field(HEADER, schema="hardstone.stream/2")], (
+        "line 1: its schema is 'hardstone.stream/2'"
+    )),
     ([with_field(HEADER, test="CLK-B-RES")], "test 'CLK-B-RES'; TMR-P-LAT was requested"),
     ([with_field(HEADER, started_utc_ns=10**30)], "<= 9223372036854775807 - at `$.started_utc_ns`"),
     ([with_field(HEADER, started_utc_ns=-(2**63))], "line 1: the start time -9223372036854775"),
@@ -152,8 +154,8 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([HEADER, RESULT, WAKEUP], "line 3: only the footer may follow the result"),
     ([HEADER, with_field(RESULT, duration_ns=-1)], "a duration of -1 ns"),
     ([HEADER, VERDICT, FOOTER], "line 3: a footer without a result"),
-    ([HEADER, RESULT, FOOTER], "the footer counts 6 lines, 1 events, 2 series, 0 verdicts; "
-                               "received: 2 lines, 0 events, 0 series, 0 verdicts"),
+    ([HEADER, RESULT, FOOTER], "the footer counts 6 lines, 1 events, 2 series, 0 verdicts, but "
+                               "2 lines, 0 events, 0 series, 0 verdicts were received"),
     ([*GOLDEN, EVENT], "line 8: a line after the footer"),
     ([*GOLDEN, FOOTER], "line 8: a line after the footer"),
 ]  # fmt: skip
@@ -379,9 +381,9 @@ def fed(lines: list[bytes]) -> StreamReader:
 @pytest.mark.parametrize(
     ("second", "words"),
     [
-        (WINDOW % (999, 2000, 10), "begins before the one before it ended"),
+        (WINDOW % (999, 2000, 10), "starts before the previous one ended"),
         (WINDOW % (1000, 2000, 901), "after its window"),
-        (WINDOW % (1000, 2000, -1), "begins before"),
+        (WINDOW % (1000, 2000, -1), "starts before"),
     ],
 )
 def test_windows_are_kept_in_their_order_and_an_impossible_one_breaks_the_stream(

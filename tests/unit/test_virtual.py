@@ -21,8 +21,8 @@ from hardstone.virtual import (
 
 DMI = "/sys/class/dmi/id"
 TREE = "/proc/device-tree"
-NOTHING = "nothing names a hypervisor, and none is excluded"
-MAY_BE = "it may be run by KVM, or emulated"
+NOTHING = "no hypervisor was detected, but there may be one"
+MAY_BE = "runs in KVM or is emulated"
 QEMU = {f"{DMI}/sys_vendor": "QEMU\n"}
 VIRT = {f"{TREE}/compatible": "linux,dummy-virt"}
 
@@ -58,7 +58,7 @@ def test_cpuid(vendor: str, hypervisor: str, is_emulated: bool | None, reason: s
 
 
 def test_qemu_can_hide_the_flag_of_a_hypervisor() -> None:
-    reason = f"{DMI}/sys_vendor names QEMU's machine QEMU: {MAY_BE}"
+    reason = f"{DMI}/sys_vendor names QEMU's machine QEMU, which {MAY_BE}"
     assert emulation_by_cpuid(raw(QEMU), "GenuineIntel", "")[:2] == (None, reason)
     reason = "CPUID names the hypervisor KVMKVMKVM"
     assert emulation_by_cpuid(raw(QEMU), "GenuineIntel", "KVMKVMKVM")[:2] == (False, reason)
@@ -79,7 +79,7 @@ def test_the_signatures_of_cpuid() -> None:
 
 def test_user_mode() -> None:
     program = {"/proc/self/task/PID/exe": "/usr/bin/qemu-aarch64-static"}
-    reason = "qemu-aarch64-static runs this process"
+    reason = "this process runs in qemu-aarch64-static"
     assert emulation_by_names(raw(program))[:2] == (True, reason)
     assert emulation_by_cpuid(raw(program), "GenuineIntel", "")[:2] == (True, reason)
     program = {"/proc/self/task/PID/exe": "/usr/bin/hardstone-probe"}
@@ -109,23 +109,23 @@ def test_user_mode() -> None:
         (
             {**QEMU, f"{DMI}/product_name": "QEMU Virtual Machine\n"},
             None,
-            f"QEMU Virtual Machine: {MAY_BE}",
+            f"QEMU Virtual Machine, which {MAY_BE}",
         ),
-        (VIRT, None, "linux,dummy-virt: it may be"),
-        ({f"{TREE}/compatible": "riscv-virtio"}, None, "riscv-virtio: it may be"),
+        (VIRT, None, "linux,dummy-virt, which runs"),
+        ({f"{TREE}/compatible": "riscv-virtio"}, None, "riscv-virtio, which runs"),
         ({f"{TREE}/compatible": "raspberrypi,4-model-b"}, None, NOTHING),
         (
             {**cpuinfo("0x00", "0x051"), **VIRT},
             True,
             "the processor is QEMU's own model",
         ),
-        ({**cpuinfo("0x41", "0xd07"), **VIRT}, None, "it may be run by KVM"),
+        ({**cpuinfo("0x41", "0xd07"), **VIRT}, None, "runs in KVM"),
         (
             {f"{TREE}/fw-cfg@9020000/compatible": "qemu,fw-cfg-mmio"},
             None,
-            f"QEMU's fw-cfg: {MAY_BE}",
+            f"QEMU's fw-cfg: the machine {MAY_BE}",
         ),
-        ({f"{TREE}/compatible": "linux,dummy-virt\0another"}, None, "linux,dummy-virt: it may be"),
+        ({f"{TREE}/compatible": "linux,dummy-virt\0another"}, None, "linux,dummy-virt, which runs"),
     ],
 )
 def test_names(texts: dict[str, str], is_emulated: bool | None, reason: str) -> None:

@@ -103,7 +103,7 @@ def test_the_time_of_a_stop_does_not_count() -> None:
     course.halt = SIGSTOP
     course.until(26.0)
     course.halt = None
-    assert course.until(27.0) == "the probe goes on; it was stopped for about 26 s"
+    assert course.until(27.0) == "the probe continues; it was stopped for about 26 s"
     assert course.until(35.0) == course.said[1]
     with pytest.raises(ProbeTimeoutError):
         course.until(60.0)
@@ -173,7 +173,9 @@ def test_a_signal_and_a_debugger(kernel: Kernel) -> None:
     assert kernel.why() == Halt(SIGSTOP.cause, "continue it with kill -CONT 7")
     kernel.write("proc/7/stat", STAT.format("t"))
     kernel.write("proc/7/status", "Name:\tx\nTracerPid:\t42\nUid:\t0\n")
-    assert kernel.why() == Halt("(state t: by a debugger with PID 42)", "continue it there")
+    assert kernel.why() == Halt(
+        "(state t: by a debugger with PID 42)", ("continue it in the debugger")
+    )
 
 
 def test_what_runs_is_not_stopped_and_its_state_is_not_read(kernel: Kernel) -> None:

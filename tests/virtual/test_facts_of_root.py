@@ -82,7 +82,7 @@ def machine(tmp_path: Path) -> Root:
 
 SAMPLES = Path(__file__).parent / "samples"
 ARM_CPUINFO = (SAMPLES / "cpuinfo-cortex-a57.txt").read_text()
-ABSENT = "not told"
+ABSENT = "not reported"
 Step = tuple[dict[str, str], dict[str, Scalar]]
 
 

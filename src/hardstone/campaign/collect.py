@@ -98,7 +98,7 @@ class Collector:
             copy = self.journal.snapshot()
             if copy is None:
                 cost_ns = _cpu_ns() - begin_ns
-                why = "a copy would disturb what is measured"
+                why = "copying would disturb the measurement"
                 return Snapshot(None, cost_ns, why, can_come=False)
             for line in self.target.dump(str(copy)):
                 reader.feed(line)
@@ -115,8 +115,8 @@ class Collector:
         count, cost_ns = self.looks.count, self.looks.cost_ns
         self.looks.count = self.looks.cost_ns = 0
         if count:
-            text = f"the toolkit looked at the recording {count} times, which took "
-            text += f"{format_ns(cost_ns)} of a CPU"
+            text = f"hardstone read the recording {count} times, which took "
+            text += f"{format_ns(cost_ns)} of CPU time"
             data: dict[str, DataValue] = {"looks_count": count, "cost_ns": cost_ns}
             result.events.append(Event(name=LOOKED, text=text, data=data))
 
@@ -206,10 +206,11 @@ def tell_copies(result: Result, cost: CopyCost | None) -> None:
     longest = format_ns(cost.longest_ns)
     if cost.longest_ns > _PROMISED_NS:
         text += (
-            f"a power cut could have taken {longest} of it: CPU or disk were busy, or it was full"
+            f"a power cut could have lost {longest}, because the CPU or the disk was busy or the "
+            "disk was full"
         )
     else:
-        text += f"a power cut would have taken {longest} of it at most"
+        text += f"a power cut would have lost at most {longest}"
     data: dict[str, DataValue] = {
         "copies_count": cost.copies_count,
         "written_bytes": cost.written_bytes,

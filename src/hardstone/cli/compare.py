@@ -245,10 +245,11 @@ class _ComparisonFile:
 
     def check(self) -> None:
         """InputError if the output has no folder, or is something else than a file."""
-        from hardstone.cli.report import no_folder
+        from hardstone.cli.report import check_suffix, no_folder
         from hardstone.files import regular_target
 
         if self._output is not None:
+            check_suffix(self._output, (".html", ".htm", ".pdf"))
             folder = regular_target(self._output).parent
             if not folder.is_dir():
                 raise no_folder(folder)

@@ -225,6 +225,9 @@ def place_problems(options: OutcomeOptions) -> list[str]:
         if store is not None and store.exists() and not store.is_dir():
             problems.append(f"--store: {store} is not a folder; name another place")
         if output is not None:
+            from hardstone.cli.report import check_suffix
+
+            check_suffix(output)
             check_writable("-o", output)
         for option, path in exports_of(options).items():
             check_writable(option, path)

@@ -296,7 +296,7 @@ class OutcomeOptions:
         is_common=True,
         type=_OUTPUT_FILE,
         metavar="FILE",
-        help="Write the report to FILE; as PDF if its name ends in .pdf.",
+        help="Write the report to FILE, in the format of its suffix, such as .html or .pdf.",
     )
     export_json: Path | None = option(
         "--export-json",

@@ -13,16 +13,13 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from math import log10
 from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.text import Text
 
 from hardstone.campaign.collect import (
     CampaignEvent,
@@ -44,18 +41,24 @@ from hardstone.cli.progress import PassiveReporter, suitable
 from hardstone.cli.resume import check_agreement, check_params, is_of, recorded_now, tests_text
 from hardstone.errors import InputError
 from hardstone.files import pause
-from hardstone.model import Plan, Result, RunDocument, Series
+from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan.make import rest_of
-from hardstone.stats.identity import edges_of, parse_layout
 from hardstone.stats.join import measured_ns
 from hardstone.stats.sustained import Breach, reported_breach, worst_breach
 from hardstone.store.store import Store
 from hardstone.targets import find_target
 from hardstone.terminal.console import words
+from hardstone.terminal.distribution import (
+    TEST,
+    bar_rows,
+    lines_of,
+    moment_of_worst,
+    table_rows,
+    wakeups,
+)
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import clean
 
-_TEST = "TMR-P-LAT"
 _WAKEUP = "wakeup"
 _BEGIN = "begin one: hardstone latstat"
 _DEADLINE_S = 60.0
@@ -351,7 +354,8 @@ class LiveRecording(RecordingReporter):
             self._said = look.reason or self._said
             self._rate = progress.rate_hz or self._rate
         shown = Progress(progress.elapsed_ns, progress.left_ns, self._rate)
-        self._live.update(recording_view(_TEST, self._result, self._said, shown), refresh=True)
+        view = recording_view(TEST, self._result, self._said, shown, self._live.console)
+        self._live.update(view, refresh=True)
 
 
 def record(options: LatstatOptions) -> int:
@@ -361,7 +365,7 @@ def record(options: LatstatOptions) -> int:
     command = _command(options, has_threshold=options.threshold is not None)
     name = lab_target(options.target, options)
     with closing(find_target(name)) as target:
-        prepared = prepare(target, name, (_TEST,), plan_options(options))
+        prepared = prepare(target, name, (TEST,), plan_options(options))
         count = len(prepared.plan.tests)
         if count != 1:
             raise InputError(
@@ -385,7 +389,7 @@ def resume(reference: str, options: LatstatOptions, given: set[str]) -> int:
     has_threshold = whole.plan.watched_ns is not None or bool(params.get("threshold_ns"))
     command = _command(options, has_threshold=has_threshold)
     with closing(find_target(name)) as target:
-        asked = prepare(target, name, (_TEST,), plan_options(options))
+        asked = prepare(target, name, (TEST,), plan_options(options))
         check_agreement(whole, asked.plan, given, options.params)
         prepared = _prepared_rest(asked, whole)
         return _run(prepared, options, command, whole)
@@ -411,7 +415,7 @@ def _last_unfinished(store: Store) -> RunDocument:
     for entry in reversed(store.runs()):
         if entry.status != "complete":
             document = store.load(entry.id)
-            if not is_of(document, _TEST):
+            if not is_of(document, TEST):
                 continue
             _check(store, document)
             if _rest(document) is not None:
@@ -431,8 +435,8 @@ def _nothing_left(run_ids: list[str]) -> str:
 
 def _check(store: Store, document: RunDocument) -> None:
     """InputError for a run that cannot be resumed."""
-    if not is_of(document, _TEST):
-        cause = f"run {document.id} is no recording of {_TEST} alone: it has {tests_text(document)}"
+    if not is_of(document, TEST):
+        cause = f"run {document.id} is no recording of {TEST} alone: it has {tests_text(document)}"
         raise InputError(cause, _BEGIN)
     if document.status == "complete":
         raise InputError(f"run {document.id} is complete: nothing is left to record", _BEGIN)
@@ -496,11 +500,7 @@ def _command(options: LatstatOptions, *, has_threshold: bool) -> BreachCommand |
     return BreachCommand(command_words(text))
 
 
-_BAR = "\N{FULL BLOCK}"
-_BAR_CHARACTERS = 36
 _MOST_ROWS = 18
-_MOST_CPUS = 12
-_STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True)
@@ -512,22 +512,19 @@ class Progress:
     rate_hz: float | None
 
 
-@dataclass(frozen=True)
-class _Bin:
-    lower_ns: int
-    upper_ns: int
-    count: int
-
-
-def recording_view(name: str, result: Result | None, said: str, progress: Progress) -> Group:
+def recording_view(
+    name: str, result: Result | None, said: str, progress: Progress, console: Console
+) -> Group:
     """The live view of a recording; `said` stands in for `result` where there is none."""
     spans = f"{format_span(progress.elapsed_ns)} elapsed, {format_span(progress.left_ns)} left"
     head = words(f"{name}  {spans}", "bold")
     if result is None:
         return Group(head, words(said))
     found = wakeups(result)
-    rows = [*_table(found, progress), "", *_bars(found)]
-    return Group(head, *(Text(clean(row), no_wrap=True) for row in rows))
+    rows = table_rows(found)
+    if progress.rate_hz is not None:
+        rows.append(f"{format_count(round(progress.rate_hz))} wake-ups per s")
+    return Group(head, *lines_of([*rows, "", *bar_rows(found, console, _MOST_ROWS)], console))
 
 
 def _recording_line(result: Result, progress: Progress) -> str:
@@ -542,78 +539,4 @@ def _recording_line(result: Result, progress: Progress) -> str:
         return text
     cpu = worst.labels.get("cpu")
     where = "" if cpu is None else f" on CPU {cpu}"
-    return f"{text}, worst {format_ns(worst.max)} at {_at(worst)}{where}"
-
-
-def wakeups(result: Result) -> list[Series]:
-    """The series of the whole latency, one for each CPU, of those that have values."""
-    return [
-        one
-        for one in result.series
-        if one.name == _WAKEUP and one.labels.get("part", "total") == "total" and one.count
-    ]
-
-
-def _log_bins(found: Sequence[Series]) -> list[_Bin]:
-    """Counts of all CPUs in steps of 1, 2, 5, 10, from the first in use to the last.
-
-    A bucket counts where it begins, which is at most a thousandth of its value off.
-    """
-    counts: dict[int, int] = {}
-    for series in found:
-        bits = parse_layout(series.histogram.layout)
-        for index, count in series.histogram.buckets:
-            place = _place(edges_of(index, bits)[0])
-            counts[place] = counts.get(place, 0) + count
-    if not counts:
-        return []
-    used = range(min(counts), max(counts) + 1)
-    return [_Bin(_lower(place), _lower(place + 1), counts.get(place, 0)) for place in used]
-
-
-def _place(value_ns: int) -> int:
-    """The number of the step that a value lies in; 0 begins at 1 ns, and holds 0 too."""
-    digits = str(max(value_ns, 1))
-    return 3 * (len(digits) - 1) + sum(int(digits[0]) >= step for step in _STEPS) - 1
-
-
-def _lower(place: int) -> int:
-    exponent, step = divmod(place, len(_STEPS))
-    return _STEPS[step] * int(10**exponent)
-
-
-def _table(found: Sequence[Series], progress: Progress) -> list[str]:
-    head = f"{'CPU':>4} {'wake-ups':>15} {'mean':>9} {'worst':>9}  at"
-    rows = []
-    for series in found[:_MOST_CPUS]:
-        cpu = series.labels.get("cpu", "-")
-        mean, worst = format_ns(series.mean), format_ns(series.max)
-        rows.append(
-            f"{cpu:>4} {format_count(series.count):>15} {mean:>9} {worst:>9}  {_at(series)}"
-        )
-    if len(found) > _MOST_CPUS:
-        rows.append(f"and {len(found) - _MOST_CPUS} more CPUs")
-    if progress.rate_hz is not None:
-        rows.append(f"{format_count(round(progress.rate_hz))} wake-ups per s")
-    return [head, *rows]
-
-
-def _bars(found: Sequence[Series]) -> list[str]:
-    bins = _log_bins(found)
-    if len(bins) > _MOST_ROWS:  # the tail is what matters
-        below = bins[: len(bins) - _MOST_ROWS + 1]
-        rest = _Bin(below[0].lower_ns, below[-1].upper_ns, sum(one.count for one in below))
-        bins = [rest, *bins[len(below) :]]
-    most = max((one.count for one in bins), default=0)
-    rows = ["from          wake-ups  (bars: logarithmic)"]
-    for one in bins:
-        bar = ""
-        if one.count:
-            share = (log10(one.count) + 1) / (log10(most) + 1)
-            bar = _BAR * max(1, round(share * _BAR_CHARACTERS))
-        rows.append(f"{format_ns(one.lower_ns):>8} {format_count(one.count):>15}  {bar}")
-    return rows
-
-
-def _at(series: Series) -> str:
-    return format_span(series.worst[0].at_ns) if series.worst else "-"
+    return f"{text}, worst {format_ns(worst.max)} at {moment_of_worst(worst)}{where}"

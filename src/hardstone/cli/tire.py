@@ -162,7 +162,7 @@ def _point_text(one: PlannedTest | Result, name: str) -> str:
     curve = curve_of(one)
     masses = masses_of(one)
     if curve is None:
-        return f"{name}  {masses} masses, pictures" if masses else name
+        return f"{name}  {masses} masses, pictures" if masses else f"{name}, for the cost model"
     threads = f"{curve.threads} thread{'' if curve.threads == 1 else 's'}"
     parts = [f"{masses} masses", threads, curve.policy]
     return f"{name}  {', '.join([*parts, *_solver(curve)])}"

@@ -33,7 +33,7 @@ from hardstone.comparison.view import (
 from hardstone.errors import InputError
 from hardstone.figure_text import quantile_value
 from hardstone.kernel import page as kernel_charts
-from hardstone.kernel.analysis import TEST, KernelTime, Operation
+from hardstone.kernel.results import TEST, KernelTime, Operation
 from hardstone.kernel.tables import KernelHistory, kernel_history, summary
 from hardstone.model import Series, Unit
 from hardstone.report import charts as run_charts
@@ -612,8 +612,6 @@ def system_figure(
     spec: Spec,
     table: ChartTable,
     drawer: Drawer,
-    *,
-    leads: bool = False,
 ) -> Figure:
     """A chart of several systems, with its data as a table for files."""
     return Figure(
@@ -621,6 +619,6 @@ def system_figure(
         title=title,
         about=about,
         alt=alt,
-        drawing=drawer.draw(spec, leads=leads),
+        drawing=drawer.draw(spec),
         table=table,
     )

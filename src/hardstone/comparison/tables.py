@@ -11,7 +11,7 @@ from hardstone.comparison.grey import why_alone_grey
 from hardstone.comparison.view import PlainTable, SystemColumn
 from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
-from hardstone.kernel.analysis import ALL, TEST
+from hardstone.kernel.results import ALL, TEST
 from hardstone.kernel.tables import (
     STATISTICS,
     KernelHistory,

@@ -61,16 +61,17 @@ def brings_texts(brings: PublishedEffect | None, settings: Sequence[str]) -> lis
     """The effect of a change as labels and texts; old systems are labelled "history"."""
     published = f"{brings.text} ({brings.source})" if brings else ""
     if brings is not None and not brings.is_history:
-        return [("brings", published)]
-    here = "unknown; measure it" if settings else "unknown"
-    return [("brings", here), *([("history", published)] if published else [])]
+        return [("effect", published)]
+    here = "not known; measure it" if settings else "not known"
+    return [("effect", here), *([("history", published)] if published else [])]
 
 
 class Finding(msgspec.Struct, kw_only=True):
     """One rule on one machine.
 
     `facts` are the known facts that the rule compares or quotes, `missing` the unknown ones.
-    `found` says in every state what was seen. `steps` are for state "found" only.
+    `found` says in every state what was seen. `steps` are for state "found" only. `relieves`: the
+    causes of late values (stats/causes.py) that the change would take away.
     """
 
     rule: str
@@ -82,6 +83,7 @@ class Finding(msgspec.Struct, kw_only=True):
     steps: list[Step] = []
     brings: PublishedEffect | None = None
     settings: list[str] = []
+    relieves: list[str] = []
     facts: dict[str, Scalar] = {}
     missing: list[str] = []
 
@@ -339,6 +341,7 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     steps: list[StepRule]
     brings: PublishedEffect | None = None
     settings: list[str] = []
+    relieves: list[str] = []
     fixed: str = ""
     cannot: list[Obstacle] = []
 
@@ -435,6 +438,10 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
     governors = facts.get("power.governors")
     if isinstance(governors, str):
         yield "derived.governor_count", len(governors.split(","))
+    stolen_ppm = facts.get("virtual.steal_ppm")
+    if isinstance(stolen_ppm, int) and stolen_ppm >= 0:
+        percent = f"{float(f'{stolen_ppm / 1e4:.2g}'):g} %"
+        yield "derived.stolen_share", "under 0.01 %" if 0 < stolen_ppm < 100 else percent
     yield from _granting_group(facts)
     yield from _by_release(facts)
 
@@ -499,9 +506,11 @@ def _by_release(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
 
 
 LEVELS = ("blocks", "hurts", "note")
+LEVEL_NAMES = {"blocks": "blocker", "hurts": "problem", "note": "note"}  # as people read them
 _VERBS = ("args", "remove-args")
 _PLAIN_OPTION = re.compile(r"[A-Za-z0-9_.,=: -]+", re.ASCII)
 _RIGHT_RULE, _GROUP_RULE = "realtime-priority", "group-budget"
+REALTIME_RULES = (_RIGHT_RULE, _GROUP_RULE)  # what a run says of a refusal has its own commands
 _GUEST_WORDS = (
     "boot the guest with {option}: end the target's name with ,append={option} (or give --append)"
 )
@@ -535,13 +544,16 @@ def diagnose(
         target=target,
         probe_version=probe_version,
         conclusion=(
-            f"{counts['blocks']} block, {counts['hurts']} hurt, {counts['note']} "
-            f"note{'' if counts['note'] == 1 else 's'}, "
+            f"{', '.join(_counted(counts[one], LEVEL_NAMES[one]) for one in LEVELS)}, "
             f"{counts['fine']} fine, {counts['unknown']} unknown"
         ),
         counts=counts,
         findings=findings,
     )
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def realtime_refusal(facts: Mapping[str, Scalar], probe_path: str | None = None) -> Finding | None:
@@ -565,7 +577,7 @@ def blocks(diagnosis: Diagnosis) -> bool:
 def advice_lines(diagnosis: Diagnosis) -> list[str]:
     """One short line for each finding that blocks or hurts, then the next step."""
     lines = [
-        f"{found.level}: {found.title} ({found.rule})"
+        f"{LEVEL_NAMES[found.level]}: {found.title} ({found.rule})"
         for level in ("blocks", "hurts")
         for found in diagnosis.findings
         if found.state == "found" and found.level == level
@@ -611,6 +623,7 @@ def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
         steps=_steps(name, rule, facts) if state == "found" else [],
         brings=rule.brings,
         settings=list(rule.settings),
+        relieves=list(rule.relieves),
         facts={one: facts[one] for one in dict.fromkeys(shown) if one in facts},
         missing=[one for one in used if one not in facts],
     )

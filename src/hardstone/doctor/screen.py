@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
 from rich.padding import Padding
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from hardstone.calling import parted_text
 from hardstone.doctor.diagnose import (
+    LEVEL_NAMES,
     LEVELS,
     Diagnosis,
     Finding,
@@ -21,12 +22,13 @@ from hardstone.doctor.diagnose import (
     doctor_command,
     prove_command,
 )
-from hardstone.stats.two_runs import FEW_PAIRS, Effect, Maxima, Proof
 from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
 from hardstone.wording import format_value, spoken
 
+if TYPE_CHECKING:  # which loads numpy: only a proof needs it
+    from hardstone.stats.two_runs import Effect, Maxima, Proof
+
 _STYLES = {"blocks": "bold red", "hurts": "yellow", "note": "bold", "fine": "green"}
-_TITLES = {"blocks": "blocks", "hurts": "hurts", "note": "notes"}
 _LABEL_WIDTH = 8
 
 
@@ -47,7 +49,7 @@ def print_diagnosis(
     console.print(Text(diagnosis.conclusion, style="bold"))
     hidden = diagnosis.counts["fine"] + diagnosis.counts["unknown"]
     if hidden and not wants_all:
-        console.print(Text("for rules that are fine or unknown:", style="dim"))
+        console.print(Text("to see the rules that are fine or unknown too:", style="dim"))
         print_command(console, doctor_command(diagnosis.target, "--all"))
 
 
@@ -55,7 +57,7 @@ def print_rule(name: str, rule: Rule, finding: Finding | None, target: str) -> N
     """Prints one rule: what it checks, why, and its finding on `target`, if known."""
     console = make_console()
     console.print(words(f"{name}: {rule.title}", "bold"))
-    console.print(words(f"{rule.topic}; level: {rule.level}"))
+    console.print(words(f"{rule.topic}; level: {LEVEL_NAMES[rule.level]}"))
     console.print()
     state = Text("not checked") if finding is None else words(f"{finding.state}: {finding.found}")
     _print_field(console, "here", state)
@@ -71,7 +73,7 @@ def print_rule(name: str, rule: Rule, finding: Finding | None, target: str) -> N
         _print_field(console, "prove", words(f"settings {', '.join(rule.settings)}"))
         _print_command(console, prove_command(name, target))
     else:
-        _print_field(console, "prove", words(f"not by hardstone: {rule.fixed}"))
+        _print_field(console, "prove", words(f"hardstone cannot measure this: {rule.fixed}"))
 
 
 def _print_level(console: Console, level: str, diagnosis: Diagnosis) -> None:
@@ -79,7 +81,7 @@ def _print_level(console: Console, level: str, diagnosis: Diagnosis) -> None:
     found = [one for one in findings if one.state == "found" and one.level == level]
     if not found:
         return
-    console.print(Text(f"{_TITLES[level]} ({len(found)})", style=_STYLES[level]))
+    console.print(Text(f"{LEVEL_NAMES[level]}s ({len(found)})", style=_STYLES[level]))
     for finding in found:
         console.print()
         console.print(Padding(words(f"{finding.title} [{finding.rule}]", "bold"), (0, 0, 0, 2)))
@@ -176,7 +178,9 @@ def effect_text(effect: Effect) -> str:
     """The verdict on one figure, as a sentence."""
     shift = effect.shift
     if effect.verdict == "not judged" or shift.low is None or shift.high is None:
-        return f"{effect.figure}: not judged; {FEW_PAIRS}"
+        from hardstone.stats.two_runs import FEW_PAIRS
+
+        return f"{effect.figure}: no verdict; {FEW_PAIRS}"
     if effect.verdict != "none seen":
         size = format_value(abs(shift.estimate), effect.unit)
         return f"{effect.figure}: {effect.verdict} with the setting, by {size}"

@@ -132,7 +132,7 @@ def _on_study(limit: Limit, system: PublishedSystem) -> Check:
         asked.insert(0, f"load {limit.load}")
     label = f"{system.id}: {system.study.reading.short}"
     if asked:
-        why = f"the study says nothing of {', '.join(asked)}"
+        why = f"the study does not state {', '.join(asked)}"
         return _check(limit, label, _NONE, Finding("INCONCLUSIVE", _NONE, why))
     if limit.statistic == CLAIMS:
         verdicts = chosen.verdicts(limit.address.test)
@@ -143,7 +143,7 @@ def _on_study(limit: Limit, system: PublishedSystem) -> Check:
         return _check(limit, label, limit.load or _NONE, _missing(series))
     amount = series.amount(limit.statistic)
     if limit.statistic == ABOVE:
-        amount = Missing("a study has no distribution: limit its max")
+        amount = Missing("a study publishes no distribution: limit its max")
     where = ", ".join(series.notes) or _NONE
     if isinstance(amount, Missing):
         return _check(limit, label, where, _missing(amount), series.unit)
@@ -163,7 +163,7 @@ def _other_unit(limit: Limit, unit: Unit) -> Finding | None:
     if asked == unit:
         return None
     names = {"ns": "a time", "bytes_per_s": "a rate", "count": "a count"}
-    why = f"{limit.address} is {names[unit]}, and the limit {names.get(asked, asked)}"
+    why = f"{limit.address} is {names[unit]}, but the limit is {names.get(asked, asked)}"
     if limit.number:
         raise InputError(f"limit {limit.number}: {why}", "change its unit")
     return Finding("INCONCLUSIVE", _NONE, why)
@@ -223,7 +223,7 @@ def limits_of_study(system: PublishedSystem, pattern: str = "*") -> tuple[list[L
         verdicts = system.verdicts(test) if fnmatchcase(test, pattern) else Missing("")
         if not isinstance(verdicts, Missing) and all(one.passed for one in verdicts):
             found.append(Limit(0, Address(test), CLAIMS))
-    notes = [f"no limit: {open_ended} figures of which only a lower bound was published"]
+    notes = [f"no limit: for {open_ended} figures only a lower bound was published"]
     return found, notes if open_ended else []
 
 
@@ -373,8 +373,8 @@ def limits_text(suggestions: Sequence[Suggestion], runs: Sequence[str], margin: 
         f"# Made by hardstone gate --suggest from {len(runs)} run{'s' * (len(runs) != 1)}, with a "
         f"margin of {100 * margin:g} %.",
         *(f"#   {_comment(one)}" for one in runs),
-        "# A maximum that was observed grows with the length of a run: set it to what your",
-        "# application needs where you know that.",
+        "# An observed maximum grows with the length of the run: if you know what your",
+        "# application needs, write that instead.",
     ]
     used = [line for one in suggestions if not one.left_out for line in _entry(one)]
     left: list[str] = []

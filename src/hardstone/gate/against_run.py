@@ -49,20 +49,21 @@ from hardstone.systems.subjects import (
 )
 from hardstone.units import format_span
 
-ALL, EACH = "all series", "each series alone"
+ALL, EACH = "all series", "each series separately"
 _TAILS = {MEDIAN: 0.5, "p99": 0.99, "p99.9": 0.999}
 _FASTEST_COUNT = 10  # the tenth fastest value stands for the fastest: one alone is a glitch
-_MAXIMA = "maxima of runs are not compared: they grow with the length of a run (see --limits)"
+_MAXIMA = "maxima are not compared: they grow with the length of a run (use --limits)"
 _BRIEF_NS = 1e8
-_BRIEF = "a disturbance of that moment is in all of their values, so none of them fails alone"
-_NOTHING_TIMED = "no time could be compared"
+_BRIEF = "one disturbance may be in all of their values, so none of them fails by itself"
+_NOTHING_TIMED = "no durations could be compared"
 _BOOT = "os.boot_id"
 _NEAR_S = 3600.0
 _SLOWER_MACHINE = 1.10
-_PAIRS = "interleaved pairs find less: hardstone gate --pairs"
+_PAIRS = "interleaved pairs find smaller changes: hardstone gate --pairs"
 _SUSPICIOUS = (
-    "no run of this system is expected there, but its fastest values are not that much slower: the "
-    "run was disturbed, or some of its values are slower. Measure again, or hardstone gate --pairs"
+    "the run is outside the range expected of this system, but its fastest values are not that "
+    "much slower: the run was disturbed, or only some values became slower. Measure again, or "
+    "use hardstone gate --pairs"
 )
 Wanted = Callable[[str], bool]
 
@@ -209,7 +210,7 @@ class _BaselineGroup:
                 doubts = weighed.doubts_of(result)
                 why = why or doubts.barring or doubts.weakening
         if why:
-            self._notes.append(f"baseline {base.id} does not count: {why}")
+            self._notes.append(f"baseline {base.id} is left out: {why}")
         return not why
 
     # ---- times ----
@@ -246,7 +247,7 @@ class _BaselineGroup:
         """What can be compared; what cannot is counted, or a check that is INCONCLUSIVE."""
         subjects = [*self._bases, *([self._own] if self._own is not None else [])]
         if not self._bases:
-            reason = "no baseline counts" + (f": {self._more}" if self._more else "")
+            reason = "no usable baseline" + (f": {self._more}" if self._more else "")
             checks.append(self._check("all series", "p50", Finding("INCONCLUSIVE", "-", reason)))
             return []
         rows = []
@@ -289,7 +290,7 @@ class _BaselineGroup:
 
     def _why_incomparable(self, run: str, bases: list[MeasuredSeries], own: MeasuredSeries) -> str:
         if own.unit != bases[0].unit:
-            return "it has another unit than in the baselines"
+            return "its unit differs from that in the baselines"
         if is_contradictory(own.series):
             return f"cannot be true: see the top of {run}"
         doubts = self._weighed.doubts_of(own.result)
@@ -336,9 +337,9 @@ class _BaselineGroup:
         count, own = len(self._bases), self._own
         more = f": {self._more}" if self._more else ""
         if count < LEAST_RUNS:
-            runs = "1 baseline counts" if count == 1 else f"{count} baselines count"
+            runs = "1 usable baseline" if count == 1 else f"{count} usable baselines"
             return (
-                f"{runs}, and what varies between runs takes {LEAST_RUNS} runs of this system{more}"
+                f"{runs}; {LEAST_RUNS} runs of this system are needed to know how runs vary{more}"
             )
         boots = {one.document.system.get(_BOOT) for one in self._bases}
         if own is None:
@@ -348,14 +349,16 @@ class _BaselineGroup:
             return slower
         if boots != {own.document.system.get(_BOOT)}:
             return (
-                "all baselines are of one boot and the run is of another: what changes from boot "
-                f"to boot is in none of them. Reboot, then{more or ' measure more'}"
+                "all baselines are from one boot and the run is from another: they do not show "
+                "how figures vary from boot to boot. Reboot, "
+                f"then{more or ' measure more baselines'}"
             )
         apart_s, span_s = _distance_s(own.document, [one.document for one in self._bases])
         if apart_s > max(span_s, _NEAR_S):
             return (
                 f"the baselines were measured within {_span(span_s)}, {_span(apart_s)} away from "
-                f"the run: what changes over such a time is in none of them. Now and again{more}"
+                "the run: they do not show how figures vary over such a time. Over a longer "
+                f"time{more}"
             )
         return ""
 
@@ -364,7 +367,7 @@ class _BaselineGroup:
         if lacking:
             outcome = "INCONCLUSIVE"
         elif outcome == "FAIL":
-            reason = f"no run of this system is expected there ({_scatter(gated)})"
+            reason = f"a run of this system is not expected to be there ({_scatter(gated)})"
         else:
             reason = self._seen(gated)
         found = f"{_times(gated.ratio)} or more in {count - count // ONE_IN} of {count} series"
@@ -372,14 +375,14 @@ class _BaselineGroup:
         return self._check(ALL, FASTEST, finding, None if lacking else gated)
 
     def _seen(self, gated: GatedFigure) -> str:
-        found = f"all values slower by {_times(gated.found_from)} would have been found"
+        found = f"a slowdown of all values by {_times(gated.found_from)} would have been detected"
         if gated.outcome == "PASS":
             return f"{found} ({_scatter(gated)})"
         wanted = _times(1 + self._difference)
-        how = f"no number of baselines finds {wanted}; {_PAIRS}"
+        how = f"more baselines cannot detect {wanted}; {_PAIRS}"
         if gated.runs_needed is not None:
             count = max(gated.runs_needed, len(self._bases) + 1)
-            how = f"about {count} baselines may find {wanted}"
+            how = f"about {count} baselines may be enough to detect {wanted}"
             how += f": {self._more}" if self._more else ""
         return f"{_scatter(gated)}: only {found}; {how}"
 
@@ -389,7 +392,7 @@ class _BaselineGroup:
         checks = []
         for address, gated in found:
             if gated.outcome == "FAIL":
-                reason = f"no run of this system is expected there ({_scatter(gated)})"
+                reason = f"a run of this system is not expected to be there ({_scatter(gated)})"
                 text = f"{_times(gated.ratio)} compared with the other series"
                 finding = Finding("FAIL", text, reason, gated.ratio)
                 checks.append(self._check(address, FASTEST, finding, gated))
@@ -400,12 +403,15 @@ class _BaselineGroup:
         most, highest = max(found, key=lambda one: one[1].ratio)
         widest, least = max(found, key=lambda one: one[1].found_from or 0.0)
         open_count = sum(one.outcome == "INCONCLUSIVE" for _, one in found)
-        reason = f"one series slower by {_times(least.found_from)} would have been found"
+        reason = f"a slowdown of one series by {_times(least.found_from)} would have been detected"
         outcome: Outcome = "INCONCLUSIVE" if open_count else "PASS"
         if open_count:
             asked = _times(1 + max(self._difference, DIFFERENCE_ALONE))
-            reason = f"{open_count} of {len(found)} vary too much: {widest} alone would have been "
-            reason += f"found from {_times(least.found_from)} on, and {asked} is asked for"
+            reason = (
+                f"{open_count} of {len(found)} vary too much: a slowdown of {widest} would have "
+                "been "
+            )
+            reason += f"detected from {_times(least.found_from)}, but {asked} was requested"
         finding = Finding(outcome, f"at most {_times(highest.ratio)} ({most})", reason)
         return self._check(EACH, FASTEST, finding)
 
@@ -424,8 +430,8 @@ class _BaselineGroup:
             checks.append(self._check(address, statistic, finding))
         if not suspects:
             self._notes.append(
-                f"p50, p99 and p99.9 of {count} series are no farther from the baselines than "
-                "these are from each other; a single run cannot fail by them"
+                f"p50, p99 and p99.9 of {count} series differ from the baselines no more than the "
+                "baselines differ from each other; a single run cannot fail by them"
             )
         return checks
 
@@ -442,7 +448,7 @@ class _BaselineGroup:
             if not before or not self._is_wanted(test):
                 continue
             if not all(one.passed for verdicts in before for one in verdicts):
-                self._left_out["tests of behaviour that fail in a baseline too"] += 1
+                self._left_out["behaviour tests that also fail in a baseline"] += 1
                 continue
             finding = self._claims_now(test)
             found.append(self._check(test, CLAIMS, finding))
@@ -519,8 +525,9 @@ def _slower_machine(own: MeasuredRun, bases: Sequence[MeasuredRun]) -> str:
     if not costs or now <= _SLOWER_MACHINE * max(costs):
         return ""
     return (
-        f"two time stamps in a row took {now:.3g} ns, in the baselines at most {max(costs):.3g} "
-        "ns: the machine itself was slower (other work on the core, frequency). Measure again"
+        f"a pair of time stamps took {now:.3g} ns, in the baselines at most {max(costs):.3g} ns: "
+        "the machine itself was slower (other work on the core, or a lower frequency). Measure "
+        "again"
     )
 
 
@@ -554,8 +561,8 @@ def _differences(own: MeasuredRun, base: MeasuredRun) -> list[str]:
     """The conditions in which both differ: such runs are not compared silently."""
     ours, theirs = own.conditions, base.conditions
     return [
-        f"the runs differ in {name}: {ours.get(name, 'not known')}, and the baselines "
-        f"{theirs.get(name, 'not known')}"
+        f"{name} differs: {ours.get(name, 'not known')} in the run, "
+        f"{theirs.get(name, 'not known')} in the baselines"
         for name in {**theirs, **ours}
         if ours.get(name) != theirs.get(name)
     ]
@@ -564,9 +571,9 @@ def _differences(own: MeasuredRun, base: MeasuredRun) -> list[str]:
 def _why_not(bases: list[MeasuredSeries], count: int) -> str:
     """Why a series of the baselines says nothing that can be compared."""
     if len(bases) < count:
-        return "series that not every baseline has"
+        return "series missing in a baseline"
     if bases[0].unit == "count":
-        return "series of counts, of which more may be better or worse"
+        return "counts, where more may be better or worse"
     if bases[0].series.derived:
         return "derived series"
     if any(is_contradictory(one.series) for one in bases):
@@ -597,7 +604,7 @@ def _quantum(measured: MeasuredSeries) -> float:
 
 def _absent(run: MeasuredRun | None, base: MeasuredRun, address: str) -> str:
     if run is None:
-        return f"the run has nothing under {WeighedRun(base).condition}"
+        return f"the run has no results under {WeighedRun(base).condition}"
     test = address.partition("/")[0]
     results = [one for one in run.results if one.test == test]
     if not results:

@@ -35,9 +35,9 @@ from hardstone.systems.subjects import (
 from hardstone.units import format_count
 
 _KINDS = {
-    KindOfTime.EMULATED: "the processor is emulated: say emulated = true if that may pass",
-    KindOfTime.COUNTED: "time counts instructions: say emulated = true if that may pass",
-    KindOfTime.UNKNOWN: "the processor may be emulated: say emulated = true if that may pass",
+    KindOfTime.EMULATED: "the processor is emulated; to allow this, write emulated = true",
+    KindOfTime.COUNTED: "time is an instruction count; to allow this, write emulated = true",
+    KindOfTime.UNKNOWN: "the processor may be emulated; to allow this, write emulated = true",
 }
 
 
@@ -103,7 +103,7 @@ class WeighedRun:
         if is_contradictory(found.series):
             doubts = Doubts(barring="cannot be true: see the top of its run")
         elif other:
-            doubts = Doubts(barring=f"not what was asked for: {', '.join(other)}")
+            doubts = Doubts(barring=f"differs from the request: {', '.join(other)}")
         return FoundSeries(measured, doubts)
 
     def doubts_for(self, limit: Limit, result: Result) -> Doubts:
@@ -121,7 +121,7 @@ class WeighedRun:
         barring = barring or self._refused_realtime(result)
         weakening = _incomplete(result) or self._unfinished
         if not weakening and needs_load and any(event.name in SHORT for event in result.events):
-            weakening = "the load fell short of the request: ask for less"
+            weakening = "the load was lower than requested: request less"
         return Doubts(barring, weakening)
 
     @cached_property
@@ -136,7 +136,7 @@ class WeighedRun:
         of work that was to run under another policy do."""
         if not lacks_realtime(result) or self.run.document.plan.policy == result.conditions.policy:
             return ""
-        return "not scheduled as real-time, as was asked for"
+        return "not scheduled as real-time, although requested"
 
     @cached_property
     def _emulated(self) -> str:
@@ -160,7 +160,7 @@ def _incomplete(result: Result) -> str:
     if result.status != "measured":
         return f"{result.status}: {result.reason or 'no reason was given'}"
     if not result.complete or result.interrupted:
-        return "cut off before its end"
+        return "cut off before it ended"
     return ""
 
 
@@ -221,7 +221,7 @@ def judge_series(limit: Limit, series: Series) -> Finding:
     if q is None or not (is_printable(q, series.count) and is_printable(1 - q, series.count)):
         few = f"{_count(series.count)} values are too few for {limit.statistic}"
         few += f", which needs {_count(values_for(max(q, 1 - q)))}" if q is not None else ""
-        return Finding("INCONCLUSIVE", "-", f"{few}: measure for longer")
+        return Finding("INCONCLUSIVE", "-", f"{few}: measure longer")
     return _judge_estimate(limit, series, quantile_estimate(series, q), limit.statistic)
 
 
@@ -236,7 +236,11 @@ def judge_published(limit: Limit, amount: Amount) -> Finding:
         is_within = low >= bound
         is_beyond = high is not None and (high < bound or high == bound == amount.below)
     outcome: Outcome = "PASS" if is_within else "FAIL" if is_beyond else "INCONCLUSIVE"
-    reason = "" if outcome != "INCONCLUSIVE" else "the study gives a bound, which leaves it open"
+    reason = (
+        ""
+        if outcome != "INCONCLUSIVE"
+        else ("the study gives only a bound, which does not decide it")
+    )
     return Finding(outcome, _published_text(amount), reason, amount.value, low, high)
 
 
@@ -265,7 +269,9 @@ def _judge_extreme(limit: Limit, series: Series) -> Finding:
 def _as_observed(count: int, side: str) -> str:
     """What a run without a value beyond its limit does not exclude."""
     share = share_text(upper_bound(0, max(count, 0)))
-    return f"as observed: up to {share} may be {side} (95 %, were all {_count(count)} independent)"
+    return (
+        f"as observed: up to {share} may be {side} (95 %, if all {_count(count)} are independent)"
+    )
 
 
 def _judge_estimate(limit: Limit, series: Series, estimate: Estimate | None, name: str) -> Finding:
@@ -280,12 +286,15 @@ def _judge_estimate(limit: Limit, series: Series, estimate: Estimate | None, nam
     outcome = _within(low, high, bound, is_at_most=limit.is_at_most)
     reason = ""
     if outcome == "INCONCLUSIVE":
-        reason = "the limit lies within the interval: measure for longer"
+        reason = "the limit is inside the interval: measure longer"
         if low is None and high is None:
-            reason = "too few values for an interval: measure for longer"
+            reason = "too few values for an interval: measure longer"
         is_open = (high if limit.is_at_most else low) is None
         if is_open and name != "mean" and (q := limit.quantile) is not None:
-            reason = f"{_count(series.count)} dependent values do not bound {name}: it takes "
+            reason = (
+                f"{_count(series.count)} dependent values are not enough for an interval of "
+                f"{name}: it takes "
+            )
             reason += f"about {_count(values_needed(q))}"
     return Finding(outcome, found, reason, value, low, high)
 
@@ -311,7 +320,9 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
         reason = {
             "PASS": _as_observed(series.count, "above") if not seen.high else "as observed",
             "FAIL": "single values beyond a limit are a proof",
-            "INCONCLUSIVE": "the deadline lies within a bucket: its values may be on either side",
+            "INCONCLUSIVE": (
+                "the deadline is inside a histogram bucket, whose values may be on either side"
+            ),
         }[outcome]
         return Finding(
             outcome, found, reason, seen.high, seen.low, seen.high, is_proof=outcome == "FAIL"
@@ -322,9 +333,9 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
     reason = ""
     if outcome == "INCONCLUSIVE":
         needed = values_for_share(limit.bound.number)
-        reason = "the limit lies within the interval (95 %, dependent values)"
+        reason = "the limit is inside the interval (95 %, dependent values)"
         if not seen.high and needed:
-            reason += f": with none above it takes {_count(needed)} values"
+            reason += f": with none above, {_count(needed)} values are needed"
     return Finding(outcome, found, reason, share.value, share.low, share.high)
 
 

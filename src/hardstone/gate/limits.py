@@ -259,13 +259,13 @@ def _of_document(document: Mapping[str, Any]) -> Iterator[str]:
     schema = document.get("schema")
     if schema != LIMITS_SCHEMA:
         found = f"schema is {_quoted(schema)}" if "schema" in document else "there is no schema"
-        yield f'{found}; begin with: schema = "{LIMITS_SCHEMA}"'
+        yield f'{found}; start with: schema = "{LIMITS_SCHEMA}"'
     for key in document:
         if key not in ("schema", "limit"):
-            yield f"unknown key {_quoted(key)}; a limit begins with [[limit]]"
+            yield f"unknown key {_quoted(key)}; each limit starts with [[limit]]"
     entries = document.get("limit")
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-        yield "there are no limits; each begins with [[limit]]"
+        yield "there are no limits; each starts with [[limit]]"
     elif not 0 < len(entries) <= _MOST_LIMITS:
         yield f"{len(entries)} limits; give 1 to {_MOST_LIMITS}"
 
@@ -331,9 +331,9 @@ class _Entry:
         if limit.statistic == CLAIMS:
             for key in ("at_most", "at_least"):
                 if key in self._raw:
-                    self._add(f"{key} has no meaning for claims; leave it out")
+                    self._add(f"{key} does not apply to claims; leave it out")
             if limit.address.parts:
-                self._add('claims are those of a whole test; write address = "TEST"')
+                self._add('claims belong to a whole test; write address = "TEST"')
             return limit
         bound, is_at_most = self._bound()
         if bound is None:
@@ -346,16 +346,18 @@ class _Entry:
             self._add(f'above is {_quoted(self._raw[ABOVE])}; write a duration: above = "50us"')
             return None
         if bound.kind not in ("count", "share") or not is_at_most:
-            self._add('above takes at_most, a count or a share: at_most = 3, at_most = "0.1%"')
+            self._add('above needs at_most, a count or a share: at_most = 3, at_most = "0.1%"')
         return replace(limit, deadline_ns=int(deadline.number))
 
     def _of_statistic(self, limit: Limit, bound: Value) -> Limit:
         if bound.kind == "share":
-            self._add("a share is of values above a deadline; write above in place of statistic")
+            self._add(
+                "a share applies to values above a deadline; write above instead of statistic"
+            )
         if limit.statistic == "max" and not limit.is_at_most:
-            self._add("a maximum grows with the length of a run; max takes at_most")
+            self._add("a maximum grows with the length of a run; max needs at_most")
         if limit.statistic == "min" and limit.is_at_most:
-            self._add("a minimum falls with the length of a run; min takes at_least")
+            self._add("a minimum falls with the length of a run; min needs at_least")
         return limit
 
     def _bound(self) -> tuple[Value | None, bool]:
@@ -391,7 +393,7 @@ def _repeated(limits: Sequence[Limit]) -> Iterator[str]:
         )
         first = seen.setdefault(key, one.number)
         if first != one.number:
-            yield f"limit {one.number}: repeats limit {first}; leave one out"
+            yield f"limit {one.number}: the same as limit {first}; leave one out"
 
 
 def _nearest(text: str, known: Collection[str]) -> str:

@@ -224,7 +224,7 @@ def github_summary(document: GateDocument) -> str:
     ]
     more = len(document.checks) - _MOST_ROWS
     if more > 0:
-        lines += ["", f"{more} more checks, none of them worse than those above."]
+        lines += ["", f"{more} more checks, none worse than those above."]
     return "\n".join([*lines, "", *(f"- {_text(note)}" for note in document.notes), ""])
 
 

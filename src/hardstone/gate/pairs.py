@@ -25,10 +25,12 @@ from hardstone.units import MAX_DURATION_NS
 
 _QUANTILES = {"q50": 0.5, "q99": 0.99, "q99.9": 0.999}
 _ABOVE = "above"
-INTERRUPTED = "interrupted: fewer pairs than asked for, and when to stop must not depend on them"
+INTERRUPTED = (
+    "interrupted: fewer pairs than requested, and a test must not stop depending on its results"
+)
 OPEN = (
-    "a histogram bucket holds the deadline, and the outcome depends on where its values are: take "
-    "another deadline"
+    "the deadline is inside a histogram bucket, and the outcome depends on where its values are: "
+    "choose another deadline"
 )
 
 
@@ -164,7 +166,7 @@ def _values(
             found[name] = [(_quantile(one.first, q), _quantile(one.second, q)) for one in counted]
     if deadline_ns is not None:
         if counted and counted[0].first.unit != "ns":
-            raise InputError(f"--deadline: {counted[0].first.name} is no time", "leave it out")
+            raise InputError(f"--deadline: {counted[0].first.name} is not a time", "leave it out")
         found[_ABOVE] = [_share_above(one, deadline_ns) for one in counted]
     return found
 
@@ -253,7 +255,7 @@ def _differing_labels(counted: Sequence[_Sides]) -> list[str]:
         return []
     first, second = counted[0].first.labels, counted[0].second.labels
     return [
-        f"A has {key} {first.get(key, 'none')}, and B {second.get(key, 'none')}"
+        f"{key} is {first.get(key, 'none')} in A and {second.get(key, 'none')} in B"
         for key in {**first, **second}
         if first.get(key) != second.get(key)
     ]
@@ -265,7 +267,7 @@ def _maxima(counted: Sequence[_Sides]) -> list[str]:
     unit = counted[0].first.unit
     first = amount_text(max(one.first.max or 0 for one in counted), unit)
     second = amount_text(max(one.second.max or 0 for one in counted), unit)
-    return [f"worst observed: A {first}, B {second}; not judged: a maximum of a run"]
+    return [f"worst observed: A {first}, B {second}; no verdict on the maximum of a run"]
 
 
 def _meaning(runs: Sequence[tuple[PairedRun, PairedRun]]) -> list[str]:
@@ -295,16 +297,16 @@ def read_measured_pairs(data: bytes, name: str) -> MeasuredPairs:
     try:
         document = msgspec.json.decode(data, type=GateDocument)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{name} is no outcome of a gate: {error}", _REMEDY) from None
+        raise InputError(f"{name} is not the outcome of a gate: {error}", _REMEDY) from None
     if document.schema != GATE_SCHEMA:
         said = document.schema[:60]
-        raise InputError(f"{name} has the schema '{said}', and not {GATE_SCHEMA}", _REMEDY)
+        raise InputError(f"{name} has the schema '{said}', not {GATE_SCHEMA}", _REMEDY)
     if document.kind != "pairs" or not document.pairs:
         raise InputError(f"{name} has no interleaved pairs", _REMEDY)
     if document.judged_by is None or len(document.systems) != 1 or len(document.against) != 1:
-        raise InputError(f"{name} does not say what its pairs were asked", "measure them again")
+        raise InputError(f"{name} does not state the request of its pairs", "measure them again")
     if len(document.pairs) > MOST_PAIRS:
-        raise InputError(f"{name} has {len(document.pairs)} pairs, of at most {MOST_PAIRS}")
+        raise InputError(f"{name} has {len(document.pairs)} pairs; the most is {MOST_PAIRS}")
     asked = document.judged_by
     is_possible = (
         0 < asked.alpha < 0.5

@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardstone.errors import InputError
-from hardstone.kernel.analysis import (
-    KernelTime,
-    Operation,
-    rate_bounds,
-    shorter_share,
-    time_longer,
-    unseen_per_s,
-)
+from hardstone.kernel.analysis import rate_bounds, shorter_share, time_longer, unseen_per_s
+from hardstone.kernel.results import KernelTime, Operation
 from hardstone.kernel.tables import (
     TIME_90,
     TIME_99,
@@ -56,7 +50,7 @@ from hardstone.wording import shorten
 if TYPE_CHECKING:
     from hardstone.report.sheet import Sheet
 
-UNSEEN = "may be unseen"
+UNSEEN = "may be missed"
 _POINTS = 48
 
 
@@ -255,13 +249,14 @@ def point_rows(history: KernelHistory, number: int) -> list[Row]:
 
 _MOST_LINES = 4
 _SECTIONS = (
-    "Share of kernel time in sections shorter than each length, from where it can be told from the "
-    "idle latency."
+    "Share of kernel time in sections shorter than each length, from the length that can be "
+    "distinguished from the idle latency."
 )
 _HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
 _RATES = (
-    "Blocking intervals longer than each length, per second of the operation. Band: 95 %, of all "
-    "together. Dashed: at a lower rate an interval of that length may not have been seen."
+    "Blocking intervals longer than each length, per second of the operation. Band: 95 %, for "
+    "all lengths together. Dashed: below this rate an interval of that length may have been "
+    "missed."
 )
 
 

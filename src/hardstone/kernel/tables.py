@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hardstone.errors import InputError
 from hardstone.figure_text import lacking_quantile, level_text, quantile_cell, quantile_value
-from hardstone.kernel.analysis import (
+from hardstone.kernel.results import (
     ALL,
     LEAST_IDLE,
     MOST_OF_OTHERS,
     REFERENCE,
     TEST,
-    Blocking,
     KernelTime,
     Operation,
-    SectionLength,
     kernel_time_of,
-    longest_of_share,
-    time_longer,
-    unseen_per_s,
 )
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import listed, names_in
@@ -28,6 +24,9 @@ from hardstone.stats.quantiles import values_for
 from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, labels_text, range_text, shorten
+
+if TYPE_CHECKING:  # which loads numpy: only a screen with a table of operations needs it
+    from hardstone.kernel.analysis import Blocking, SectionLength
 
 NOT_KNOWN = "-"
 
@@ -145,33 +144,34 @@ def _notes_on(found: KernelTime) -> Iterator[str]:
     reference = found.reference
     if reference and found.is_reference_of_others:
         yield (
-            f"The reference is that of other processes: before {percent(reference.still_share)} of "
-            "its values its own had not run, and others had the CPU for "
+            "Other processes disturbed the reference: its own process had not run before "
+            f"{percent(reference.still_share)} of the values, and others had the CPU for "
             f"{percent(reference.waited_share)} of its time; the limit is "
-            f"{percent(MOST_OF_OTHERS)}. So no rates and no sections are given. Ranks and "
-            "latencies hold for what had the CPU. Measure without other work on it."
+            f"{percent(MOST_OF_OTHERS)}. So no rates and no sections are given, and ranks and "
+            "latencies apply to whatever had the CPU. Measure again without other work on this "
+            "CPU."
         )
         yield from _on_kernel_time(found)
         return
     idle = found.idle
     if idle is None:
         yield (
-            f"The reference (operation none) has fewer than {LEAST_IDLE} releases or is missing: "
-            "nothing is told from the idle latency, so only latencies are given."
+            f"The reference (operation none) is missing or has fewer than {LEAST_IDLE} releases: "
+            "blocking cannot be distinguished from the idle latency, so only latencies are given."
         )
         return
     start = found.whole.blocking.residuals.start_ns if found.whole.blocking else 0.0
     yield (
-        f"Nothing shorter than {format_ns(start)} is told from the idle latency (mean "
-        f"{format_ns(idle.mean_ns)}, standard deviation {format_ns(idle.stddev_ns)})."
+        f"Blocking shorter than {format_ns(start)} cannot be distinguished from the idle latency "
+        f"(mean {format_ns(idle.mean_ns)}, standard deviation {format_ns(idle.stddev_ns)})."
     )
     if reference and reference.blocking:
         residuals = reference.blocking.residuals
         if residuals.blocked > _MOST_ABOVE * residuals.releases:
             yield (
-                f"{format_count(residuals.blocked)} of {format_count(residuals.releases)} releases "
-                "of the reference are above that too: about that share of each operation is not "
-                "its own."
+                f"{format_count(residuals.blocked)} of {format_count(residuals.releases)} "
+                "releases of the reference are longer too: about that share of each operation's "
+                "blocking has another cause."
             )
     yield from _on_what_does_not_fall(found)
     yield from _on_the_rare(found)
@@ -182,19 +182,19 @@ def _on_ranks(found: KernelTime) -> Iterator[str]:
     ranks = [one.rank for one in found.operations if one.rank is not None]
     if len(set(ranks)) < len(ranks):
         yield (
-            "=: not distinguishable from the first of the same rank, whose interval overlaps that "
-            "of this operation."
+            "=: not distinguishable from the first operation of the same rank; their intervals "
+            "overlap."
         )
     same = [_name(one) for one in found.operations if one.is_like_reference]
     level = level_text(found.q)
     if same:
         yield (
-            f"~: not distinguishable from the reference, so without a rank: {listed(same)}. "
-            f"The interval of {level} is not above that of the reference."
+            f"~: not distinguishable from the reference, so without a rank: {listed(same)}. Their "
+            f"interval of {level} is not above that of the reference."
         )
     if found.reference and found.reference.quantile is None:
         lacks = lacking_quantile(found.q, found.reference.series.count)
-        yield f"No rank is beside the reference: {level} {lacks}."
+        yield f"Ranks are not compared with the reference: {level} {lacks}."
     few = [_name(one) for one in found.operations if one.quantile is None]
     if few:
         needed = format_count(values_for(found.q))
@@ -206,8 +206,8 @@ def _on_what_does_not_fall(found: KernelTime) -> Iterator[str]:
     odd = [_name(one) for one in every if one.blocking and not one.blocking.falls]
     if odd:
         yield (
-            f"No rate and no sections of {listed(odd)}: their short residuals are rarer than longer"
-            " ones, which random moments within sections do not give. Each wake-up from the "
+            f"No rate and no sections for {listed(odd)}: short residuals are rarer than longer "
+            "ones, which random moments within sections cannot produce. Each wake-up from the "
             "operation takes longer than one from the reference."
         )
 
@@ -218,32 +218,34 @@ def _on_the_rare(found: KernelTime) -> Iterator[str]:
     fewest = min(known, key=lambda one: one.releases, default=None)
     if fewest is None:
         return
+    from hardstone.kernel.analysis import unseen_per_s
+
     rates = [(length, unseen_per_s(fewest, length)) for length in _LENGTHS_NS]
     texts = [
         f"{format_ns(length)}: {rate_text(rate)}" for length, rate in rates if rate is not None
     ]
     if texts:
         yield (
-            "Too rare to have been seen, at 95 %: sections that come less often than this while an "
-            f"operation runs, by their length: {', '.join(texts)}."
+            "Sections of each length that occur less often than this while an operation runs may "
+            f"have been missed (95 %): {', '.join(texts)}."
         )
 
 
 def _on_kernel_time(found: KernelTime) -> Iterator[str]:
     unknown = [_name(one) for one in found.operations if one.kernel_share is None]
     if unknown:
-        yield f"Time in the kernel not counted: {listed(unknown)}. No share of it is given."
+        yield f"Time in the kernel was not counted for {listed(unknown)}, so no share is given."
     waited = max((one.waited_share for one in found.operations), default=0.0)
     if waited > _MOST_WAITED:
         yield (
             f"Other processes had the CPU for up to {percent(waited)} of the time while an "
-            "operation was ready: what they do in the kernel counts too."
+            "operation was ready: their time in the kernel is included."
         )
     blocked = [_name(one) for one in found.operations if _is_blocked_too_much(one)]
     if blocked:
         yield (
-            f"Blocked for longer than in the kernel: {listed(blocked)}. Interrupts, other threads "
-            "or the hypervisor block too, and count as sections."
+            f"Blocked for longer than it was in the kernel: {listed(blocked)}. Interrupts, other "
+            "threads and the hypervisor block too, and are counted as sections."
         )
 
 
@@ -251,6 +253,8 @@ def _is_blocked_too_much(one: Operation) -> bool:
     """Whether the CPU was blocked for more of the time than the operation was in the kernel."""
     if one.blocking is None or one.kernel_share is None:
         return False
+    from hardstone.kernel.analysis import time_longer
+
     longer = time_longer(one.blocking.rate).share
     return bool(longer.size) and float(longer[0]) > _TOO_MUCH * one.kernel_share
 
@@ -260,11 +264,11 @@ def _name(one: Operation) -> str:
 
 
 WHAT_DIFFERS = (
-    "A tracer times sections of its kind (preemption or interrupts off) from begin to end, and "
-    "slows them. A release meets whatever delays it, also several sections in a row and what no "
-    "tracer of sections counts: interrupts, other threads, the hypervisor. Under the models none "
-    "and voluntary it also waits for a system call to end or give way, which no tracer counts as a "
-    "section."
+    "A tracer times each section of its kind (preemption or interrupts off) from start to end, "
+    "and slows it down. A release is delayed by whatever is in its way: several sections in a "
+    "row, and what these tracers do not count, such as interrupts, other threads and the "
+    "hypervisor. With the models none and voluntary it also waits until a system call ends or "
+    "yields, which no tracer counts as a section."
 )
 _SHARE = 0.99
 
@@ -285,6 +289,8 @@ class TracedRow:
 
 def _traced_rows(found: KernelTime) -> list[TracedRow]:
     """A row for each kind in each operation; empty where no tracer was used."""
+    from hardstone.kernel.analysis import longest_of_share
+
     rows = []
     for one in (*found.operations, found.whole):
         estimated = one.blocking.lengths.get(_SHARE) if one.blocking else None
@@ -307,7 +313,8 @@ _MOST_LINES = 2
 
 
 def kernel_lines(document: RunDocument) -> list[tuple[str, str]]:
-    """A line for each result of KRN-P-PRE that has figures, as (result, text)."""
+    """The worst operations of each result of KRN-P-PRE that has figures, as (result, text). Lengths
+    of sections are in its tables: a screen has no room for them, nor time to compute them."""
     names = names_in(document)
     lines = []
     for result in document.results:
@@ -315,7 +322,7 @@ def kernel_lines(document: RunDocument) -> list[tuple[str, str]]:
             found = kernel_time_of(result)
         except InputError:  # the run is shown as contradictory
             continue
-        text = summary(found) if found else ""
+        text = _worst(found) if found else ""
         if text:
             lines.append((names.name(result), text))
     return lines[:_MOST_LINES]
@@ -328,7 +335,7 @@ def summary(found: KernelTime) -> str:
     known = {q: one for q, one in lengths.items() if one is not None}
     if known:
         shares = ", ".join(f"{percent(q)} in sections {_shorter(one)}" for q, one in known.items())
-        parts.append(f"of kernel time {shares}")
+        parts.append(f"kernel time: {shares}")
     return "; ".join(filter(None, parts))
 
 
@@ -339,13 +346,16 @@ def _worst(found: KernelTime) -> str:
     if not first:
         is_any_like = any(one.is_like_reference for one in found.operations)
         return (
-            f"at {level} no operation is distinguishable from the reference" if is_any_like else ""
+            f"no operation is distinguishable from the reference ({level})" if is_any_like else ""
         )
     are = listed(_name(one) for one in first)
     same = ", not distinguishable" if len(first) > 1 else ""
     is_compared = found.reference is not None and found.reference.quantile is not None
     alone = "" if is_compared else ", without a reference"
-    return f"worst at {level}: {are} ({quantile_value(first[0].quantile, 'ns')}{same}{alone})"
+    return (
+        f"longest non-preemptible operation{'s' if len(first) > 1 else ''}: {are} ({level} "
+        f"{quantile_value(first[0].quantile, 'ns')}{same}{alone})"
+    )
 
 
 def _shorter(one: SectionLength) -> str:
@@ -355,9 +365,9 @@ def _shorter(one: SectionLength) -> str:
 
 
 MEANING = (
-    "Sections: kernel time in sections shorter than this is 90 % and 99 % of all, as HP counted. "
-    "Rate: blocking intervals longer than that, per second of the operation. Intervals: 95 %, if "
-    "releases are independent."
+    "Sections: sections shorter than this make up 90 % and 99 % of kernel time, as HP counted "
+    "it. Rate: blocking intervals longer than that, per second of the operation. Intervals: 95 "
+    "%, if releases are independent."
 )
 
 

@@ -46,8 +46,8 @@ def _require_tools() -> None:
     missing = [name for name in ("apt-get", "dpkg-deb") if shutil.which(name) is None]
     if missing:
         raise TargetError(
-            f"there is no {' and no '.join(missing)} here to fetch Debian's kernels with",
-            "any kernel image will do: hardstone lab add --help",
+            f"Debian's kernels cannot be fetched without {' and '.join(missing)}",
+            "any other kernel image can be added: hardstone lab add --help",
         )
 
 
@@ -441,7 +441,7 @@ def _problem(path: Path, arch: str) -> str:
         return "is not a program for 64 bits"
     if elf.arch != arch:
         return f"is not a program for {arch}"
-    return "" if elf.is_static else "is not static, and a guest has no libraries"
+    return "" if elf.is_static else "is not statically linked, and a guest has no libraries"
 
 
 def _remedy(arch: str) -> str:
@@ -544,7 +544,7 @@ def parse_wanted(text: str, arch: str | None) -> WantedKernel:
     asked = arch or platform.machine()
     if asked not in _ARCHITECTURES:
         raise InputError(
-            f"the lab runs no kernels for {asked[:60]}",
+            f"the lab cannot run kernels for {asked[:60]}",
             "choose with --arch: amd64 or arm64",
         )
     wanted = WantedKernel(kind, version, _ARCHITECTURES[asked])
@@ -575,7 +575,9 @@ def get_debian(wanted: WantedKernel, steps: Steps) -> tuple[Kernel, Kernel | Non
         if image is None or busybox is None:
             raise _not_found(apt, wanted, trouble)
         if trouble:
-            steps.step(f"not all lists could be fetched, so there may be a newer one: {trouble}")
+            steps.step(
+                f"not all package lists could be fetched, so there may be a newer kernel: {trouble}"
+            )
         steps.step(f"fetching {image.text} and {busybox.text}")
         files = apt.download([image, busybox], steps.download)
         steps.step(f"unpacking {image.name}")
@@ -642,7 +644,7 @@ def _not_found(apt: PrivateApt, wanted: WantedKernel, trouble: str) -> TargetErr
     kind = "Debian's PREEMPT_RT archive" if wanted.kind == "debian-rt" else "Debian's archive"
     return TargetError(
         f"{kind} has {asked} for {wanted.arch}{has}",
-        f"take that of the release: hardstone lab get {wanted.kind}" if wanted.version else "",
+        f"use the one of the release: hardstone lab get {wanted.kind}" if wanted.version else "",
     )
 
 
@@ -667,5 +669,7 @@ def _only(root: Path, pattern: str, package: Package, other: str = "") -> Path:
     inside = [path for path in found if followed(path).is_relative_to(followed(root))]
     if len(inside) != 1:
         what = "no" if not inside else f"{len(inside)} files as"
-        raise TargetError(f"{package.text} holds {what} {pattern}", "add it by hand instead")
+        raise TargetError(
+            f"{package.text} holds {what} {pattern}", ("add it by hand instead: hardstone lab add")
+        )
     return inside[0]

@@ -40,7 +40,9 @@ def read_config(data: bytes, name: str) -> dict[str, str]:
     lines = data.decode("utf-8", "replace").splitlines()
     options = {found[1]: found[2] for line in lines if (found := _LINE.fullmatch(line))}
     if not options:
-        raise InputError(f"{name} is not the config of a kernel", "want lines as CONFIG_PCI=y")
+        raise InputError(
+            f"{name} is not the config of a kernel", ("a config has lines such as CONFIG_PCI=y")
+        )
     for option in _DEMANDED:
         if options.get(option) != "y":
             raise InputError(f"the kernel is built without {option}", f"switch on {option}=y")
@@ -52,7 +54,7 @@ _HEAD = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<I28x24x")
 _INTERPRETER = 3  # PT_INTERP: the loader of shared libraries
 _REMEDY = "unset HARDSTONE_PROBE, or name another compiler"
-_STATIC_REMEDY = "link it with -static, which needs the libraries for that (libc6-dev has them)"
+_STATIC_REMEDY = "link it with -static, which needs static libraries (in libc6-dev)"
 _ARCHES = {62: "x86_64", 183: "aarch64"}
 
 
@@ -153,9 +155,9 @@ def check_device(kernel: Kernel, device: str | None) -> None:
     options = read_config(data, str(kernel.config))
     if options.get(_OPTION) == "y":
         return
-    what = f"the kernel '{kernel.name}' in the lab has no driver {_DRIVER} for the device {device}"
+    what = f"the lab's kernel '{kernel.name}' has no driver {_DRIVER} for the device {device}"
     if options.get(_OPTION) == "m":
-        raise InputError(f"{what}: it was stored without it", _how_to_have(kernel))
+        raise InputError(f"{what}: it was added without the driver", _how_to_have(kernel))
     raise InputError(what, f"switch on {_OPTION}=m and add it again, with --modules DIR")
 
 
@@ -203,7 +205,7 @@ def kept_programs(arch: str, key: str, build: Callable[[Path], Programs]) -> Pro
     except OSError as error:
         raise TargetError(
             f"the programs for {arch} cannot be kept in {folder}: {error.strerror or error}",
-            "make room, or name another folder in HARDSTONE_LAB_DIR",
+            "free some space, or name another folder in HARDSTONE_LAB_DIR",
         ) from error
 
 

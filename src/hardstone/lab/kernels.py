@@ -67,12 +67,12 @@ def unpack(data: bytes, kind: str, most_bytes: int = _MOST_UNPACKED_BYTES) -> by
     reason. Of lz4 as kernels have it, nothing shows that whole blocks are missing at the end."""
     reader = _READERS.get(kind)
     if reader is None:
-        raise UnpackError(f"its compression '{kind}' is not known", "use gzip, xz, zstd or none")
+        raise UnpackError(f"its compression '{kind}' is unknown", "use gzip, xz, zstd or none")
     unpacked, is_whole = reader(data, most_bytes + 1)
     if len(unpacked) > most_bytes:
-        raise UnpackError(f"it holds more than {most_bytes >> 20} MiB")
+        raise UnpackError(f"it is larger than {most_bytes >> 20} MiB")
     if not is_whole:
-        raise UnpackError(f"its {kind} data are damaged or cut off")
+        raise UnpackError(f"its {kind} data is damaged or cut off")
     return unpacked
 
 
@@ -105,7 +105,7 @@ def _by_program(name: str, data: bytes, most_bytes: int) -> tuple[bytes, bool]:
     program = shutil.which(name)
     if program is None:
         raise UnpackError(
-            f"it is compressed with {name}, and there is no program {name}",
+            f"it is compressed with {name}, which is not installed",
             f"install it: sudo apt-get install {name}",
         )
     with tempfile.TemporaryFile() as packed:
@@ -135,7 +135,7 @@ _READERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {
 Architecture = Literal["x86_64", "aarch64"]
 MOST_IMAGE_BYTES = _MOST_UNPACKED_BYTES
 RELEASE = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,63}", re.ASCII)
-_WANTED = "want bzImage (x86-64) or Image (arm64)"
+_WANTED = "a bzImage (x86-64) or an Image (arm64) is needed"
 _BUILT = "a build has it in arch/x86/boot/bzImage or arch/arm64/boot/Image"
 _BANNER = re.compile(rb"Linux version ([^ \0]{1,64}) ")
 _X86_64_ENTRY = 1  # XLF_KERNEL_64 of Documentation/arch/x86/boot.rst
@@ -365,19 +365,19 @@ class _Search:
                 f"the kernel has the driver {name} as a module",
                 "give the folder of its modules: --modules DIR",
             )
-        what = f"{option}=y or =m" if option else "it, or make modules_install again"
+        what = f"{option}=y or =m" if option else "it, or run make modules_install again"
         raise InputError(f"the kernel has no driver {printable(name)}", f"switch on {what}")
 
     def _check_match(self, name: str, module: ModuleFile) -> None:
         if module.arch != self._arch:
             raise InputError(
-                f"the driver {name} is for {module.arch}, the kernel for {self._arch}",
+                f"the driver {name} is for {module.arch}, but the kernel is for {self._arch}",
                 "give the modules of this kernel: --modules DIR",
             )
         if self._release and module.release != self._release:
             raise InputError(
-                f"the driver {name} is of the kernel {printable(module.release)}, "
-                f"the image is {self._release}",
+                f"the driver {name} belongs to kernel {printable(module.release)}, but the image "
+                f"is {self._release}",
                 "give the modules of this kernel: --modules DIR",
             )
 
@@ -545,7 +545,7 @@ def find_kernel(name: str) -> Kernel:
             _check_content(folder, entry)
         except EntryError as error:
             raise InputError(
-                f"the kernel '{name}' in the lab is damaged: {printable(str(error))}",
+                f"the lab's kernel '{name}' is damaged: {printable(str(error))}",
                 f"get or add it again, or remove it: hardstone lab remove {name}",
             ) from error
     return _kernel(name, entry)
@@ -589,7 +589,7 @@ def check_known(name: str) -> None:
         f"the lab has no kernel '{name}'{f'; it has {shown}' if names else ''}",
         f"fetch it: hardstone lab get {name}"
         if is_of_debian
-        else "see how to have one: hardstone lab --help",
+        else "see how to add one: hardstone lab --help",
     )
 
 

@@ -35,7 +35,7 @@ def emulator(arch: str) -> str:
     found = shutil.which(name)
     if found is None:
         raise TargetError(
-            f"there is no {name}, which the lab boots guests in",
+            f"the lab boots guests in {name}, which is not installed",
             f"install it: sudo apt-get install {_PACKAGES[arch]}",
         )
     return found
@@ -422,8 +422,8 @@ def said_last(folder: Path) -> str:
     remedy, commands to type are taken."""
     lines = console_lines(folder)
     if not lines:
-        return "its console said nothing"
-    return f"its console said last: {lines[-1][:_SHOWN_CHARS]}"
+        return "its console was silent"
+    return f"the last line on its console: {lines[-1][:_SHOWN_CHARS]}"
 
 
 def keep_console(folder: Path, log: Path) -> None:
@@ -456,13 +456,16 @@ def why_it_ended(folder: Path) -> tuple[str, str]:
         return found[0][:_SHOWN_CHARS], ""
     if _size_bytes(folder / "console") >= _MOST_CONSOLE_BYTES:
         return (
-            f"its console wrote {_MOST_CONSOLE_BYTES >> 20} MiB and more; {said_last(folder)}",
+            (
+                f"it wrote more than {_MOST_CONSOLE_BYTES >> 20} MiB to its console; "
+                f"{said_last(folder)}"
+            ),
             "",
         )
     said = _printable(_tail(folder / "qemu")).strip().splitlines()
     if said:
         return f"QEMU said: {said[-1][:_SHOWN_CHARS]}", ""
-    return f"QEMU was ended, or the guest switched itself off; {said_last(folder)}", ""
+    return f"QEMU was ended, or the guest powered off; {said_last(folder)}", ""
 
 
 def _tail(path: Path) -> str:
@@ -542,8 +545,8 @@ class Guest:
             if isinstance(error, OSError):
                 raise TargetError(
                     f"{name} cannot be started: {error.strerror or error}",
-                    f"a guest needs {RECORDING_BYTES >> 20} MiB in {base}: free some, or name "
-                    "another folder in HARDSTONE_MEMORY_DIR",
+                    f"a guest needs {RECORDING_BYTES >> 20} MiB in {base}: free some space, or "
+                    "name another folder in HARDSTONE_MEMORY_DIR",
                 ) from error
             raise
 
@@ -554,11 +557,11 @@ class Guest:
             raise GuestLostError(
                 f"{self._name} did not boot within {most_s:g} s ({self.machine.accel}); "
                 f"{said_last(self.folder)}",
-                f"{self._remedy()}; {BOOT_VARIABLE} gives it more time",
+                f"{self._remedy()}; {BOOT_VARIABLE} allows more time",
             )
         if frame != Frame(READY, bytes([VERSION])):
             raise GuestLostError(
-                f"the program in {self._name} is of another version than this toolkit", _REBUILD
+                f"the program in {self._name} has another version than hardstone", _REBUILD
             )
         self.read_clock()
 
@@ -594,7 +597,7 @@ class Guest:
         except ChannelClosedError:
             raise self._lost() from None
         except NoFrameError as error:
-            lost = GuestLostError(f"{self._name} sent what is no frame: {error}", self._remedy())
+            lost = GuestLostError(f"{self._name} sent an invalid frame: {error}", self._remedy())
             self.close()
             raise lost from error
         return frame
@@ -652,7 +655,7 @@ class Guest:
         return error
 
     def _remedy(self) -> str:
-        return f"look at its console, {self._log}"
+        return f"see its console output: {self._log}"
 
 
 def guard_command(folder: Path, lock: int, most_bytes: int, *, on_one_cpu: bool) -> list[str]:

@@ -57,7 +57,7 @@ class LabSettings:
             )
         if self.is_deterministic and self.accel == "kvm":
             raise InputError(
-                "a deterministic guest counts instructions, which KVM cannot", "leave out accel"
+                "a deterministic guest counts instructions, which KVM cannot do", "leave out accel"
             )
 
     @property
@@ -79,7 +79,7 @@ def parse_settings(text: str) -> LabSettings:
     kernel, comma, rest = text.partition(",")
     if not NAME.fullmatch(kernel):
         raise InputError(
-            f"'{_shown(kernel)}' is no name of a kernel in the lab",
+            f"'{_shown(kernel)}' is not a valid name of a lab kernel",
             "write lab:NAME; see the names: hardstone lab list",
         )
     fields: dict[str, Any] = {}
@@ -163,8 +163,8 @@ def read_append(text: str, before: str = "--append ") -> str:
         )
     if any(word.startswith(_OWN_WORDS) for word in text.split()):
         raise InputError(
-            f"{before}{_shown(text)}: words that begin with {_OWN_WORDS} are the lab's",
-            "leave them out: from them the probe knows whether it is emulated",
+            f"{before}{_shown(text)}: words that start with {_OWN_WORDS} are reserved for the lab",
+            "leave them out: the probe uses them to know whether it is emulated",
         )
     return text.strip()
 
@@ -202,7 +202,7 @@ def choose_accel(
         return "tcg"
     obstacle = (obstacle_of or kvm_obstacle)(arch)
     if obstacle and settings.accel == "kvm":
-        raise InputError(f"KVM cannot run this guest: {obstacle}", "leave out accel, or take tcg")
+        raise InputError(f"KVM cannot run this guest: {obstacle}", "leave out accel, or use tcg")
     return "tcg" if obstacle else "kvm"
 
 
@@ -226,11 +226,11 @@ def boot_limit_s(accel: str) -> float:
 def kvm_obstacle(arch: str, device: Path = _KVM, cpuinfo: Path = _CPUINFO) -> str | None:
     """Why KVM cannot run a guest of `arch` here, None where nothing speaks against it."""
     if arch != platform.machine():
-        return f"this machine is {platform.machine()} and the kernel {arch}"
+        return f"this machine is {platform.machine()}, but the kernel is for {arch}"
     if not device.exists():
         return f"there is no {device}"
     if not os.access(device, os.R_OK | os.W_OK):
         return f"{device} may not be opened by this user (group kvm)"
     if arch == "x86_64" and not _VIRTUALISES.search(cpuinfo.read_text("ascii", "replace")):
-        return "the processor shows neither vmx nor svm"
+        return "the processor has neither vmx nor svm"
     return None

@@ -356,7 +356,7 @@ def _checked(
         duration = duration_ns(request.duration, "--duration", "s", problems)
     params = _given_params(request, tests, problems)
     if request.folder is not None and tests and not any(map(_makes_files, tests)):
-        problems.add("--dir: no chosen test makes files", "leave it out")
+        problems.add("--dir: no chosen test uses files", "leave it out")
     folder = request.default_folder if request.folder is None else request.folder
     return _Checked(request.profile, samples, duration, params, facts, folder)
 

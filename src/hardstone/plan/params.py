@@ -141,7 +141,7 @@ def parse_cpu_list(text: str) -> set[int]:
         first = int(match[1])
         last = int(match[2] or first)
         if last < first:
-            raise ValueError(f"{quote(text)} counts down: write {last}-{first}")
+            raise ValueError(f"{quote(text)} is in descending order: write {last}-{first}")
         if last - first > _MAX_CPUS:
             raise ValueError(f"{quote(text)} has too many CPUs")
         cpus.update(range(first, last + 1))
@@ -308,11 +308,11 @@ def check_tire(test: str, params: Mapping[str, ParamValue], problems: Problems) 
         return
     for count in masses:
         if count % 4:
-            cause = f"{test} masses: {count} is no multiple of 4"
+            cause = f"{test} masses: {count} is not a multiple of 4"
             near = sorted({max(count // 4 * 4, 4), count // 4 * 4 + 4})
             problems.add(cause, f"give {' or '.join(map(str, near))}")
     if max(threads) > min(masses):
-        cause = f"{test} threads: {max(threads)} for {min(masses)} masses"
+        cause = f"{test} threads: {max(threads)} threads are too many for {min(masses)} masses"
         problems.add(cause, "give at most as many threads as masses")
     step_ns, stiffness = params.get("step_ns"), params.get("stiffness_per_s2")
     if isinstance(step_ns, int) and isinstance(stiffness, int) and stiffness:
@@ -384,7 +384,7 @@ def _read_degree(element: LoadElement, text: str | None, problems: Problems) -> 
     "0.01s/0.1s". None if the element takes no degree, or, with a problem noted, for a fault."""
     if element.degree is None or element.default is None:
         if text is not None:
-            problems.add(f"--load: {element.name} takes no degree", f"write {element.name} alone")
+            problems.add(f"--load: {element.name} has no degree", f"write {element.name} alone")
         return None
     degree = element.default if text is None else text
     read = _read_share if element.degree == "BUSY/PERIOD" else _read_number
@@ -403,7 +403,7 @@ def _read_number(what: str, element: LoadElement, degree: str, problems: Problem
         problems.add(f"{what} is out of limits", f"give {low}{tail} to {high}{tail}")
     elif at and _read_address(host) is None:
         example = f"write for example {element.name}={element.default}@HOST:PORT"
-        problems.add(f"{what} names no host and port", f"{example}, or @[::1]:7")
+        problems.add(f"{what} does not name a host and port", f"{example}, or @[::1]:7")
     else:
         return f"{int(number)}{tail}" + (f"@{_read_address(host)}" if at else "")
     return None
@@ -522,12 +522,12 @@ def _add_term(mix: _Mix, term: str, depth: int, *, each_cpu: bool) -> None:
         _add_terms(mix, mixes[name], depth + 1, each_cpu=each_cpu)
     elif name in elements and name in mix.degrees:
         cause = f"--load: {name} is given twice"
-        mix.problems.add(cause, "name it once (a named mix may include it)")
+        mix.problems.add(cause, "name it once (a mix may already include it)")
     elif name in elements:
         typed = degree if equals else None
         mix.degrees[name] = _Degree(_read_degree(elements[name], typed, mix.problems), each_cpu)
     elif name in mixes:
-        mix.problems.add(f"--load: {name} is a mix and takes no degree", "write it alone")
+        mix.problems.add(f"--load: {name} is a mix and has no degree", "write it alone")
     elif name == NONE:
         mix.problems.add("--load: none cannot be part of a mix", "leave it out")
     else:
@@ -668,7 +668,7 @@ def _check_options(load: str, known: Loads, problems: Problems) -> None:
             continue
         if _is_load(part, known):
             problems.add(
-                f"--load: all text after stress-ng: is an option of it, {quote(part)} too",
-                f"put {quote(part)} before stress-ng:, or an option of stress-ng after it",
+                f"--load: everything after stress-ng: is passed to it, including {quote(part)}",
+                f"put {quote(part)} before stress-ng:, or write a stress-ng option there",
             )
             return

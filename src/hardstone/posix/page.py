@@ -22,7 +22,7 @@ def _options(subject: str, table: PosixTable) -> Iterator[Sheet]:
         sheet = Sheet.headed(subject, f"{table.title}: POSIX inventory, options")
         if number == 0:
             if table.state:
-                sheet.text(f"Not whole: {table.state}", 9, colour="fair", bold=True)
+                sheet.text(f"Incomplete: {table.state}", 9, colour="fair", bold=True)
             for problem in table.problems:
                 sheet.text(problem, 8, colour="fair")
             sheet.text(table.means, 7.5, colour="quiet")
@@ -62,7 +62,7 @@ def _limits(subject: str, table: PosixTable) -> Sheet:
     sheet.text(table.clocks_meaning, 7.5, colour="quiet")
     sheet.gap(6)
     limits = [[row.limit, row.value, row.least or "-"] for row in table.limits]
-    sheet.table(["Limit", "This system", "Least in POSIX"], limits)
+    sheet.table(["Limit", "This system", "Minimum in POSIX"], limits)
     sheet.text(table.priorities, 8)
     sheet.text(table.named_only, 7.5, colour="quiet")
     return sheet
@@ -80,7 +80,7 @@ def _features(subject: str, table: PosixTable) -> Sheet:
     sheet.text(table.points_meaning, 7.5, colour="quiet")
     sheet.gap(8)
     found = table.coverage
-    sheet.text(f"Coverage, beside {found.study}", 11, bold=True)
+    sheet.text(f"Coverage, compared with {found.study}", 11, bold=True)
     systems = [[row.system, *row.cells] for row in found.rows]
     sheet.table(["System", *found.columns], systems, is_numeric=False)
     sheet.text(found.rule, 7.5, colour="quiet")

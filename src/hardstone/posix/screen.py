@@ -60,7 +60,7 @@ def show_posix(console: Console, document: RunDocument) -> None:
         if has_several:
             console.print(words(table.title, "bold"))
         if table.state:
-            console.print(words(f"not whole: {table.state}", "yellow"))
+            console.print(words(f"incomplete: {table.state}", "yellow"))
         for problem in table.problems:
             console.print(words(problem, "yellow"))
         if table.parts:
@@ -75,7 +75,7 @@ def show_posix(console: Console, document: RunDocument) -> None:
         print_table(console, _points(table.points))
         console.print(words(table.points_meaning, "dim"))
         if table.command:
-            console.print(words("to measure what this run lacks:"))
+            console.print(words("to measure what this run does not have:"))
             print_command(console, table.command)
         console.print()
         _show_coverage(console, table.coverage)
@@ -119,7 +119,7 @@ def _show_limits(console: Console, found: PosixTable) -> None:
     if found.priorities or found.claims:
         console.print()
     if found.limits:
-        table = figures_table(("limit", "this system", "least in POSIX"))
+        table = figures_table(("limit", "this system", "minimum in POSIX"))
         for row in found.limits:
             style = "bold red" if row.is_below else ""
             table.add_row(words(row.limit), words(row.value, style), words(row.least or "-"))
@@ -172,7 +172,7 @@ def _measured(one: MeasuredText) -> Text:
 
 
 def _show_coverage(console: Console, found: CoverageTable) -> None:
-    console.print(words(f"beside the coverage of {found.study}", "bold"))
+    console.print(words(f"coverage, compared with {found.study}", "bold"))
     table = figures_table(("system", *found.columns), left=1 + len(found.columns))
     for row in found.rows:
         cells = [

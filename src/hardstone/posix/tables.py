@@ -39,8 +39,9 @@ from hardstone.wording import (
 
 _POINTS_TITLE = "real-time features, as HP listed them in 1987"
 _POINTS_MEANING = (
-    "by options: yes if a real call of each works, no if none does; one that was not tried is "
-    "neither. measured: the claims and figures of this run; figures alone are no yes."
+    "by options: yes if a real call of each works, no if none works; an option that was not "
+    "tried counts as neither. measured: the claims and figures of this run; figures alone do not "
+    "make a yes."
 )
 _POINT_LOOKS = {
     "holds": "passed",
@@ -117,7 +118,7 @@ def _measured_text(found: Measured, mark: str, *, has_claims: bool) -> MeasuredT
     look = _POINT_LOOKS[found.judgement]
     is_measured = found.status == "measured"
     if found.judgement == "nothing":
-        ended = "measured, but not this" if is_measured else found.status
+        ended = "measured, but without this figure" if is_measured else found.status
         text = ": ".join(filter(None, (ended, shorten(found.reason, 120))))
         return MeasuredText(found.test, text, look)
     cut = "" if is_measured else found.status
@@ -168,8 +169,8 @@ _STUDY = "obenland-2000"
 _TABLE = "posix_coverage"
 _RULE = (
     "This system, from POS-B-INV: full if a real call of every option of the part works; partial "
-    "with the options that do not, or only in part. What was not tried or not reported never "
-    "counts as working. The study has what each system claimed; POSIX has changed since."
+    "if some do not, or only in part. Options not tried or not reported never count as working. "
+    "The study lists what each system claimed; POSIX has changed since."
 )
 _SUPPORT_LOOKS = {"full": "passed", "partial": "partly", "none": "failed", "not known": "quiet"}
 
@@ -208,7 +209,7 @@ def _coverage_table(document: RunDocument, own: Sequence[PartCoverage]) -> Cover
         columns=columns,
         rows=[
             CoverageRow(
-                system=f"this system, {kernel or 'kernel not known'}",
+                system=f"this system, {kernel or 'kernel unknown'}",
                 cells=[_coverage_text(one) if one else "-" for one in mine],
                 looks=[_SUPPORT_LOOKS[one.coverage] if one else "quiet" for one in mine],
                 is_own=True,
@@ -248,8 +249,9 @@ def _names(names: Sequence[str]) -> str:
 
 _PROFILES_MEANING = (
     "1003.13 profiles: PSE51 minimal, PSE52 controller, PSE53 dedicated, PSE54 multi-purpose. "
-    "Lists of PSE51 to PSE53 by public documents that quote the standard; PSE54 is our reading, "
-    "and units that POS-B-INV has no call for (system database, wide characters) are not in it."
+    "The lists of PSE51 to PSE53 come from public documents that quote the standard. PSE54 is "
+    "our reading; it leaves out units for which POS-B-INV has no call (system database, wide "
+    "characters)."
 )
 
 
@@ -303,14 +305,14 @@ def _profile_names(names: Sequence[str]) -> str:
 
 
 _MEANS = (
-    "headers: value of the macro _POSIX_...; none: not defined, -1: absent, 0: asked at run time. "
-    "sysconf: what the running system claims; none: not supported, unknown: it has no name for it. "
-    "chown restricted, no trunc and vdisable: pathconf, where 0 is a claim. call: what a real call "
-    "did."
+    "headers: value of the macro _POSIX_... (none: not defined; -1: absent; 0: ask at run time). "
+    "sysconf: what the running system claims (none: not supported; unknown: no name for it). "
+    "chown restricted, no trunc and vdisable use pathconf, where 0 is a claim. call: what a real "
+    "call did."
 )
 _CLOCKS_MEANING = (
-    "claimed: clock_getres. seen: the smallest step that CLK-B-RES of this run saw; of a timer, "
-    "between two expiries, and its resolution is at most that."
+    "claimed: clock_getres. seen: the smallest step that CLK-B-RES of this run saw; for a timer "
+    "the smallest step between two expiries, which its resolution does not exceed."
 )
 _REMARKS = {
     "claimed_but_fails": "claimed, but fails",
@@ -460,7 +462,7 @@ def _working(options: Sequence[PosixOption]) -> str:
 def _state(found: PosixInventory) -> str:
     if found.is_whole:
         return ""
-    ended = found.status if found.status != "measured" else "cut off before its end"
+    ended = found.status if found.status != "measured" else "cut off before it ended"
     parts = (ended, shorten(found.reason or "", 200), shorten(found.remedy or "", 200))
     return ": ".join(part for part in parts if part)
 
@@ -479,7 +481,7 @@ def _named_only(parts: Sequence[str]) -> str:
     """Empty if the test names none."""
     are, of = ("is", "it") if len(parts) == 1 else ("are", "them")
     names = " and ".join(parts)
-    return f"{names} {are} named only: POSIX has no macro and no call of {of}." if parts else ""
+    return f"{names} {are} only named: POSIX has no macro and no call for {of}." if parts else ""
 
 
 def _row(option: PosixOption) -> OptionRow:
@@ -504,7 +506,7 @@ def _row(option: PosixOption) -> OptionRow:
 
 
 def _limit(one: PosixLimit) -> LimitRow:
-    value = "not told" if one.value == NO_LIMIT else format_count(one.value)
+    value = "not reported" if one.value == NO_LIMIT else format_count(one.value)
     value += " (too low)" if one.is_below else ""
     least = "" if one.least is None else format_count(one.least)
     return LimitRow(spoken(one.name), value, least, one.is_below)

@@ -30,5 +30,5 @@ def preemption_sheet(subject: str, pair: PreemptionPair) -> Sheet:
     sheet.gap(4)
     for line in [*(f"Differs: {one}" for one in table.unlike), *table.notes]:
         sheet.text(line, 8, colour="fair")
-    sheet.text(f"{table.meaning} Beside: {table.published}.", 8, colour="quiet")
+    sheet.text(f"{table.meaning} Published: {table.published}.", 8, colour="quiet")
     return sheet

@@ -32,7 +32,7 @@ def show_pair(console: Console, pair: PreemptionPair) -> None:
         console.print(words("neither side has figures"))
     whole = [row for row in found.rows if row.published]
     if whole:
-        console.print(Text("all operations together, beside ") + words(found.published))
+        console.print(Text("all operations together, compared with ") + words(found.published))
         print_table(console, _whole(whole, found.history.short))
         console.print()
     each = [row for row in found.rows if not row.published]

@@ -10,20 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from hardstone.errors import InputError, PrivilegeError, printable
-from hardstone.kernel.analysis import (
-    ALL,
-    LEAST_IDLE,
-    TEST,
-    KernelTime,
-    Operation,
-    SectionLength,
-    kernel_time_of,
-)
+from hardstone.kernel.results import ALL, LEAST_IDLE, TEST, KernelTime, Operation, kernel_time_of
 from hardstone.kernel.tables import (
     STATISTICS,
     TIME_90,
@@ -49,24 +41,25 @@ from hardstone.stats.quantiles import lacking
 from hardstone.units import format_ns
 from hardstone.wording import range_text, ratio_text, short
 
+if TYPE_CHECKING:
+    from hardstone.kernel.analysis import SectionLength
+
 OFF, ON = "none", "full"
 _IN_THE_LAB = (
     "measure a kernel of the lab: hardstone run KRN-P-PRE --compare-preemption --target lab:debian"
 )
 _MOUNT = "sudo mount -t debugfs debugfs /sys/kernel/debug"
 _SHARE = (
-    "a container may not mount it: start it with --privileged -v /sys/kernel/debug:"
-    "/sys/kernel/debug (docker and podman take these), or measure on the host"
+    "a container may not mount it: start the container with --privileged -v "
+    "/sys/kernel/debug:/sys/kernel/debug (docker and podman), or measure on the host"
 )
 _WITHOUT_DEBUGFS = {
     "none": "the kernel has no debugfs (CONFIG_DEBUG_FS)",
     "not mounted": "debugfs is not mounted",
-    "refused": "the kernel refuses to show it even to root (lockdown), and to switch it",
+    "refused": "the kernel is locked down and neither shows nor switches it, even for root",
     "mounted": "debugfs has no sched/preempt",
 }
-_ANY_REASON = (
-    "debugfs is missing, or the kernel is locked down, which also keeps it from being switched"
-)
+_ANY_REASON = "debugfs is missing, or the kernel is locked down, which also prevents switching"
 _LEAST_FIRST = (OFF, "voluntary", "laziest", "lazy", ON)
 _CHARACTERS = 40
 Facts = Mapping[str, Scalar]
@@ -107,7 +100,7 @@ def _chosen(facts: Facts, known: Sequence[str]) -> Models:
     if on != ON:
         remarks.append(f"the kernel has no model {ON}: on is {on}, the most preemptible it has")
     if facts.get("kernel.realtime") is True:
-        remarks.append("it has PREEMPT_RT, under which the models differ for ordinary tasks only")
+        remarks.append("it has PREEMPT_RT, where the models differ only for ordinary tasks")
     return Models(off, on, "; ".join(remarks))
 
 
@@ -118,9 +111,9 @@ def _why_not(facts: Facts, *, has_choices: bool) -> str:
     if has_choices or is_dynamic is False:
         return f"the kernel's preemption model is built in ({shown}) and cannot be switched"
     if model is None:
-        return "the target does not tell its preemption model, so it cannot be switched"
+        return "the target does not report its preemption model, so it cannot be switched"
     if facts.get("user.effective_id") not in (0, None):
-        return "only root sees and switches the preemption model: run it as root"
+        return "only root can read and switch the preemption model: run it as root"
     why = _WITHOUT_DEBUGFS.get(str(facts.get("kernel.debugfs")), _ANY_REASON)
     return f"the preemption model cannot be seen ({shown}): {why}"
 
@@ -147,7 +140,7 @@ def why_not_divided(off: Facts, on: Facts) -> list[str]:
     divided by those of the same kind only."""
     if kind_of_time(off) is kind_of_time(on):
         return []
-    return ["no improvement is given: the times of both sides are of different kinds"]
+    return ["no improvement is given: the two sides measured different kinds of time"]
 
 
 def differing_conditions(
@@ -189,7 +182,7 @@ def _differs(name: str, off: object, on: object) -> str:
     return f"{name}: {texts[0]} off, {texts[1]} on"
 
 
-_NO_LENGTHS = "no sections: other processes had the CPU for most of the reference"
+_NO_LENGTHS = "no sections: other processes had the CPU during most of the reference"
 _SHARE_OF = {TIME_90: 0.9, TIME_99: 0.99}
 
 
@@ -312,10 +305,10 @@ def _range(values: Sequence[float]) -> str:
 
 TITLE_OF = {"time_90": "90 %", "time_99": "99 %", "max": "worst observed"}
 MEANING = (
-    "90 % and 99 %: sections shorter than this made up that share of kernel time. Worst observed: "
-    "the longest dispatch latency. Intervals: 95 %, if releases are independent; the range, where "
-    "a side has several results. Below an improvement: from the least to the most that both "
-    "intervals allow."
+    "90 % and 99 %: sections shorter than this made up that share of kernel time. Worst "
+    "observed: the longest dispatch latency. Intervals: 95 %, if releases are independent; the "
+    "range if a side has several results. Below each improvement: the smallest and the largest "
+    "that both intervals allow."
 )
 
 
@@ -379,7 +372,7 @@ def preemption_table(
     counts = sides[0].releases, sides[1].releases
     if all(counts) and abs(counts[0] - counts[1]) * 10 > counts[0]:
         notes.append(
-            f"{counts[0]} releases off, {counts[1]} on: more usually show a larger worst observed"
+            f"{counts[0]} releases off, {counts[1]} on: more releases usually show a larger maximum"
         )
     history = kernel_history()
     return PreemptionTable(
@@ -447,8 +440,8 @@ def ratios_of(off: Figure, on: Figure) -> str:
 
 
 _ONCE = (
-    "Each side was measured once: by how much the worst observed differs without a switch is not "
-    "known. Measure again and compare."
+    "Each side was measured once, so it is not known how much the worst observed varies without "
+    "a switch. Measure again and compare."
 )
 
 

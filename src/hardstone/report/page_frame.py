@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import metadata
@@ -159,7 +160,10 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "missing_groups": missing_groups,
     "weight_text": weight_text,
     "duration": format_ns,
+    "whole": lambda text: _AMOUNT.sub("\N{NO-BREAK SPACE}", text),
 }
+# A line never ends between a number and its unit.
+_AMOUNT = re.compile(r"(?<=\d) (?=(?:[num]?s|[kMG]?B|[kMG]?Hz|%)(?!\w))")
 
 
 @cache

@@ -1,18 +1,29 @@
-"""The table of all results, and a section for each result with content."""
+"""The section of each result, and what the sections of a page share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
-from msgspec.structs import replace
+import msgspec
 
 from hardstone import event_names
 from hardstone.calling import harmless
-from hardstone.catalogue import kind_of
-from hardstone.figure_text import Cell, bound_text, lacking_quantile, level_text, quantile_cell
-from hardstone.model import Descriptor, Event, Instrument, Result, Series, Stopped
+from hardstone.catalogue import kind_of, load_catalogue
+from hardstone.figure_text import Cell, level_text, quantile_cell
+from hardstone.model import (
+    Descriptor,
+    Event,
+    Instrument,
+    Result,
+    Series,
+    Stopped,
+    Unit,
+    Verdict,
+)
 from hardstone.present.deadlines import ProjectionText
 from hardstone.present.measured_tables import (
     CAPTION,
@@ -24,7 +35,7 @@ from hardstone.present.measured_tables import (
     step_rows,
 )
 from hardstone.present.notices import idle_remark, warnings_of
-from hardstone.present.overview import cpu_text, policy_text, result_conditions_text
+from hardstone.present.overview import Finding, cpu_text, finding_of, policy_text
 from hardstone.present.why_late import NOTE, LateValue, by_cause, late_values
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer
@@ -40,8 +51,14 @@ from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_te
 from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.join import joins_of
-from hardstone.stats.quantiles import LADDER, SeriesSummary, instrument_limit, summarise
-from hardstone.stats.sustained import steps_of
+from hardstone.stats.quantiles import (
+    LADDER,
+    Quantile,
+    SeriesSummary,
+    instrument_limit,
+    summarise,
+)
+from hardstone.stats.sustained import STEP, steps_of
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
     Claim,
@@ -53,6 +70,7 @@ from hardstone.wording import (
     parameter_text,
     series_text,
     shorten,
+    spoken,
     work_text,
     worst_value,
 )
@@ -60,6 +78,11 @@ from hardstone.wording import (
 if TYPE_CHECKING:
     from hardstone.kernel.page import KernelPage
 
+MOST_ROWS = 12
+NARROW_PERCENT = 10
+_RANGE = re.compile(r"^([0-9.]+) to ([0-9.]+)")
+_NARROW = NARROW_PERCENT / 100
+_LEAST_SHARED = 3
 _TITLE = "Loss by period"
 _ABOUT = (
     "Share of the interrupts of each step that were lost. Filled: the period was sustained. "
@@ -102,17 +125,19 @@ class Row:
     mean: str
     stddev: str
     worst: str
-    bound: str
     notes: list[str]
 
 
 @dataclass(frozen=True)
 class Table:
-    """`levels` are the headings of the quantile columns: "median", "p99"."""
+    """`levels` are the headings of the quantile columns: "median", "p99". `left_out` counts the
+    series without a row; `notes` are those of every row."""
 
     levels: list[str]
     rows: list[Row]
     empty: list[str]
+    left_out: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def table_of(
@@ -121,11 +146,13 @@ def table_of(
     deepest: float,
     calibrated: Mapping[str, int],
 ) -> Table:
-    """Figures of all series with values. Quantiles are as deep as the counts support, at most
-    `deepest`. Empty series are listed below. `calibrated` is that of the result.
+    """Figures of the series with values: of more than MOST_ROWS those with the highest. Quantiles
+    are as deep as the counts support, at most `deepest`. Empty series are listed below.
+    `calibrated` is that of the result.
     """
     empty = [series_text(series) for series in found if not series.count]
-    found = [series for series in found if series.count]
+    filled = [series for series in found if series.count]
+    found = _highest(filled)
     summaries = [summarise(series, deepest=deepest) for series in found]
     present = {quantile.q for summary in summaries for quantile in summary.quantiles}
     levels = [q for q in LADDER if q in present or q == LADDER[0]]
@@ -134,7 +161,17 @@ def table_of(
         _row(series, summary, levels, quantum_ns, _series_notes(series, instrument, calibrated))
         for series, summary in zip(found, summaries, strict=True)
     ]
-    return Table([level_text(q) for q in levels], rows, empty)
+    first = rows[0].notes if len(rows) >= _LEAST_SHARED else []
+    shared = [note for note in first if all(note in one.notes for one in rows)]
+    rows = [replace(one, notes=[note for note in one.notes if note not in shared]) for one in rows]
+    left_out = len(filled) - len(found)
+    return Table([level_text(q) for q in levels], rows, empty, left_out, tuple(shared))
+
+
+def _highest(found: list[Series]) -> list[Series]:
+    """The MOST_ROWS of `found` with the highest values, in their order."""
+    places = sorted(range(len(found)), key=lambda place: -(found[place].max or 0))[:MOST_ROWS]
+    return [found[place] for place in sorted(places)]
 
 
 def _row(
@@ -151,15 +188,22 @@ def _row(
         label=series_text(series) + mark,
         count=format_count(series.count),
         minimum=format_value(series.min, unit),
-        quantiles=[
-            quantile_cell(by_level.get(q), unit, lacking_quantile(q, series.count)) for q in levels
-        ],
+        quantiles=[_quantile(by_level.get(q), unit) for q in levels],
         mean=format_value(series.mean if series.count > 1 else None, unit, quantum_ns),
         stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
         worst=format_value(worst_value(series), unit),
-        bound=bound_text(summary),
         notes=notes,
     )
+
+
+def _quantile(found: Quantile | None, unit: Unit) -> Cell:
+    """A quantile, with its interval only where that is wider than _NARROW on a side."""
+    cell = quantile_cell(found, unit)
+    if found is None or not found.value or found.low is None or found.high is None:
+        return cell
+    if max(found.high - found.value, found.value - found.low) <= _NARROW * found.value:
+        return Cell(cell.value)
+    return Cell(cell.value, _RANGE.sub("\\1\N{EN DASH}\\2", cell.interval))
 
 
 def _series_notes(
@@ -190,10 +234,13 @@ def _series_notes(
 
 
 SpecLookup = Callable[[str], Descriptor | None]
-_MOST_WORST_TABLES = 24
 _MANY_SERIES = 40
-_WORST_OF_MANY = 8
+_WORST_OF_MANY = 2
+_WORST_OF_FEW = 12
+_MOST_CAUSES = 10
 _LATE_AT_LENGTH = 10
+# Counters that a test raises by itself.
+_EXPECTED = ("timer_interrupts_count", "voluntary_switches_count")
 _FOLDED_TITLES = {
     "not_moved": "Not moved",
     "shielded": "Moved",
@@ -204,13 +251,41 @@ _ELSEWHERE = {
     *_FOLDED_TITLES,
     event_names.LEFT,
     *event_names.POSIX,
+    STEP,  # a row of the table of the search
 }
 
 
 @dataclass(frozen=True)
-class WorstTable:
-    label: str
-    rows: list[tuple[str, str, str]]
+class HeldClaim:
+    """A claim that holds, with the evidence of its first cases, and the other cases."""
+
+    name: str
+    claim: str
+    cases: str
+    evidence: str
+    others: str
+
+
+@dataclass(frozen=True)
+class CauseRow:
+    """The worst values of one cause, the largest first: (value, moment and series). `counters`
+    and `traces` (value, lines) are those of its largest values. `cause` is empty where nothing
+    was watched."""
+
+    values: list[tuple[str, str]]
+    more: str
+    cause: str
+    counters: list[str]
+    traces: list[tuple[str, list[str]]]
+
+
+@dataclass(frozen=True)
+class EventLine:
+    """An event; `when` is empty outside the measurement."""
+
+    name: str
+    text: str
+    when: str
 
 
 @dataclass(frozen=True)
@@ -230,16 +305,20 @@ class Section:
     outcome: str
     has_failed: bool
     shown: bool
-    conditions: str
+    family: str
+    finding: Finding | None
     setting: list[tuple[str, str]]
     moments: list[tuple[str, str]]
     claims: list[Claim]
+    failed: list[Claim]
+    held: list[HeldClaim]
     table: Table | None
     figures: list[Figure]
     notes: list[str]
-    worst: list[WorstTable]
-    worst_summary: str
-    events: list[tuple[str, str, str]]
+    causes: list[CauseRow]
+    more_causes: list[CauseRow]
+    causes_left_out: str
+    events: list[EventLine]
     folded: list[tuple[str, str]]
     warnings: list[str]
     parts: list[PartPage]
@@ -247,11 +326,71 @@ class Section:
     search: SearchPage | None
     late: list[LateValue]
     late_by_cause: list[tuple[str, str]]
-    late_rows: list[tuple[str, str]]
     noise: list[NoiseTable]
     projection: ProjectionText | None
     late_note: str = NOTE
     noise_columns: tuple[str, ...] = COLUMNS
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What is the same for many sections, and is said once: settings, events and notes with the
+    tests that have them, and what charts of a title show."""
+
+    setting: list[tuple[str, str]]
+    events: list[tuple[EventLine, list[str]]]
+    notes: list[tuple[str, list[str]]]
+    charts: list[tuple[str, str]]
+
+
+def shared_of(sections: Sequence[Section]) -> Shared:
+    """What more than half of the sections with figures or claims have in common, and the texts that
+    _LEAST_SHARED or more of them repeat."""
+    shown = [one for one in sections if one.shown]
+    keys = dict.fromkeys(key for one in shown for key, _ in one.setting)
+    setting = []
+    for key in keys:
+        values = Counter(dict(one.setting).get(key, "") for one in shown)
+        value, count = values.most_common(1)[0]
+        if "" not in values and 2 * count > len(shown) >= _LEAST_SHARED:
+            setting.append((key, value))
+    return Shared(
+        setting,
+        _repeated((event, one.test) for one in shown for event in one.events if not event.when),
+        _repeated((note, one.test) for one in shown for note in one.notes),
+        [
+            charted
+            for charted, _ in _repeated(
+                ((each.title, each.about), one.anchor) for one in shown for each in one.figures
+            )
+        ],
+    )
+
+
+_Said = TypeVar("_Said", bound=Hashable)
+
+
+def _repeated(found: Iterable[tuple[_Said, str]]) -> list[tuple[_Said, list[str]]]:
+    tests: dict[_Said, dict[str, None]] = {}
+    for what, test in found:
+        tests.setdefault(what, {})[test] = None
+    return [(what, list(said)) for what, said in tests.items() if len(said) >= _LEAST_SHARED]
+
+
+def without_shared(section: Section, shared: Shared) -> Section:
+    """`section` with what it alone has."""
+    events = {event for event, _ in shared.events}
+    notes = {note for note, _ in shared.notes}
+    return replace(
+        section,
+        setting=[item for item in section.setting if item not in shared.setting],
+        events=[one for one in section.events if one not in events],
+        notes=[one for one in section.notes if one not in notes],
+        figures=[
+            replace(one, about="") if (one.title, one.about) in shared.charts else one
+            for one in section.figures
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -265,16 +404,17 @@ class Settings:
     instrument: Instrument | None
     names: Names
     run_id: str
-    worst_each: int | None
+    worst_each: int
     limits: Sequence[int]
     watched_ns: int | None
     why_not_comparable: str | None
     projected: Callable[[Result], ProjectionText | None]
 
 
-def worst_each(results: list[Result]) -> int | None:
-    """How many of the highest values of a series the page lists; None: all recorded ones."""
-    return _WORST_OF_MANY if sum(len(one.series) for one in results) > _MANY_SERIES else None
+def worst_each(results: list[Result]) -> int:
+    """How many values of each cause the page names."""
+    is_many = sum(len(one.series) for one in results) > _MANY_SERIES
+    return _WORST_OF_MANY if is_many else _WORST_OF_FEW
 
 
 def is_shown(result: Result) -> bool:
@@ -290,6 +430,8 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     has_room = settings.charts_each == len(KINDS)
     late = late_values(result)
     claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
+    is_many = settings.worst_each == _WORST_OF_MANY
+    causes = _cause_rows(late, settings.worst_each) or _unwatched(result, settings.worst_each)
     return Section(
         anchor=anchor,
         test=result.test,
@@ -304,10 +446,13 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         outcome=_outcome(result, claims),
         has_failed=any(one.look == "failed" for one in claims),
         shown=is_shown(result),
-        conditions=result_conditions_text(result.conditions),
+        family=load_catalogue().entry(result.test).category,
+        finding=None if behaves else finding_of(result, anchor, "", settings.deepest),
         setting=_setting(result),
         moments=_moments(result, spec),
         claims=claims,
+        failed=[one for one in claims if not one.passed],
+        held=_held(result.verdicts, claims),
         table=table_of(result.series, instrument, settings.deepest, result.calibrated)
         if result.series
         else None,
@@ -322,9 +467,10 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             has_parts=has_pages(result),
         ),
         notes=[] if behaves else _notes(result, settings),
-        worst=_worst_tables(result.series, settings.worst_each),
-        worst_summary=_worst_summary(result.series, settings),
-        events=[_event_row(event) for event in result.events if event.name not in _ELSEWHERE],
+        causes=causes[:_MOST_CAUSES],
+        more_causes=[] if is_many else causes[_MOST_CAUSES:],
+        causes_left_out=_left_out(causes[_MOST_CAUSES:]) if is_many else "",
+        events=[_event_line(event) for event in result.events if event.name not in _ELSEWHERE],
         folded=[
             (_FOLDED_TITLES[event.name], event.text)
             for event in result.events
@@ -344,7 +490,6 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         search=search_page(result, anchor, settings.drawer),
         late=late[:_LATE_AT_LENGTH],
         late_by_cause=by_cause(late[_LATE_AT_LENGTH:]),
-        late_rows=_late_rows(late[_LATE_AT_LENGTH:], settings),
         projection=settings.projected(result),
     )
 
@@ -365,7 +510,9 @@ def _charted(result: Result) -> Result:
     """Without the count of missed steps of the tire, which is one value."""
     if result.test not in event_names.TIRE_TESTS:
         return result
-    return replace(result, series=[one for one in result.series if one.unit != "count"])
+    return msgspec.structs.replace(
+        result, series=[one for one in result.series if one.unit != "count"]
+    )
 
 
 def _notes(result: Result, settings: Settings) -> list[str]:
@@ -377,11 +524,85 @@ def _notes(result: Result, settings: Settings) -> list[str]:
     return notes + notes_on_drawing(_charted(result).series, settings.charts_each)
 
 
-def _late_rows(found: list[LateValue], settings: Settings) -> list[tuple[str, str]]:
-    """A row for each value; on a page of many series the values of one cause share a row."""
-    if settings.worst_each is not None:
-        return by_cause(found)
-    return [(f"{one.place}, {one.series}", one.cause) for one in found]
+def _held(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> list[HeldClaim]:
+    """The claims that hold: a row for all cases of one, and one text for equal evidence."""
+    found: dict[str, dict[str, list[str]]] = {}
+    meanings: dict[str, str] = {}
+    for verdict, claim in zip(verdicts, claims, strict=True):
+        if not verdict.passed:
+            continue
+        name, _, case = verdict.name.partition("/")
+        found.setdefault(name, {}).setdefault(claim.evidence, []).append(case)
+        meanings[name] = claim.claim
+    return [_held_claim(name, meanings[name], by_evidence) for name, by_evidence in found.items()]
+
+
+def _held_claim(name: str, meaning: str, by_evidence: Mapping[str, list[str]]) -> HeldClaim:
+    (evidence, first), *others = by_evidence.items()
+    more = [case for _, cases in others for case in cases]
+    return HeldClaim(
+        spoken(name), meaning, _joined(first), evidence, _joined(more) if any(more) else ""
+    )
+
+
+def _joined(cases: Iterable[str]) -> str:
+    return ", ".join(filter(None, cases))
+
+
+def _cause_rows(late: Sequence[LateValue], each: int) -> list[CauseRow]:
+    """A row for each cause, with `each` of its values."""
+    groups: dict[str, list[LateValue]] = {}
+    for one in late:
+        groups.setdefault(one.cause, []).append(one)
+    return [
+        CauseRow(
+            values=[(one.value, _place(one)) for one in group[:each]],
+            more=_more_text([one.value for one in group[each:]]),
+            cause=cause,
+            counters=group[0].counters,
+            traces=[(one.value, one.trace) for one in group if one.trace],
+        )
+        for cause, group in groups.items()
+    ]
+
+
+def _place(one: LateValue) -> str:
+    cpu = "" if one.cpu == "-" else f", CPU {one.cpu}"
+    return f"at {one.when}{cpu}: {one.series}"
+
+
+def _unwatched(result: Result, each: int) -> list[CauseRow]:
+    """The worst values of a result whose causes nobody watched, in one row."""
+    found = [
+        (one, series)
+        for series in result.series
+        if not is_rate(series.unit)
+        for one in series.worst
+    ]
+    found.sort(key=lambda pair: -pair[0].value_ns)
+    if not found:
+        return []
+    texts = [
+        (
+            format_value(one.value_ns, series.unit),
+            f"at {one.at_ns / 1e9:.3f} s: {series_text(series)}",
+        )
+        for one, series in found
+    ]
+    more = _more_text([value for value, _ in texts[each:]])
+    return [CauseRow(texts[:each], more, "", [], [])]
+
+
+def _more_text(values: Sequence[str]) -> str:
+    return f"and {format_count(len(values))} more, down to {values[-1]}" if values else ""
+
+
+def _left_out(rows: Sequence[CauseRow]) -> str:
+    """What the rows beyond the last one shown have: "values of 12 more causes, up to 3.1 us"."""
+    if not rows:
+        return ""
+    causes = "1 more cause" if len(rows) == 1 else f"{format_count(len(rows))} more causes"
+    return f"values of {causes}, up to {rows[0].values[0][0]}"
 
 
 def _duration(duration_ns: int) -> str:
@@ -416,7 +637,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("CPU configuration", config_text(conditions)),
         ("Settings in force", ", ".join(conditions.settings)),
         ("Preemption model, switched to", conditions.preemption or ""),
-        ("CPU", cpu_text(conditions).removeprefix("CPU ")),
+        ("CPU", cpu_text(result).removeprefix("CPU ")),
         ("Policy", policy_text(conditions).removeprefix("policy ")),
         ("Real-time", fact_text(conditions.realtime)),
         ("Memory locked", fact_text(conditions.memory_locked)),
@@ -424,7 +645,14 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Clock", conditions.clock or NOT_KNOWN),
         ("Parameters", "; ".join(parameter_text(*item) for item in result.params.items())),
         ("Calibrated", "; ".join(parameter_text(*item) for item in result.calibrated.items())),
-        ("Kernel counters", "; ".join(_counter(*item) for item in result.environment.items())),
+        (
+            "Kernel counters",
+            "; ".join(
+                _counter(*item)
+                for item in result.environment.items()
+                if item[1] and item[0] not in _EXPECTED
+            ),
+        ),
     ]
     return [(name, value) for name, value in found if value]
 
@@ -451,42 +679,6 @@ def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
     ]
 
 
-def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:
-    listed = [one for one in found if one.worst and not is_rate(one.unit)][:_MOST_WORST_TABLES]
-    tables = []
-    for series in listed:
-        highest = sorted(series.worst, key=lambda one: -one.value_ns)[:each]
-        rows = [
-            (
-                format_value(one.value_ns, series.unit),
-                f"{one.at_ns / 1e9:.6f} s",
-                format_count(one.index),
-            )
-            for one in highest
-        ]
-        tables.append(WorstTable(series_text(series), rows))
-    return tables
-
-
-def _worst_summary(found: list[Series], settings: Settings) -> str:
-    """What the tables of the highest values show, and how to get the others."""
-    kept = [len(one.worst) for one in found if one.worst and not is_rate(one.unit)]
-    most, each = max(kept, default=0), settings.worst_each
-    parts = ["The highest values of each series, with their times"]
-    if len(kept) > _MOST_WORST_TABLES:
-        parts[0] = (
-            f"The highest values of {_MOST_WORST_TABLES} of {len(kept)} series, with their times"
-        )
-    if each is not None and most > each:
-        parts.append(f"the {each} highest of each; all {most}")
-    elif len(kept) > _MOST_WORST_TABLES:
-        parts.append("all")
-    if len(parts) == 1:
-        return parts[0]
-    return f"{': '.join(parts)} in `hardstone show {settings.run_id} --json`"
-
-
-def _event_row(event: Event) -> tuple[str, str, str]:
-    """An event as (when, name, text)."""
-    when = "outside the measurement" if event.at_ns is None else f"{event.at_ns / 1e9:.6f} s"
-    return when, event.name, event.text
+def _event_line(event: Event) -> EventLine:
+    when = "" if event.at_ns is None else f"{event.at_ns / 1e9:.6f} s"
+    return EventLine(spoken(event.name), event.text, when)

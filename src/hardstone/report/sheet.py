@@ -341,10 +341,10 @@ def write_chart_files(figures: Iterable[Figure], folder: Path, source: str = "")
     index = ChartTable(["file", "title", "what it shows", "figures in words"], rows)
     files: dict[str, bytes] = {INDEX: csv_bytes(index.columns, index.rows)}
     for name, figure in named.items():
-        drawing = _standing_alone(figure)
+        drawing = standing_alone(figure)
         if drawing:
             files[f"{name}.svg"] = drawing.encode("utf-8", "replace")
-            files[f"{name}.png"] = _png(drawing)
+            files[f"{name}.png"] = png(drawing, _PNG_SCALE)
         place = f"{source} {figure.subject}".strip()
         table = figure.table or table_of(figure.drawing.spec, place)
         files[f"{name}.csv"] = csv_bytes(table.columns, table.rows)
@@ -399,7 +399,7 @@ def _make(folder: Path, names: set[str]) -> None:
         check_regular(one.lstat().st_mode)
 
 
-def _standing_alone(figure: Figure) -> str:
+def standing_alone(figure: Figure) -> str:
     """The chart as an SVG file, in the colours of light; empty if it cannot be drawn."""
     drawn = figure.drawing.__html__()
     box = _BOX.search(drawn)
@@ -418,10 +418,11 @@ def _words(text: str) -> str:
     return str(escape(one_line(text)))
 
 
-def _png(drawing: str) -> bytes:
+def png(drawing: str, scale: float) -> bytes:
+    """An SVG as a picture of pixels, `scale` of them for each of its own."""
     import vl_convert  # type: ignore[import-untyped,unused-ignore]
 
-    return bytes(vl_convert.svg_to_png(drawing, scale=_PNG_SCALE))
+    return bytes(vl_convert.svg_to_png(drawing, scale=scale))
 
 
 def table_of(spec: Spec, source: str = "") -> ChartTable:

@@ -36,7 +36,6 @@ from hardstone.model import RunDocument, Series, as_integer
 from hardstone.simulation.results import COSTS, REAL_FAST, REAL_TIME, Curve, Point, Total, by_curve
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.quantiles import share_high
-from hardstone.stats.resampling import hodges_lehmann, holm, signed_rank_p
 
 CONFIDENCE = 0.95
 _MOST_CELLS = 2048  # of all maps together
@@ -462,6 +461,8 @@ def _speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> 
     places = _thinned([one for one in first if one in second])
     if not places:
         return None
+    from hardstone.stats.resampling import hodges_lehmann, signed_rank_p  # which loads numpy
+
     logs = [log(second[one].mean_ns / first[one].mean_ns) for one in places]
     shift = hodges_lehmann(logs)
     repeated = [
@@ -593,6 +594,8 @@ def _statement_of(first: Side, second: Side, under: tuple[str, str, str]) -> Sta
 
 def _judged_together(found: Sequence[Statement]) -> list[Statement]:
     """The same statements with their p values adjusted for their number (Holm)."""
+    from hardstone.stats.resampling import holm
+
     speeds = holm([one.speed.p for one in found if one.speed])
     misses = holm([one.misses.p for one in found if one.misses])
     judged = []
@@ -629,6 +632,8 @@ def _misses(first: dict[Place, Cell], second: dict[Place, Cell]) -> Misses | Non
         return None
     pairs = [(first[one], second[one]) for one in places]
     differences = [(b.share or 0.0) - (a.share or 0.0) for a, b in pairs]
+    from hardstone.stats.resampling import signed_rank_p
+
     p = signed_rank_p(differences)
     return _with_fewer(
         Misses(

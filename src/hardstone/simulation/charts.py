@@ -366,7 +366,7 @@ def study_chart(rows: Sequence[Row]) -> Spec:
         else:
             shown.append(row)
     group = _group_of(shown, names)
-    most = max((number_in(row, "v") for row in shown if row["v"] is not None), default=1.0)
+    numbers = [number_in(row, "v") for row in shown if row["v"] is not None] or [1.0]
     y = _masses_axis(shown, 1.3, "m")
     kinds = [kind for kind in _STUDY_SHAPES if any(row["h"] == kind for row in shown)]
     points: Spec = {
@@ -377,7 +377,7 @@ def study_chart(rows: Sequence[Row]) -> Spec:
                 "field": "v",
                 "type": "quantitative",
                 "title": "threads",
-                "scale": {"domain": [0, most + 1], "nice": False},
+                "scale": {"domain": [min(numbers) - 1, max(numbers) + 1], "nice": False},
                 "axis": {"grid": False, "tickMinStep": 1},
             },
             "y": y,
@@ -525,7 +525,7 @@ def _dotted(group: Group) -> Spec:
 _MOST_STEPS = 3
 _MOST_ROWS = 36
 _ROW_HEIGHT = 15
-_FAR = 2.5  # a deadline that is further away than this is not drawn
+_FAR = 2.0  # a deadline that is further away than this is not drawn
 _WAIT, _READ, _COMPUTE, _WRITE, _BARRIER = "wait", "read", "compute", "write", "barrier"
 _BEHIND = "behind"  # it has not ended an earlier step
 _COLOURS = {

@@ -38,6 +38,7 @@ from hardstone.simulation.results import (
     points_of,
     problems_of,
 )
+from hardstone.simulation.scaling import scaling_texts
 from hardstone.simulation.tables import (
     HELD,
     BoundRow,
@@ -80,7 +81,7 @@ class _Chart:
 
 
 def tire_figures(document: RunDocument, points: Sequence[Point], drawer: Drawer) -> list[Figure]:
-    """Every chart that the points have figures for; the first one leads the page of a sweep."""
+    """Every chart that the points have figures for."""
     sound = [one for one in points if not one.is_delayed]
     bounds = bounds_of(sound)
     names = CurveNames(document)
@@ -97,9 +98,9 @@ def tire_figures(document: RunDocument, points: Sequence[Point], drawer: Drawer)
             title=one.title,
             about=one.about,
             alt=shorten(f"{one.title}. {one.spoken}", 600),
-            drawing=drawer.draw(one.spec, leads=number == 0),
+            drawing=drawer.draw(one.spec),
         )
-        for number, one in enumerate(found)
+        for one in found
     ]
 
 
@@ -441,6 +442,7 @@ class TirePage:
     points_caption: str
     problems: list[str]
     denied: list[str]
+    scaling: list[str]
     held_meaning: str = HELD
     steps_meaning: str = tables.STEPS
     fast_meaning: str = tables.MEANING
@@ -496,6 +498,7 @@ def tire_page(
         points_caption=f"All {format_count(len(points))} points{more}",
         problems=problems_of(points)[:_MOST_PROBLEMS],
         denied=[*denied_lines(points), *paused_lines(points)],
+        scaling=scaling_texts(document, points),
     )
 
 
@@ -542,6 +545,8 @@ def _held(subject: str, page: TirePage) -> Sheet:
         for row in page.rows
     ]
     sheet.table(head, rows)
+    for text in page.scaling:
+        sheet.text(text, 8)
     for text in (page.held_meaning, page.steps_meaning):
         sheet.text(text, 7.5, colour="quiet")
     sheet.gap(6)

@@ -312,9 +312,9 @@ def _sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 
+_FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 1
 # The cost of a switch and of a hand-over, for the cost model of the same run.
 _OPENING = ("THR-P-SLS", "SEM-P-SHF")
-_FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 1
 _REALTIME_POLICIES = ("fifo", "rr")
 
 

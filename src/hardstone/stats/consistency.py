@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import islice
 from typing import NamedTuple
+from weakref import KeyedRef
 
 import msgspec
 
@@ -108,14 +109,37 @@ def contradiction_messages(
     return [*lines, f"and {more} more"] if more else lines
 
 
+class _Checked(NamedTuple):
+    """What is wrong with a series, and what it contained then."""
+
+    series: KeyedRef[int, Series]
+    fields: tuple[object, ...]
+    problem: str | None
+
+
+_CHECKED: dict[int, _Checked] = {}  # by id, while the series lives
+
+
 def is_contradictory(series: Series) -> bool:
     """Whether figures of `series` cannot be true."""
     return contradiction_of(series) is not None
 
 
 def contradiction_of(series: Series) -> str | None:
-    """Why figures of `series` cannot be true, or None."""
-    return series_problem(series) or _impossible(series)
+    """Why figures of `series` cannot be true, or None.
+
+    Checked once, as long as its fields are the same: each part of a screen asks anew.
+    """
+    key, histogram = id(series), series.histogram
+    lengths = len(histogram.buckets), len(series.worst), len(series.maxima_per_s)
+    fields = (*msgspec.structs.astuple(series), *msgspec.structs.astuple(histogram), *lengths)
+    known = _CHECKED.get(key)
+    if known is not None and known.fields == fields:
+        return known.problem
+    problem = series_problem(series) or _impossible(series)
+    reference = KeyedRef(series, lambda gone: _CHECKED.pop(gone.key, None), key)
+    _CHECKED[key] = _Checked(reference, fields, problem)
+    return problem
 
 
 def _impossible(series: Series) -> str | None:
@@ -204,8 +228,8 @@ def clocks_not_held(check: ClockCheck) -> str | None:
     if (check.host_ns > 0 and is_sure) or clocks_apart(check):
         return None
     return (
-        "the target's clock could not be held against this machine's: "
-        f"uncertain by {format_ns(uncertainty_ns)} in {format_ns(max(check.host_ns, 0))}"
+        "the target's clock could not be checked against this machine's: the uncertainty is "
+        f"{format_ns(uncertainty_ns)} in {format_ns(max(check.host_ns, 0))}"
     )
 
 
@@ -228,23 +252,23 @@ class KindOfTime(Enum):
 
     HARDWARE = "is not emulated"
     EMULATED = "is emulated"
-    COUNTED = "counts instructions in place of time"
+    COUNTED = "counts instructions instead of time"
     UNKNOWN = "may be emulated"
 
 
 _NOT_OF_HARDWARE = {
-    KindOfTime.EMULATED: "emulated: not beside figures of hardware",
-    KindOfTime.COUNTED: "time counts instructions: not beside figures of hardware",
-    KindOfTime.UNKNOWN: "perhaps emulated: not beside figures of hardware",
+    KindOfTime.EMULATED: "emulated: not comparable with hardware",
+    KindOfTime.COUNTED: "time is an instruction count: not comparable with hardware",
+    KindOfTime.UNKNOWN: "may be emulated: not comparable with hardware",
 }
 _MEANINGS = {
     KindOfTime.EMULATED: "Times of an emulated processor do not apply to hardware.",
     KindOfTime.COUNTED: (
-        "Each instruction takes the same virtual time: the times are path lengths, and do not "
+        "Each instruction takes the same virtual time: the times are path lengths and do not "
         "apply to hardware."
     ),
     KindOfTime.UNKNOWN: (
-        "If the processor is emulated, which is not known, the times do not apply to hardware."
+        "The processor may be emulated. If it is, the times do not apply to hardware."
     ),
 }
 
@@ -279,7 +303,7 @@ def why_incomparable(first: RunDocument, other: RunDocument) -> str | None:
     """Why no duration of `other` may be divided by one of `first`; None if it may."""
     ours, theirs = kind_of_time(other.system), kind_of_time(first.system)
     if ours is not theirs:
-        return f"it {ours.value}, and the first target {theirs.value}"
+        return f"it {ours.value}, but the first target {theirs.value}"
     for document, whose in ((other, ""), (first, "of the first target: ")):
         apart = _clock_wrong(document)
         if apart:
@@ -298,7 +322,7 @@ def _clock_wrong(document: RunDocument) -> str | None:
 
 # Counts further apart than this differ: more values usually show a larger worst.
 UNLIKE_COUNTS = 1.1
-UNEQUAL = "unequal work, so the times are not comparable"
+UNEQUAL = "the amounts of work differ, so the times are not comparable"
 UNSTEADY = "the CPU was busy, or its frequency changed after the calibration"
 _BLOCKS = "RSP-P-FIX"
 # Of the calibrated time: twice the 5 % that throttling takes at most from a thread that only

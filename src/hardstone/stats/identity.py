@@ -122,7 +122,7 @@ def _histogram_problem(
     except InputError as error:
         return error.cause
     if min(histogram.underflow, histogram.overflow) < 0:
-        return "underflow or overflow is negative"
+        return "the underflow or overflow count is negative"
     if total > MAX_VALUE:
         return "the counts do not fit into 63 bits"
     if _is_sound(indices, counts, last):
@@ -174,7 +174,7 @@ def _stopped_problem(series: Series) -> str | None:
     if not isinstance(series.stopped, Stopped):
         return None
     if series.stopped.count < 1 or series.stopped.count + series.count > MAX_VALUE:
-        return f"{series.stopped.count} values were kept apart because of a stop"
+        return f"{series.stopped.count} values were set aside because of a stop"
     return None if series.stopped.worst > 0 else "the worst value of a stop is not above 0"
 
 
@@ -265,7 +265,7 @@ def observation_problem(result: Result) -> str | None:
     """The contradiction in a result that observed nothing, or None."""
     if result.status != "measured" or has_observed(result):
         return None
-    return "measured, without a value or a verdict: nothing was observed"
+    return "measured without a value or a verdict: nothing was observed"
 
 
 def duration_problem(duration_ns: int) -> str | None:
@@ -318,7 +318,7 @@ def _gap_problem(window: Window) -> str | None:
     for distance_ns, length_ns in zip(window.distance_ns, window.length_ns, strict=True):
         begin_ns += distance_ns
         if begin_ns < end_ns or length_ns < 0:
-            return f"the gap at {begin_ns} ns begins before the one before it ended"
+            return f"the gap at {begin_ns} ns starts before the previous one ended"
         end_ns = begin_ns + length_ns
     return None if end_ns <= window.end_ns else f"a gap ends at {end_ns} ns, after its window"
 
@@ -349,7 +349,7 @@ def windows_problem(windows: Sequence[Window]) -> str | None:
     for number, window in enumerate(windows):
         problem = window_problem(window)
         if problem is None and window.begin_ns < end_ns:
-            problem = "it begins before the one before it ended"
+            problem = "it starts before the previous one ended"
         if problem is not None:
             return f"window {number}: {problem}"
         end_ns = window.end_ns
@@ -389,7 +389,7 @@ class RankedCounts:
         while not reached or reached[-1] < inside:
             begin, so_far = len(reached), reached[-1] if reached else 0
             if begin == len(self.buckets):
-                raise ValueError(f"no value has the rank {inside}: there are {so_far}")
+                raise ValueError(f"there is no value of rank {inside}: there are only {so_far}")
             counts = map(_count, self.buckets[begin : begin + _STEP])
             reached.extend(islice(accumulate(counts, initial=so_far), 1, None))
         return edges_of(self.buckets[bisect_left(reached, inside)][0], self.bits)

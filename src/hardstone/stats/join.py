@@ -553,9 +553,11 @@ def _other_tracing(was: Result, now: Result) -> str:
     of both."""
     one, other = _sources(was), _sources(now)
     if one and other and not one & other:
-        return f"the source of the parts was {_source_names(one)}, is {_source_names(other)}"
+        return (
+            f"the source of the parts changed from {_source_names(one)} to {_source_names(other)}"
+        )
     if _is_traced(was) != _is_traced(now):
-        words = "on, is off" if _is_traced(was) else "off, is on"
+        words = "on before and is off now" if _is_traced(was) else "off before and is on now"
         return f"--trace was {words}"
     return ""
 
@@ -687,7 +689,7 @@ def _place(
     """Puts the result of `part` into `results`: its place, or None if it recorded nothing."""
     if not part.results or not _has_values(part.results[0]):
         said = part.results[0].reason if part.results else None
-        text = f"it was resumed and recorded nothing: {said or 'no reason given'}"
+        text = f"it was resumed, but recorded nothing: {said or 'no reason given'}"
         if results:
             mark = Event(name=NOT_RESUMED, text=text, data={"part": part.id})
             results[-1] = msgspec.structs.replace(results[-1], events=[*results[-1].events, mark])
@@ -721,17 +723,17 @@ def _join_mark(before: Part, first: Part, part: RunDocument, result: Result) -> 
     begin_ns = (later.started_uptime_ns or 0) - (first.started_uptime_ns or 0)
     end_ns = (before.started_uptime_ns or 0) + before.duration_ns - (first.started_uptime_ns or 0)
     gap_ns = begin_ns - end_ns
-    text = f"resumed: nothing is known of {_span(gap_ns)}"
+    text = f"resumed; nothing was recorded for {_span(gap_ns)}"
     if before.uncertainty_ns:
         recorded = min(before.uncertainty_ns, gap_ns)
-        text += f", the first {_span(recorded)} of which may be recorded: it was cut off"
+        text += f", except perhaps the first {_span(recorded)} before it was cut off"
     unknown = []
     if bool(result.environment) != bool(later.environment):
         unknown.append("counters of the kernel")
     if bool(result.load) != bool(later.load):
         unknown.append("the load reached")
     if unknown:
-        text += f"; of one part only: {', '.join(unknown)}"
+        text += f"; known for one part only: {', '.join(unknown)}"
     if _build(before.tool) != _build(part.tool):
         text += (
             f"; the tool changed: {_probe_name(before.tool)} before, {_probe_name(part.tool)} now"
@@ -761,9 +763,9 @@ def _why_apart(before: Part, whole: RunDocument, part: RunDocument) -> str | Non
     if why is not None:
         return why
     if before.started_uptime_ns is None or later.started_uptime_ns is None:
-        return "when it began is not known on the clock that counts from boot"
+        return "its start on the boot-time clock is unknown"
     if later.started_uptime_ns < before.started_uptime_ns + before.duration_ns:
-        return "the clock that counts from boot went back: an earlier state was restored"
+        return "the boot-time clock went back: an earlier state of the machine was restored"
     earlier = whole.results[before.result or 0]
     changed = _other_conditions(earlier.conditions, later.conditions)
     changed = changed or _other_tracing(earlier, later)
@@ -776,7 +778,7 @@ def _why_other_system(was: Facts, now: Facts) -> str | None:
     if other:
         return f"another machine: {other}"
     if was.get(_BOOT) is None or now.get(_BOOT) is None:
-        return "whether it is the same boot of the same machine is not known"
+        return "it is not known whether this is the same boot of the same machine"
     if was[_BOOT] != now[_BOOT]:
         kernel = _difference(was, now, _KERNEL)
         return f"the machine was rebooted{': ' if kernel else ''}{kernel}"
@@ -792,7 +794,7 @@ def _difference(was: Facts, now: Facts, names: tuple[str, ...]) -> str:
     """The first fact that both know and that differs, in words."""
     for name in names:
         if name in was and name in now and was[name] != now[name]:
-            return f"{name} was {was[name]}, is {now[name]}"
+            return f"{name} changed from {was[name]} to {now[name]}"
     return ""
 
 
@@ -801,7 +803,7 @@ def _other_conditions(was: Conditions, now: Conditions) -> str:
     for name in _CONDITIONS:
         one, other = getattr(was, name), getattr(now, name)
         if one is not None and other is not None and one != other:
-            return f"{name} was {one}, is {other}"
+            return f"{name} changed from {one} to {other}"
     return ""
 
 

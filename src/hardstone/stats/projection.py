@@ -173,6 +173,7 @@ def _survival(exceedance: float, shapes: FloatArray, scales: FloatArray) -> Floa
 LEAST_EXCEEDANCES = 100
 _MOST_EXCEEDANCES = 1000
 SHARE = 0.01
+LEAST_VALUES = round(LEAST_EXCEEDANCES / SHARE)
 
 
 class Tail(msgspec.Struct, frozen=True):
@@ -316,18 +317,18 @@ Code = Literal[
 ]
 REASONS: dict[Code, str] = {
     "unit": "Only durations are projected.",
-    "overflow": "Values beyond the histogram are known by their number only.",
-    "few": f"The tail needs {LEAST_EXCEEDANCES} exceedances, so 10 000 values.",
-    "order": f"Stationarity needs the maxima of {LEAST_BLOCKS} intervals, in their order.",
-    "moved": "A tail is that of one state of the machine: nothing may have moved or interfered.",
-    "tied": "Values that the clock rounds look like a tail with an end.",
+    "overflow": "Of values beyond the histogram only the number is known.",
+    "few": f"The tail needs {LEAST_EXCEEDANCES} exceedances, that is 10 000 values.",
+    "order": f"To judge stationarity, the maxima of {LEAST_BLOCKS} intervals are needed, in order.",
+    "moved": "A tail describes one state of the machine: nothing may have changed or interfered.",
+    "tied": "Values rounded by the clock look like a tail with an end.",
     "not stationary": "A tail that changes with time says nothing about the next hour.",
-    "clustered": "Large values that come together are one event, counted several times.",
-    "heavy": f"Above a shape of {_MOST_SHAPE} the mean and spread of the next maximum are open.",
-    "unstable": "A tail of one kind has the same shape above every threshold.",
+    "clustered": "Large values that occur together are one event, counted several times.",
+    "heavy": f"Above a shape of {_MOST_SHAPE} the next maximum has no finite mean or spread.",
+    "unstable": "A homogeneous tail has the same shape above every threshold.",
     "disagree": "Two estimators of the same tail must give the same shape.",
-    "back-test": "Nine tenths of the run must foresee the maximum of the last one.",
-    "rare mode": "A single event far beyond all others is of another kind than they are.",
+    "back-test": "Nine tenths of the run must predict the maximum of the remaining tenth.",
+    "rare mode": "A single event far beyond all others has another cause.",
 }
 
 
@@ -386,9 +387,9 @@ def _interference(result: Result, document: RunDocument) -> Iterator[str]:
     if counters.get("steal_ns", 0) > 0:
         yield f"steal time: {format_ns(counters['steal_ns'])}"
     elif document.system.get("virtual.hypervisor") and "steal_ns" not in counters:
-        yield "virtual machine whose steal time is not known"
+        yield "virtual machine with unknown steal time"
     if document.system.get("power.frequency_is_fixed") is False:
-        yield "the frequency of the CPU is not fixed"
+        yield "the CPU frequency is not fixed"
     if document.environment_moved:
         facts = ", ".join(sorted({changed.fact for changed in document.environment_moved}))
         yield f"the machine changed during the run: {facts}"
@@ -399,7 +400,7 @@ def _interference(result: Result, document: RunDocument) -> Iterator[str]:
 
 
 _COUNTERS = {
-    "thermal_throttled_count": "slowed down for heat",
+    "thermal_throttled_count": "slowed down because of heat",
     "throttled_count": "its control group was throttled",
     "migrations_count": "migrations",
 }
@@ -418,7 +419,11 @@ def _tied(tail: Tail) -> Reason | None:
         return None
     steps = f"values come in steps of about {format_ns(step)}"
     return Reason(
-        "tied", f"exceedances tie: {steps}, the scale of the tail is only {format_ns(fit.scale)}"
+        "tied",
+        (
+            f"exceedances are tied: {steps}, but the scale of the tail is only "
+            f"{format_ns(fit.scale)}"
+        ),
     )
 
 
@@ -455,7 +460,7 @@ def _not_stationary(maxima: IntArray) -> Reason | None:
     if level_p(maxima) < _LEVEL:
         return Reason("not stationary", "the maxima of the quarters of the run differ in level")
     if neighbour_p(maxima) < _LEVEL:
-        return Reason("not stationary", "the maxima of neighbouring intervals are alike")
+        return Reason("not stationary", "the maxima of neighbouring intervals are correlated")
     return None
 
 
@@ -469,14 +474,14 @@ def _crowded(maxima: IntArray, bins: Bins) -> Reason | None:
         return None
     hit = int((maxima > threshold).sum())
     where = f"{count} values above {format_ns(threshold)} lie in {hit} of {maxima.size} intervals"
-    return Reason("clustered", f"exceedances come together: {where}")
+    return Reason("clustered", f"exceedances occur together: {where}")
 
 
 def _close(series: Series) -> Reason | None:
     places = np.array([one.index for one in series.worst], dtype=np.int64)
     if close_gaps_p(places, series.count) >= _CLUSTER_LEVEL:
         return None
-    return Reason("clustered", "the largest values come together")
+    return Reason("clustered", "the largest values occur together")
 
 
 def _not_foreseen(maxima: IntArray) -> Reason | None:

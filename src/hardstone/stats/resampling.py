@@ -311,5 +311,6 @@ def _refuse_extremes(raw: FloatArray, statistic: _Statistic) -> None:
         changed[place] += way
         if not abs(statistic(changed) - before) <= _MOST_OF_ONE * step:
             raise ValueError(
-                "a statistic that one extreme value decides has no interval from its own values"
+                "a statistic that depends on a single extreme value has no interval from its own "
+                "values"
             )

@@ -61,7 +61,7 @@ _MAXIMA = frozenset({"max", "maximum", "worst"})
 OUTCOMES = {
     "PASS": "the pairs show that B is not worse than A by the margin",
     "FAIL": "the pairs show that B is worse than A by more than the margin",
-    "INCONCLUSIVE": "the pairs show neither: not a pass",
+    "INCONCLUSIVE": "the pairs prove neither, so this is not a pass",
 }
 
 Pairs = Sequence[tuple[float, float]]
@@ -145,7 +145,7 @@ def _question(name: str, pairs: Pairs, margins: Mapping[str, float], is_count: b
     if not 0 < margin < np.inf:
         raise ValueError(f"{name}: a margin above 0 is needed")
     if name.split()[-1:] and name.rsplit(maxsplit=1)[-1].lower() in _MAXIMA:
-        raise ValueError(f"{name}: a maximum is gated against a deadline, not between pairs")
+        raise ValueError(f"{name}: a maximum can be gated against a deadline, not between pairs")
     if len(pairs) > MOST_PAIRS:
         raise ValueError(f"{name}: {len(pairs)} pairs, at most {MOST_PAIRS} can be tested")
     return _Hypothesis(name, pairs, margin, is_count, _problem(pairs, is_count))
@@ -159,7 +159,7 @@ def _problem(pairs: Pairs, is_count: bool) -> str:
         if not all(least <= value < np.inf for value in pair):
             return f"pair {number}: {pair[0]:g} and {pair[1]:g} have no ratio"
     if is_count and not any(map(sum, pairs)):
-        return "no event in any run: what was not seen cannot be compared"
+        return "no event in any run, so there is nothing to compare"
     return ""
 
 

@@ -27,6 +27,7 @@ from hardstone.units import format_count, format_ns, format_span
 _MOST_WITHOUT = 0.01  # of the wake-ups that slept
 _EARLY = 0.01  # of the interrupts that were seen
 _MOST_SERIES = 3
+_FEW_STOLEN = 2  # tests that are named
 _MINUTE_NS = 60_000_000_000
 
 
@@ -82,8 +83,8 @@ def _load_short(document: RunDocument) -> str | None:
     ]
     tests = _names(document, [result for result, _ in short])
     stopped = _names(document, [result for result, was_stopped in short if was_stopped])
-    counted = f" (its share counts the time of the stop, too: {stopped})" if stopped else ""
-    return tests and f"the load fell short of the request during {tests}{counted}"
+    counted = f" (its share includes the time of the stop: {stopped})" if stopped else ""
+    return tests and f"the load was lower than requested during {tests}{counted}"
 
 
 def _counter_wrong(document: RunDocument) -> str | None:
@@ -113,7 +114,7 @@ def _clock_unsure(document: RunDocument) -> str | None:
     has_own_clock = document.plan.target.startswith("lab:")
     if not has_own_clock or counts_instructions(document.system):
         return None
-    return "the target's clock was not held against this machine's"
+    return "the target's clock was not checked against this machine's"
 
 
 def _identity_broken(document: RunDocument) -> str | None:
@@ -125,7 +126,7 @@ def _virtual(document: RunDocument) -> str | None:
     facts = document.system
     hypervisor = facts.get("virtual.hypervisor")
     is_open = facts.get("virtual.emulated", False) is None
-    doubt = ": whether its processor is emulated is not known" if is_open else ""
+    doubt = "; its processor may be emulated" if is_open else ""
     return f"virtual machine ({hypervisor}){doubt}" if hypervisor else None
 
 
@@ -139,17 +140,22 @@ def _instructions(document: RunDocument) -> str | None:
     if not counts_instructions(document.system):
         return None
     return (
-        "virtual time: each instruction takes the same time; "
-        "the figures are path lengths, not those of hardware"
+        "virtual time: each instruction takes the same time; the figures are path lengths, not "
+        "hardware times"
     )
 
 
 def _stolen(document: RunDocument) -> str | None:
-    tests = _tests_with_counter(document, "steal_ns")
-    total_ns = sum(max(result.environment.get("steal_ns", 0), 0) for result in document.results)
-    return tests and (
-        f"steal time during {tests}: {_milliseconds(total_ns)} in total, counted in kernel ticks"
-    )
+    """How much is said before where: a list of twenty tests would hide it."""
+    stolen = [one for one in document.results if one.environment.get("steal_ns", 0) > 0]
+    if not stolen:
+        return None
+    total_ns = sum(one.environment["steal_ns"] for one in stolen)
+    took = "less than 1 ms" if total_ns < 1_000_000 else format_ns(total_ns)
+    if len(stolen) <= _FEW_STOLEN:
+        return f"the hypervisor took {took} during {_names(document, stolen)}"
+    is_each = len({one.test for one in stolen}) == len(stolen)
+    return f"the hypervisor took {took} across {len(stolen)} {'tests' if is_each else 'results'}"
 
 
 def _stopped(document: RunDocument) -> str | None:
@@ -190,7 +196,7 @@ def _kept_apart(result: Result) -> str:
     """Values kept apart, by series, since one wake-up has a value in several."""
     apart = [(one, one.stopped) for one in result.series if isinstance(one.stopped, Stopped)]
     if not apart:
-        return "no value was under way"
+        return "no value was affected"
     texts = [
         f"{format_count(stopped.count)} of {series.name} (worst "
         f"{_brief(stopped.worst) if series.unit == 'ns' else format_count(stopped.worst)})"
@@ -198,7 +204,7 @@ def _kept_apart(result: Result) -> str:
     ]
     more = len(apart) - len(texts)
     rest = [f"{more} more series"] if more else []
-    return f"kept apart {', '.join([*texts, *rest])}"
+    return f"set aside: {', '.join([*texts, *rest])}"
 
 
 def _quota_used_up(document: RunDocument) -> str | None:
@@ -212,8 +218,8 @@ def _quota_used_up(document: RunDocument) -> str | None:
     tests = _names(document, stopped)
     total_ns = sum(result.environment["throttled_ns"] for result in stopped)
     return tests and (
-        f"a CPU quota stopped the control group during {tests}: "
-        f"{_milliseconds(total_ns)} in total, the sum of its CPUs"
+        f"a CPU quota stopped the control group during {tests}: {_milliseconds(total_ns)} in "
+        "total, summed over its CPUs"
     )
 
 
@@ -235,7 +241,7 @@ def _conditions_unknown(document: RunDocument) -> str | None:
         if has_run(result) and None in (result.conditions.load, result.conditions.policy)
     )
     tests = _names(document, unknown)
-    return tests and f"load or scheduling is not known: {tests}"
+    return tests and f"the load or the scheduling is unknown: {tests}"
 
 
 def _counter_refused(document: RunDocument) -> str | None:
@@ -278,8 +284,8 @@ def _resumed(document: RunDocument) -> str | None:
     apart = sum(
         event.name == event_names.NEW_PART for result in document.results for event in result.events
     )
-    known = f"{format_span(sum(gaps))} of gaps between its parts are not known" if gaps else ""
-    boots = f"{apart} of its parts are of another boot, machine or condition" if apart else ""
+    known = f"nothing was recorded for {format_span(sum(gaps))} between its parts" if gaps else ""
+    boots = f"{apart} of its parts come from another boot, machine or condition" if apart else ""
     return tests and f"{tests} was resumed: {', '.join(filter(None, (known, boots)))}"
 
 
@@ -288,7 +294,7 @@ def _totals_lost(document: RunDocument) -> str | None:
     losing = [one for one in _parts_seen(document) if one.is_timerlat and one.without > 0]
     tests = _names(document, [one.result for one in losing])
     lost = format_count(sum(one.without for one in losing))
-    return tests and f"{lost} totals are missing, and so may be the worst one: {tests}"
+    return tests and f"{lost} totals are missing, perhaps including the worst one: {tests}"
 
 
 def _interrupts_early(document: RunDocument) -> str | None:
@@ -304,8 +310,8 @@ def _interrupts_early(document: RunDocument) -> str | None:
                 by = f", by up to {format_ns(most)}" if isinstance(most, int) else ""
                 texts.append(
                     f"{result.test} {event.data.get('source')}: {format_count(early)} of "
-                    f"{format_count(seen)} interrupts took the CPU before they were due{by}, as "
-                    "where a hypervisor leaves its guest early, and stand as 0"
+                    f"{format_count(seen)} interrupts arrived before they were due{by}, as when a "
+                    "hypervisor resumes its guest early, and count as 0"
                 )
     return "; ".join(texts) or None
 
@@ -382,7 +388,8 @@ UNTRUSTWORTHY: tuple[Claim, ...] = (
     _skew_wrong,
     _clock_wrong,
     _of_event(
-        event_names.STOPS_MIXED, "values of a stop of the program are in the figures of {tests}"
+        event_names.STOPS_MIXED,
+        ("the figures include values from while the program was stopped: {tests}"),
     ),
     _identity_broken,
 )
@@ -391,7 +398,7 @@ INDICATIVE: tuple[Claim, ...] = (
     _quota_used_up,
     _of_event(
         event_names.STOPS_NOT_WATCHED,
-        "a stop of the program would look like a latency, none is noticed: {tests}",
+        "stops of the program cannot be detected and would look like latencies: {tests}",
     ),
     _instructions,
     _emulated,
@@ -411,12 +418,14 @@ INDICATIVE: tuple[Claim, ...] = (
     _totals_lost,
     _parts_seldom,
     _interrupts_early,
-    _of_event(event_names.DROPPED, "more events than fit, some are not known: {tests}"),
+    _of_event(event_names.DROPPED, "more events than fit, some are lost: {tests}"),
     _of_event(
-        event_names.IN_MEMORY, "files in memory, where synchronisation means nothing: {tests}"
+        event_names.IN_MEMORY,
+        ("the files were in memory, where synchronisation means nothing: {tests}"),
     ),
     _of_event(
-        event_names.ON_NETWORK, "files on a network file system, which is in the figures: {tests}"
+        event_names.ON_NETWORK,
+        ("the files were on a network file system, whose delays are in the figures: {tests}"),
     ),
     _short,
     _unloaded,

@@ -158,7 +158,7 @@ def _why_none(first: Series, other: Series, q: float) -> str:
     if count == 0:
         return "no values"
     if not (is_printable(q, count) and is_printable(1 - q, count)):
-        return f"fewer than 10 values are beyond the quantile, of {count}"
+        return f"of {count} values fewer than 10 are beyond the quantile"
     return ""
 
 
@@ -166,10 +166,10 @@ def _why_open(count: int, low: float | None, high: float | None) -> str:
     if low is None or high is None:
         independent = count // AS_ONE
         return (
-            f"unbounded: {count} values of one run, which depend on each other, are taken "
-            f"for {independent} independent ones"
+            f"unbounded: {count} dependent values of one run count as {independent} independent "
+            "ones"
         )
-    return f"{low:.3g} to {high:.3g} reaches across a margin"
+    return f"{low:.3g} to {high:.3g} crosses a margin"
 
 
 def _outcome(ratio: float | None, low: float | None, high: float | None) -> Difference:
@@ -192,9 +192,10 @@ LEVELS = (
     1 - 1e-6,
 )
 ABOUT = (
-    "Ratio of the quantiles. 1: alike; a constant: one is a multiple of the other; a rise at the "
-    "end: only the tail differs. The band holds at 95 % as a whole, widened because values of one "
-    "run depend on each other. It ends where fewer than 10 values are beyond the quantile."
+    "Ratio of the quantiles. 1: the same; a constant: one is a multiple of the other; a rise at "
+    "the end: only the tail differs. The band holds at 95 % as a whole and is widened because "
+    "values of one run depend on each other. It ends where fewer than 10 values are beyond the "
+    "quantile."
 )
 
 
@@ -462,7 +463,7 @@ def _other_settings(planned: PlannedTest, result: Result, settings: Sequence[str
     if in_force != set(settings):
         return f"{', '.join(sorted(set(settings) - in_force))} was not in force"
     if _changed_nothing(result, settings):
-        return f"{', '.join(settings)} found nothing to change"
+        return f"{', '.join(settings)} changed nothing"
     return None
 
 
@@ -546,7 +547,7 @@ def _notes(document: RunDocument, pairs: Sequence[tuple[Series, Series]]) -> lis
     if count == 0:
         notes.append("no complete pair: no result")
     elif count < LEAST_PAIRS:
-        counts = "1 pair counts" if count == 1 else f"{count} pairs count"
+        counts = "only 1 usable pair" if count == 1 else f"only {count} usable pairs"
         notes.append(f"{counts}: {FEW_PAIRS}")
     meaning = time_meaning(document.system)
     if meaning:

@@ -108,7 +108,7 @@ def _decompressed(
         while not member.eof:
             packed = packed or next(more, b"")
             if not packed:
-                raise EOFError("it ends within what is compressed")
+                raise EOFError("its compressed data is cut short")
             yield member.decompress(packed, most)
             packed = member.unconsumed_tail
         packed = member.unused_data.lstrip(b"\0")
@@ -161,7 +161,7 @@ def with_fewer_tables(document: RunDocument, most: int = _MOST_STORED_CELLS) -> 
         if not lost:
             results.append(result)
             continue
-        text = f"{lost} tables are not stored: those of all results together are too large"
+        text = f"{lost} tables are not stored: all tables together are too large"
         event = Event(name=TABLES_CUT, text=text, data={"dropped_count": lost})
         events = [*result.events, event]
         results.append(msgspec.structs.replace(result, tables=kept, events=events))
@@ -397,7 +397,7 @@ def _decode(raw: bytes | bytearray, source: str) -> RunDocument:
     version = schema.removeprefix(_FORMAT)
     if schema.startswith(_FORMAT) and version.isascii() and version.isdigit():
         raise InputError(
-            f"{source} is of version {version[:10]}, this hardstone reads {RUN_SCHEMA}",
+            f"{source} has version {version[:10]}; this hardstone reads {RUN_SCHEMA}",
             "upgrade hardstone",
         )
     raise InputError(f"{source} is not a run document but {schema[:40]!r}", _ANOTHER)
@@ -408,7 +408,7 @@ def read_stored(place: Place, run_id: str) -> RunDocument:
     path = place.document(run_id)
     document = read_document(path)
     if document.id != run_id:
-        raise InputError(f"{path} holds run {document.id}", "give the file the name of its run")
+        raise InputError(f"{path} contains run {document.id}", "name the file after its run")
     return document
 
 

@@ -334,7 +334,7 @@ class Journal:
         try:
             self._thread.start()
         except RuntimeError as error:  # results are still on disk at once, lines are not
-            self._warning = f"the journal is synced only after each test: {error}"
+            self._warning = f"the journal is synced to disk only after each test: {error}"
 
     def __enter__(self) -> Self:
         return self
@@ -382,7 +382,7 @@ class Journal:
         Returns the path of the document. After a StoreError the journal is as it was.
         """
         if document.id != self._run_id:
-            raise ValueError(f"the journal is of run {self._run_id}, not of {document.id}")
+            raise ValueError(f"the journal belongs to run {self._run_id}, not to {document.id}")
         if self._ended.is_set():
             raise ValueError(f"the journal of run {self._run_id} is closed")
         self._reserve.give()
@@ -561,8 +561,8 @@ def check_resumable(place: Place, run_id: str) -> None:
     """StoreError if a journal is of the run; to be called with the lock on journals held."""
     if run_id in recorded_now(place):
         raise StoreError(
-            f"run {run_id} is recorded by another process now",
-            "wait for its end, or end it; if there is none: hardstone runs",
+            f"another process is recording run {run_id}",
+            "wait until it ends, or end it; if there is no such process: hardstone runs",
         )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from hardstone.errors import InputError
 from hardstone.files import OddFileError, open_checked, pause, remedy_of, take_lock
 
-_ELSEWHERE = "name another place with --store DIR"
+_ELSEWHERE = "choose another folder with --store DIR"
 
 
 class StoreError(InputError):
@@ -88,7 +88,7 @@ def default_root() -> Path:
     try:
         return Path.home() / ".local/share/hardstone"
     except RuntimeError:
-        raise InputError("there is no home folder", "name a place with --store DIR") from None
+        raise InputError("there is no home folder", "choose a folder with --store DIR") from None
 
 
 def open_place(root: Path | None) -> Place:
@@ -156,7 +156,7 @@ def exclusive(path: Path, instead: Path | None = None, *, wait_s: float = WAIT_S
         if time.monotonic() > deadline_s:
             raise StoreBusyError(
                 f"the store is busy: another process holds {path}",
-                "end the other hardstone, or continue it if it is stopped",
+                "end the other hardstone process, or continue it if it is stopped",
             )
         pause(_STEP_S)
     try:

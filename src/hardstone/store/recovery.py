@@ -127,7 +127,7 @@ def _store(
         return document.id
     stored = store_part(place, resumes, document).id
     if stored != resumes:
-        say(f"run {resumes} is gone or damaged: a part of it is stored as {stored}")
+        say(f"run {resumes} is gone or damaged: part of it is stored as {stored}")
     return stored
 
 
@@ -153,7 +153,7 @@ def _is_stored(place: Place, run_id: str) -> bool:
         read_stored(place, run_id)
     except InputError as error:
         raise StoreError(
-            f"the file with its name cannot be read: {error.cause}", error.remedy
+            f"the file of that name cannot be read: {error.cause}", error.remedy
         ) from None
     return True
 
@@ -207,7 +207,7 @@ def _replay(folder: Path) -> Replay:
     return state
 
 
-ENDED = "the tool was ended while this test ran"
+ENDED = "hardstone was ended while this test ran"
 _ERRNO = re.compile(r"[0-9]{1,5}", re.ASCII)
 Dump = Callable[[Path], list[bytes]]
 Reopen = Callable[[str], Recorder]
@@ -278,7 +278,7 @@ def _unfinished(left: AbandonedRun, started: Started, *, is_noisy: bool) -> Resu
             recorded = _recorded(left, started.backing)
             candidates.append(_read(started.test, recorded, is_noisy=is_noisy))
         except TargetError as error:
-            why = f"{why}; its recording is out of reach: {error.cause}"
+            why = f"{why}; its recording cannot be read: {error.cause}"
         for slot in usable_slots(left.folder, started.number):
             # Whatever goes wrong with one copy, the finished results must not be lost.
             with contextlib.suppress(Exception):

@@ -152,8 +152,8 @@ class Index:
             reason = str(error)
         self._is_foreign = True
         self._say(
-            f"{self._place.index} is not used, and the runs are listed without it: "
-            f"{printable(reason)[:200]}; move it away"
+            f"{self._place.index} cannot be used: {printable(reason)[:200]}; move it away. Runs "
+            "are listed without it"
         )
         return {}
 
@@ -314,7 +314,7 @@ class Store:
     def path_of(self, run_id: str) -> Path:
         """The path of the document of a run, also where there is none."""
         if not is_run_id(run_id):
-            raise InputError(f"'{run_id[:60]}' is not the id of a run", "see all: hardstone runs")
+            raise InputError(f"'{run_id[:60]}' is not the ID of a run", "see all: hardstone runs")
         return self._place.document(run_id)
 
     def recover(self, dump: Dump, reopen: Reopen) -> list[str]:
@@ -330,7 +330,7 @@ class Store:
         except FileNotFoundError:
             pass
         except OSError as error:
-            self._say(f"{self._place.journals_lock} is not used: {error.strerror}; move it away")
+            self._say(f"{self._place.journals_lock} cannot be used: {error.strerror}; move it away")
         return recover_runs(self._place, dump, reopen, self._say)
 
     def _refresh_index(self) -> None:
@@ -348,7 +348,7 @@ class Store:
             raise _unreadable_run(found.id, str(error), others) from None
         newer = max(self.unreadable, default="")
         if newer > found.id and found.name == reference:
-            self._say(f"run {newer} is newer and cannot be read: {self.unreadable[newer]}")
+            self._say(f"run {newer} is newer, but cannot be read: {self.unreadable[newer]}")
         return document
 
     def _say(self, problem: str) -> None:
@@ -399,7 +399,7 @@ def find_run(
         raise _unknown(reference, entries)
     raise InputError(
         f"'{reference}' matches {len(begun)} runs",
-        f"type more of one: {', '.join(begun[-3:])}" + (", ..." if len(begun) > 3 else ""),
+        f"type more of the ID: {', '.join(begun[-3:])}" + (", ..." if len(begun) > 3 else ""),
     )
 
 

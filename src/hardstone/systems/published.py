@@ -20,7 +20,8 @@ from hardstone.model import Result, RunDocument, Series, Verdict
 from hardstone.units import whole_number
 
 if TYPE_CHECKING:
-    from hardstone.kernel.analysis import KernelTime, Operation, SectionLength
+    from hardstone.kernel.analysis import SectionLength
+    from hardstone.kernel.results import KernelTime, Operation
 
 
 @dataclass(frozen=True)
@@ -376,7 +377,7 @@ def _incomplete(result: Result) -> list[str]:
     """How a result that has figures is incomplete."""
     if result.status != "measured":
         return [f"{result.status}: {result.reason or 'no reason was given'}"]
-    return [] if result.complete and not result.interrupted else ["cut off before its end"]
+    return [] if result.complete and not result.interrupted else ["cut off before it ended"]
 
 
 def _result(address: Address, document: RunDocument, conditions: Mapping[str, str]) -> Result:
@@ -517,10 +518,10 @@ def _only(address: Address, result: Result, found: list[Series], notes: list[str
         seen = _some(map(_labels, found), "; ")
         raise AddressError(
             f"{address}: {len(found)} series of {found[0].name} match: {seen}",
-            "name the label values that tell them apart",
+            "name label values that distinguish them",
         )
     if found[0].count == 0:
-        raise AddressError(f"{address}: the series has no values", "measure for longer")
+        raise AddressError(f"{address}: the series has no values", "measure longer")
     return Resolved(result, series=found[0], notes=[*notes, *_incomplete(result)])
 
 
@@ -553,32 +554,30 @@ def length_of(found: Resolved, statistic: str) -> SectionLength:
     time, operation = _operation(found)
     if time.is_reference_of_others:
         raise AddressError(
-            "other processes had the CPU for most of the reference (operation none)",
+            "other processes had the CPU during most of the reference (operation none)",
             "measure without other work on the CPU",
         )
     if operation.blocking is None:
-        raise AddressError(
-            "the reference (operation none) is missing or short", "measure for longer"
-        )
+        raise AddressError("the reference (operation none) is missing or short", "measure longer")
     if operation.kernel_share is None:
         raise AddressError("the time in the kernel was not counted", "measure again")
     length = operation.blocking.lengths[_OF_KERNEL_TIME[statistic]]
     if length is None:
         lacks = (
-            operation.lacks(_OF_KERNEL_TIME[statistic]) or "is not known: its residuals do not fall"
+            operation.lacks(_OF_KERNEL_TIME[statistic]) or "is unknown: its residuals do not fall"
         )
-        raise AddressError(f"{statistic} {lacks}", "measure for longer")
+        raise AddressError(f"{statistic} {lacks}", "measure longer")
     return length
 
 
 def _operation(found: Resolved) -> tuple[KernelTime, Operation]:
-    from hardstone.kernel.analysis import ALL, kernel_time_of
+    from hardstone.kernel.results import ALL, kernel_time_of
 
     time = kernel_time_of(found.result)
     labels = found.series.labels if found.series else {}
     name = str(labels.get("operation", ALL))
     if time is None:
-        raise AddressError(f"{found.result.test} has no time in sections of the kernel")
+        raise AddressError(f"{found.result.test} has no time in kernel sections")
     known = (time.whole, time.reference, *time.operations)
     operation = next((one for one in known if one and one.name == name), None)
     if operation is None:
@@ -593,7 +592,7 @@ def value_of(series: Series, statistic: str) -> float:
     if statistic in _OF_A_SERIES:
         value = getattr(series, statistic)
         if value is None:
-            raise AddressError(f"the series {series.name} has no values", "measure for longer")
+            raise AddressError(f"the series {series.name} has no values", "measure longer")
         return float(value)
     if not statistic.startswith("p"):
         raise AddressError(f"a series has no '{statistic}'")
@@ -601,5 +600,5 @@ def value_of(series: Series, statistic: str) -> float:
     found = quantile_of_series(series, q) if is_printable(q, series.count) else None
     if found is None or found.value is None:
         lacks = lacking(values_for(q), series.count) or "has no value"
-        raise AddressError(f"{statistic} {lacks}", "measure for longer")
+        raise AddressError(f"{statistic} {lacks}", "measure longer")
     return float(found.value)

@@ -46,7 +46,7 @@ def find_transport(name: str) -> Transport:
         return lab_transport(rest)
     if kind == "fake":
         raise InputError(
-            f"'{_shown(name)}' plays the results of tests and can run nothing else",
+            f"'{_shown(name)}' only replays results of tests",
             "name a target with a probe: local, or lab:NAME",
         )
     raise InputError(f"unknown target '{_shown(name)}'", f"known targets: {_KNOWN_TARGETS}")

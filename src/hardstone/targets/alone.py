@@ -72,7 +72,7 @@ def measuring_alone(
             reasons.append(f"the lock {path} cannot be taken: {error.strerror or error}")
             continue
         if reasons:
-            on_unlocked(f"{reasons[0]}; only other measurements of this user are waited for")
+            on_unlocked(f"{reasons[0]}; hardstone waits only for other measurements of this user")
         break
     else:
         locked = -1
@@ -119,7 +119,7 @@ def _waited_for(
 def _held_too_long(path: Path, who: str, wait_s: float) -> TargetError:
     span = format_span(round(wait_s * 1e9))
     return TargetError(
-        f"another measurement holds {path} for longer than {span}{who}",
+        f"another measurement has held {path} for longer than {span}{who}",
         "end it, or wait longer: --wait TIME",
     )
 
@@ -131,7 +131,7 @@ def holder_text(descriptor: int, proc: Path = _PROC) -> str:
         return ""
     folder = proc / str(pid)
     if not folder.exists():
-        return f" (pid {pid} took the lock and has ended; fuser names who has it)"
+        return f" (pid {pid} took the lock and has ended; fuser shows who holds it)"
     with suppress(OSError, ValueError):
         user = _user_name(folder.stat().st_uid)
         words = _read(folder / "cmdline").rstrip(b"\0").replace(b"\0", b" ")

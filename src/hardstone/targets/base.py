@@ -47,10 +47,10 @@ class Notices:
 SILENT = Notices()
 REBUILD = "the probe may be of another version; rebuild it: hardstone probe build"
 SILENT_REMEDY = (
-    "the target hangs or is busy, or the probe is stopped: end other work there, continue what is "
-    "stopped, and try again"
+    "the target hangs or is busy, or the probe is stopped: end other work there, continue "
+    "stopped processes, and try again"
 )
-QUIET = "others write to the target's console; silence them there (dmesg -n 1), then run it again"
+QUIET = "other programs write to the target's console; silence them (dmesg -n 1) and run it again"
 
 
 class WrongModelError(InputError):

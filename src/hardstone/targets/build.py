@@ -195,7 +195,7 @@ def _call(command: Sequence[str], folder: Path) -> None:
             command, cwd=folder, capture_output=True, timeout=_DEADLINE_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise TargetError(f"{command[0]} failed: {error}", "look at the message above") from error
+        raise TargetError(f"{command[0]} failed: {error}", "see the message above") from error
     if done.returncode:
         words = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
         raise BuildError(f"the probe does not build:\n{words[-4000:]}", done.returncode)

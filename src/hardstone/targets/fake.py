@@ -196,7 +196,7 @@ def _load_scenario(path: Path) -> LoadedScenario:
     """Reads a scenario file. InputError, with what is wrong, for anything faulty."""
     scenario = _parse(path, _read(path))
     if scenario.schema != SCHEMA:
-        raise InputError(f"{path} is not a scenario", f'it must say schema = "{SCHEMA}"')
+        raise InputError(f"{path} is not a scenario", f'write schema = "{SCHEMA}" in it')
     folder = path.parent
     return LoadedScenario(
         register=_document(folder, scenario.register),
@@ -238,7 +238,9 @@ def _parse(path: Path, raw: bytes) -> Scenario:
 
 def _read_in_folder(folder: Path, name: str) -> bytes:
     if Path(name).name != name or name in ("", ".", ".."):
-        raise InputError(f"'{name[:60]}' is not beside the scenario", "name a file in its folder")
+        raise InputError(
+            (f"'{name[:60]}' is not in the scenario's folder"), "name a file in that folder"
+        )
     return _read(folder / name)
 
 

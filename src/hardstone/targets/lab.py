@@ -100,7 +100,9 @@ class GuestCommand:
 
     def _ask(self) -> None:
         if not self._guest.can_interrupt:
-            raise ProbeError("ended at once: a guest that counts instructions hears no request")
+            raise ProbeError(
+                "ended at once: a guest that counts instructions cannot be asked to stop"
+            )
         self._guest.send(Frame(frames.INPUT_END))
 
     def _end(self) -> None:
@@ -305,7 +307,10 @@ class LabTransport:
         except GuestLostError as error:
             if machine.accel != "kvm" or self._settings.accel == "kvm":
                 raise
-            notices.warn(f"{error.cause}; it is emulated instead, and so its figures are")
+            notices.warn(
+                f"{error.cause}; the guest is emulated instead, and its figures are not those of "
+                "hardware"
+            )
         return self._boot_once(replace(machine, accel="tcg"), notices)
 
     def _boot_once(self, machine: Machine, notices: Notices) -> Guest:
@@ -332,7 +337,10 @@ class LabTransport:
         if over > 0:  # the kernel would drop the rest without a word
             raise InputError(
                 f"the kernel's command line is {over} characters too long",
-                f"it takes {_MOST_BOOT_LINE}: shorten append, here or of the kernel in the lab",
+                (
+                    f"the limit is {_MOST_BOOT_LINE}: shorten append, here or in the lab's kernel "
+                    "entry"
+                ),
             )
         guest = Guest(machine, base, self.name, console_log(machine.kernel.name))
         try:
@@ -402,7 +410,7 @@ def _check_model(name: str, asked: str | None, facts: Facts) -> None:
         raise WrongModelError(
             f"{name}: the kernel's preemption model is {printable(str(model))[:40]}, and not "
             f"{asked} as asked",
-            "take a kernel that can switch to it, or leave out preempt",
+            "use a kernel that can switch to it, or leave out preempt",
             facts.facts,
         )
 

@@ -38,12 +38,11 @@ _POLL_S = 0.002
 _REBUILD = "check that it was built for this machine: hardstone probe build"
 _REMEDIES = {
     errno.EMFILE: "raise the limit on open files: ulimit -n 256",
-    errno.ENFILE: "the whole machine has too many files open: end some programs",
+    errno.ENFILE: "the whole machine has too many open files: end some programs",
     errno.EAGAIN: "raise the limit on processes: ulimit -u, or end some of yours",
     errno.ENOMEM: "free some memory, or raise the limit: ulimit -v",
-    errno.EACCES: "make it executable for you, in a folder that you may enter and that is not "
-    "mounted noexec",
-    errno.ETXTBSY: "it is being written: wait until its build has ended",
+    errno.EACCES: "make it executable for you, in an accessible folder that is not mounted noexec",
+    errno.ETXTBSY: "it is being written: wait until the build has finished",
     errno.ENOEXEC: _REBUILD,
     errno.ENOENT: _REBUILD,  # of an executable that is there: its loader is not
 }
@@ -98,8 +97,8 @@ class ProbeProcess:
 
     def _survives(self) -> str:
         return (
-            f"its process {self._process.pid} is still there after SIGKILL, and ends when its "
-            "control group is thawed or its system call returns"
+            f"its process {self._process.pid} survived SIGKILL; it ends when its control group is "
+            "thawed or its system call returns"
         )
 
     def _read(self, on_idle: OnIdle) -> Iterator[bytes]:
@@ -200,7 +199,7 @@ class HaltCheck:
             return None
         tracer = _text(folder / "status").partition("\nTracerPid:")[2].split("\n")[0].strip()
         who = f" with PID {tracer}" if tracer not in ("", "0") else ""
-        return Halt(f"(state t: by a debugger{who})", "continue it there")
+        return Halt(f"(state t: by a debugger{who})", "continue it in the debugger")
 
     def _by_freezer(self) -> Halt | None:
         groups = _text(self._proc / str(self._pid) / "cgroup").splitlines()

@@ -101,7 +101,7 @@ _MAX_TESTS = 1000
 _MAX_LOADS = 100
 _LOAD_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 _TEST_ID = re.compile(r"[A-Z0-9]{2,8}(-[A-Z0-9]{1,12}){1,3}", re.ASCII)
-_REMEDY = "use the probe that belongs to this hardstone: hardstone probe build"
+_REMEDY = "use the probe of this version of hardstone: hardstone probe build"
 
 _Document = TypeVar("_Document", Register, Facts, Loads, ShieldState)
 
@@ -165,7 +165,9 @@ def decode_selftest(raw: bytes) -> SelfTest:
     checks = [one for one in lines if isinstance(one, _SelfTestCheck)]
     failed = sum(not one.passed for one in checks)
     if not isinstance(header, _SelfTestHeader) or header.schema != SELFTEST_SCHEMA:
-        raise InputError(f"the probe's self-test is no '{SELFTEST_SCHEMA}'", _REMEDY)
+        raise InputError(
+            (f"the probe's self-test does not have the schema '{SELFTEST_SCHEMA}'"), _REMEDY
+        )
     if not isinstance(footer, _SelfTestFooter) or len(checks) != len(lines) - 2:
         raise InputError("the probe's self-test is not complete", _REMEDY)
     if not checks or (footer.checks, footer.failed) != (len(checks), failed):
@@ -185,7 +187,7 @@ def _decode(raw: bytes, kind: type[_Document], schema: str, what: str) -> _Docum
         raise InputError(f"the probe's {what} cannot be read: {text}", _REMEDY) from error
     if document.schema != schema:
         found = document.schema[:40]
-        raise InputError(f"the probe's {what} is '{found}' and not '{schema}'", _REMEDY)
+        raise InputError(f"the probe's {what} has the schema '{found}', not '{schema}'", _REMEDY)
     return document
 
 

@@ -287,7 +287,7 @@ class Watch:
         self._deadline_at += span_s - self._extra_s
         self._drained_at += span_s
         self._heard_at += span_s
-        return f"the probe goes on; it was stopped for about {_span(span_s)}"
+        return f"the probe continues; it was stopped for about {_span(span_s)}"
 
     def _overdue(self, now: float) -> str:
         expected_s, silent_s = self._limits.expected_s, now - self._heard_at

@@ -41,7 +41,7 @@ docs/method/rating.md, <= where figures are missing. To see where each star come
 
 def print_published_systems(rows: Sequence[PublishedRow]) -> None:
     """A line for each system; name, hardware and the rated categories below it."""
-    from hardstone.present.stars_text import stars_number  # with the ratings
+    from hardstone.present.stars_text import stars_number
 
     console = make_console()
     study = ""

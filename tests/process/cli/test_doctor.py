@@ -112,7 +112,7 @@ def test_a_probe_that_computes_wrongly_blocks_and_says_what(
     assert done.code == EXIT_PRIVILEGE
     out = " ".join(done.out.split())
     assert "record_moments: mean 1, directly 2" in out
-    assert "do not trust figures of this probe" in out
+    assert "do not trust the figures of this probe" in out
 
 
 def test_what_a_failed_check_says_is_cut(hardstone: Hardstone, tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def left_out(name: str) -> list[str]:
 @pytest.mark.parametrize(
     ("lines", "state", "says"),
     [
-        (sample.selftest(), "fine", "3 checks, all passed"),
-        (left_out("tire"), "fine", "2 checks, all passed"),
+        (sample.selftest(), "fine", "All 3 checks"),
+        (left_out("tire"), "fine", "All 2 checks"),
         (left_out(""), "unknown", "it could make none of them"),
         ([], "unknown", "it is older than these checks"),
         (sample.selftest()[:-1], "unknown", "is not complete"),
@@ -158,7 +158,7 @@ def test_what_a_self_test_says_of_the_probe(
     [
         (ProbeExitError(70, "ouch"), EXIT_PRIVILEGE, "exit code 70: ouch"),
         (ProbeError("killed by signal 11"), EXIT_PRIVILEGE, "killed by signal 11"),
-        (ProbeTimeoutError("silent"), EXIT_OK, "not checked: silent"),
+        (ProbeTimeoutError("silent"), EXIT_OK, "did not check its own code: silent"),
         (OSError("no route"), EXIT_UNREACHABLE, "no route"),
     ],
 )
@@ -176,10 +176,10 @@ def test_a_probe_that_ends_in_its_self_test_blocks_and_a_silent_one_is_not_check
 
 
 def test_names_of_tasks_cannot_steer_the_terminal(hardstone: Hardstone, tmp_path: Path) -> None:
-    facts = machine(tasks__realtime_count=1, tasks__realtime="\x1b[2J[red]x\u202e\n\nblocks (9)")
+    facts = machine(tasks__realtime_count=1, tasks__realtime="\x1b[2J[red]x\u202e\n\nblockers (9)")
     out = hardstone("doctor", "--target", fake(tmp_path, facts)).out
     assert not {"\x1b", "\u202e"} & set(out)
-    assert "[red]x" in out and "\nblocks (9)" not in out
+    assert "[red]x" in out and "\nblockers (9)" not in out
 
 
 def test_explain_needs_no_probe(hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_prove_as_json(prove: Prove) -> None:
     assert done.document["schema"] == "hardstone.proof/1"
     assert done.document["pairs_counted"] == 10
     assert {one["verdict"] for one in done.document["effects"]} == {"lower"}
-    assert done.document["maxima"]["verdict"] == "not judged: a maximum of a run"
+    assert done.document["maxima"]["verdict"] == "no verdict on the maximum of a run"
     assert done.document["notes"] == [
         "p99.9 needs 10\N{NO-BREAK SPACE}000 values, has 1\N{NO-BREAK SPACE}000"
     ]
@@ -242,7 +242,7 @@ UNMIGRATED = {"kernel__timer_migration": 0, "kernel__nohz_full_cpus": None}
     [
         ("governor", ("power.governors",), {}, "no frequency governor"),
         ("governor", (), {"power__governors": None}, "no frequency governor"),
-        ("governor", (), {"power__governors": "performance"}, "the governor performance"),
+        ("governor", (), {"power__governors": "performance"}, "the performance governor"),
         ("idle-states", ("power.dma_latency_us",), {}, "missing or cannot be opened"),
         ("idle-states", (), {"power__dma_latency_us": 0}, "already holds"),
         ("idle-states", (), {"power__idle_driver": "none"}, "no idle driver"),
@@ -321,8 +321,8 @@ def test_what_can_change_something_is_measured(
 @pytest.mark.parametrize(
     ("rule", "setting", "is_in_force", "words"),
     [
-        ("idle-states", "dma_latency", True, "dma_latency found nothing to change"),
-        ("interrupts-everywhere", "interrupts", True, "interrupts found nothing to change"),
+        ("idle-states", "dma_latency", True, "dma_latency changed nothing"),
+        ("interrupts-everywhere", "interrupts", True, "interrupts changed nothing"),
         ("idle-states", "dma_latency", False, "dma_latency was not in force"),
     ],
 )
@@ -373,10 +373,10 @@ def test_a_run_carries_the_advice(hardstone: Hardstone, tmp_path: Path) -> None:
     facts = machine(cpu__smt=True, memory__ksm=1, cpu__allowed="0-2,5")
     done = hardstone("run", "SEM-P-SIG", "--target", fake(tmp_path, facts, tests=tests), "--json")
     advice = done.document["advice"]
-    assert "hurts: CPUs share cores (smt)" in advice
+    assert "problem: CPUs share cores (smt)" in advice
     assert not any("same-pages" in line for line in advice)
     shown = hardstone("show", "last").out
-    assert "hurts: CPUs share cores (smt)" in shown and "what to type" in shown
+    assert "problem: CPUs share cores (smt)" in shown and "what to type" in shown
 
 
 def test_the_doctor_looks_at_this_machine(hardstone: Hardstone, probe: Path) -> None:

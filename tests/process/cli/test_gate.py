@@ -352,7 +352,7 @@ def _renamed(measured: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "code", "said"),
     [
-        ("of 10", "of 12", EXIT_UNTRUSTWORTHY, "fewer pairs than asked for"),
+        ("of 10", "of 12", EXIT_UNTRUSTWORTHY, "fewer pairs than requested"),
         ("7 of 10", "7 of 12", EXIT_USAGE, "of several measurements"),
     ],
 )
@@ -382,14 +382,14 @@ def test_a_run_that_is_gone_is_an_error(gate: Hardstone, measured: Path) -> None
         ("pairs", [{"first": "last", "second": "last"}] * 10, "run last of pair 1 is not in"),
         ("pairs", [{"first": "../x", "second": None}] * 10, "run ../x of pair 1 is not in"),
         ("pairs", [{"first": None, "second": None}] * 10, "a run of pair 1 is not in"),
-        ("pairs", [{"first": None, "second": None}] * 31, "31 pairs, of at most 30"),
-        ("pairs", [{"first": 5}], "no outcome of a gate"),
-        ("judged_by", None, "does not say what its pairs were asked"),
+        ("pairs", [{"first": None, "second": None}] * 31, "31 pairs; the most is 30"),
+        ("pairs", [{"first": 5}], "not the outcome of a gate"),
+        ("judged_by", None, "does not state the request of its pairs"),
         ("judged_by", {"address": TEST, "alpha": 0.7}, "is impossible"),
         ("judged_by", {"address": TEST, "margin": -1}, "is impossible"),
         ("judged_by", {"address": TEST, "deadline_ns": 0}, "is impossible"),
         ("judged_by", {"address": "/"}, "is not the address of a figure"),
-        ("systems", [], "does not say what its pairs were asked"),
+        ("systems", [], "does not state the request of its pairs"),
     ],
 )
 def test_a_file_that_is_no_such_outcome_is_one_line(
@@ -409,7 +409,7 @@ def test_a_file_that_is_no_document_is_one_line(
     path = tmp_path / "x.json"
     path.write_bytes(data)
     done = gate("--again", path)
-    assert done.code == EXIT_USAGE and "no outcome of a gate" in done.err
+    assert done.code == EXIT_USAGE and "not the outcome of a gate" in done.err
     assert len(done.err.splitlines()) == 1 and "\x1b" not in done.err
 
 

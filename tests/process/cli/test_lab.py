@@ -159,7 +159,10 @@ def test_only_a_busybox_that_a_guest_could_run_is_taken(
     installed, named = archive.programs / "busybox", tmp_path / "busybox"
     options = without(kernel, "--busybox")
     for data, cause in (
-        (made_up.busybox(is_static=False), "is not static, and a guest has no libraries"),
+        (
+            made_up.busybox(is_static=False),
+            ("is not statically linked, and a guest has no libraries"),
+        ),
         (made_up.busybox("aarch64"), "is not a program for x86_64"),
         (b"#!/bin/sh\n", "is not a program for 64 bits"),
     ):
@@ -306,12 +309,12 @@ def test_a_guest_that_does_not_boot(
     hardstone: Hardstone, guests: list[Guest], words: tuple[str, ...], monkeypatch: Any
 ) -> None:
     def fail(guest: Guest, notices: Notices) -> None:
-        raise TargetError("the kernel panicked", "look at its console")
+        raise TargetError("the kernel panicked", "see its console output")
 
     monkeypatch.setattr(Guest, "open", fail)
     done = hardstone(words[0], "--target", "lab:a", *words[1:])
     assert (done.code, len(done.told)) == (EXIT_UNREACHABLE, 1)
-    assert "the kernel panicked; look at its console" in done.err
+    assert "the kernel panicked; see its console output" in done.err
     assert [guest.told for guest in guests] == [["close"]]
 
 

@@ -224,7 +224,7 @@ def test_memory_that_is_full_is_one_line_and_one_that_holds_a_guest_is_enough(
     done = hardstone(*COMMANDS[0], "--json", "--quiet")
     if "64m" in request.node.callspec.id:
         assert (done.code, len(done.told)) == (EXIT_UNREACHABLE, 1)
-        assert f"no folder in memory has 66 MiB free; free some in {small_memory}" in done.err
+        assert f"no memory file system has 66 MiB free; free some in {small_memory}" in done.err
         assert lab.boots() == []
     else:
         assert done.code == EXIT_OK, done.err

@@ -208,7 +208,7 @@ def test_one_that_is_being_recorded_is_left_alone(hardstone: Hardstone, tmp_path
     with store.journal(part, Here(), resumes=before.id):
         for reference in ("", before.id):
             done = hardstone("latstat", "--resume", *filter(None, [reference]))
-            said = f"run {before.id} is recorded by another process now"
+            said = f"run {before.id}another process is recording run "
             assert (done.code, said in done.err) == (EXIT_USAGE, True), done.err
     own = make.document(run_id="20261121T032208Z-1a2b3c", results=[])
     with store.journal(own, Here()):

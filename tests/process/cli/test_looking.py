@@ -408,3 +408,23 @@ def test_of_many_contradictions_the_rest_is_counted() -> None:
         make.document(results=[make.result(duration_ns=-1) for _ in range(50)])
     )
     assert (len(found), found[-1]) == (21, "and 30 more")
+
+
+def test_a_report_is_a_picture_or_a_badge_where_that_is_asked_for(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    keep(store, make.document(results=[make.result("TMR-P-LAT")]))
+    picture, badge = tmp_path / "run.png", tmp_path / "run.svg"
+    assert hardstone("report", "last", "-o", picture, "--store", store).code == EXIT_OK
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert hardstone("report", "last", "-o", badge, "--badge", "--store", store).code == EXIT_OK
+    assert "real-time: worst wake-up" in badge.read_text()
+    done = hardstone("report", "last", "--badge", "--store", store)
+    (kept,) = (store / "reports").iterdir()
+    assert (done.code, kept.read_text()) == (EXIT_OK, badge.read_text())
+    wrong = hardstone("report", "last", "-o", tmp_path / "run.gif", "--store", store)
+    assert wrong.code == EXIT_USAGE and ".html, .htm, .pdf, .png, .svg" in wrong.err
+    assert (
+        hardstone("report", "last", "-o", picture, "--badge", "--store", store).code == EXIT_USAGE
+    )

@@ -72,7 +72,7 @@ def test_whatever_measures_waits_for_others_no_longer_than_asked(
 
         def alone(self, *how: Any) -> Any:
             waits.add(how[3])
-            raise TargetError("another measurement holds the lock", "wait longer")
+            raise TargetError("another measurement has held the lock", "wait longer")
 
         def facts(self) -> Facts:
             found = super().facts()
@@ -81,7 +81,7 @@ def test_whatever_measures_waits_for_others_no_longer_than_asked(
 
     lab(target=lambda name: Busy(Path(target.removeprefix("fake:"))))
     done = hardstone(*words, "--target", "lab:busy", "--wait", "7s", "-q")
-    assert "another measurement holds the lock" in done.err, done.err
+    assert "another measurement has held the lock" in done.err, done.err
     assert waits == {7.0}
 
 
@@ -276,4 +276,4 @@ def test_a_kill_in_the_seventh_of_24_keeps_what_was_and_says_where(
     assert shown["results"][6]["conditions"]["cpu_config"] == "shared"
     place = tmp_path / "r.html"
     assert hardstone("report", "last", "--store", store, "-o", place).code == EXIT_OK
-    assert "RSP-P-FIX [none, shared]: the tool was ended while this test ran" in place.read_text()
+    assert "RSP-P-FIX [none, shared]: hardstone was ended while this test ran" in place.read_text()

@@ -203,9 +203,9 @@ COUNTED = EMULATED | {"virtual.time": "instructions"}
 @pytest.mark.parametrize(
     ("system", "run", "said"),
     [
-        (EMULATED, r"this run \(emulated\)", "- (emulated: not beside figures of hardware)"),
+        (EMULATED, r"this run \(emulated\)", "- (emulated: not comparable with hardware)"),
         (COUNTED, r"this run \(instructions\)", "- (time counts instructions: not beside"),
-        ({"virtual.emulated": None}, r"this run \(emulated\?\)", "- (perhaps emulated: not"),
+        ({"virtual.emulated": None}, r"this run \(emulated\?\)", "- (may be emulated: not"),
         ({"virtual.hypervisor": "KVMKVMKVM"}, "this run", "max 10 ms"),
     ],
 )
@@ -229,7 +229,7 @@ def test_unequal_work_is_said_with_each_figure_that_it_concerns(beside: Beside) 
         for load, count in (("none", 70), ("heavy", 90))
     ]
     out = beside(*done)
-    assert cell(out, ADD).startswith("max 10 ms (unequal work")
+    assert cell(out, ADD).startswith("max 10 ms (the amounts of work differ")
     assert cell(out, "copy/time") == "max 10 ms"
 
 

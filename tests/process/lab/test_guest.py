@@ -78,8 +78,8 @@ def test_one_boot_serves_all_commands_and_is_told(made_up_lab: MadeUpLab) -> Non
         ("port", "no driver for the channel to the lab; switch on CONFIG_VIRTIO_PCI and"),
         ("fail", "QEMU said: qemu-system-x86_64: cannot set up guest memory"),
         ("version", "another version than this toolkit; rebuild it: hardstone probe build"),
-        ("garbage", "sent what is no frame"),
-        ("flood", "its console wrote 64 MiB and more"),
+        ("garbage", "sent an invalid frame"),
+        ("flood", "it wrote more than 64 MiB to its console"),
     ],
 )
 def test_a_boot_that_fails_says_why(made_up_lab: MadeUpLab, what: str, said: str) -> None:
@@ -94,7 +94,7 @@ def test_a_boot_that_hangs_is_ended(
     made_up_lab.play(stubborn=True)
     error = boot_error(made_up_lab, "hang")
     assert "lab:made did not boot within 0.5 s" in error.cause
-    assert error.remedy.endswith("; HARDSTONE_BOOT_S gives it more time")
+    assert error.remedy.endswith("; HARDSTONE_BOOT_S allows more time")
 
 
 def test_a_qemu_that_cannot_be_executed_is_told(made_up_lab: MadeUpLab) -> None:
@@ -111,7 +111,7 @@ def test_a_qemu_that_cannot_be_executed_is_told(made_up_lab: MadeUpLab) -> None:
     ("then", "said"),
     [
         ("die", "^lab:made ended: QEMU was ended"),
-        ("garbage", "sent what is no frame"),
+        ("garbage", "sent an invalid frame"),
         ("errno", "the guest cannot start the probe: No such file"),
     ],
 )
@@ -134,7 +134,7 @@ def test_what_a_command_meets(
 def test_what_is_no_clock_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
     made_up_lab.play(wrong_clock=2)
     guest.open()
-    with pytest.raises(TargetError, match="sent what is no frame"):
+    with pytest.raises(TargetError, match="sent an invalid frame"):
         guest.clock_check()
     assert made_up_lab.left() == []
 
@@ -183,7 +183,7 @@ def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeU
                 stop = Stop()
                 stop.set()
                 made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
-                with pytest.raises(ProbeError, match="hears no request"):
+                with pytest.raises(ProbeError, match="cannot be asked to stop"):
                     list(guest.chunks(["list"], Limits(60.0), stop))
 
 
@@ -367,7 +367,7 @@ def test_a_limit_that_is_none_is_refused_and_missing_memory_told_before_the_boot
             lab_transport("made").open()
         assert "\x1b" not in str(caught.value)
     monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(made_up_lab.folder / "missing"))
-    with pytest.raises(TargetError, match=r"no folder in memory has 66 MiB free.*HARDSTONE_MEM"):
+    with pytest.raises(TargetError, match=r"no memory file system has 66 MiB free.*HARDSTONE_MEM"):
         lab_transport("made").open()
     assert made_up_lab.boots() == []
 
@@ -415,7 +415,9 @@ def test_kvm_that_does_not_boot_is_left_for_emulation_unless_it_was_asked_for(
     assert begun(what, accelerators(made_up_lab)) == ["kvm", "tcg,thread=multi"]
     assert [one.split(", ")[1] for one in steps] == ["kvm", "tcg"]
     (line,) = warned
-    assert said in line and line.endswith("it is emulated instead, and so its figures are")
+    assert said in line and line.endswith(
+        "the guest is emulated instead, and its figures are not those of hardware"
+    )
     target.close()
     made_up_lab.folder.joinpath("log").unlink(missing_ok=True)
     with pytest.raises(TargetError) as caught:
@@ -535,11 +537,13 @@ def test_the_reason_is_the_console_s_or_else_qemu_s(tmp_path: Path) -> None:
     assert why_it_ended(tmp_path)[0] == "QEMU said: qemu-system-x86_64: no memory"
     write(tmp_path, b"Linux\n")
     why, remedy = why_it_ended(tmp_path)
-    assert why.startswith("QEMU was ended") and why.endswith("; its console said last: Linux")
+    assert why.startswith("QEMU was ended") and why.endswith(
+        "; the last line on its console: Linux"
+    )
     assert remedy == ""
     nowhere = tmp_path / "nowhere"
     assert why_it_ended(nowhere)[0] and console_lines(nowhere) == []
-    assert said_last(nowhere) == "its console said nothing"
+    assert said_last(nowhere) == "its console was silent"
 
 
 @pytest.mark.parametrize(
@@ -566,7 +570,7 @@ def test_escapes_and_hostile_bytes_are_made_printable(
 def test_only_the_end_is_read_and_little_of_a_long_line_is_shown(tmp_path: Path) -> None:
     write(tmp_path, b"first\n" + b"x" * (1 << 20))
     assert "first" not in console_lines(tmp_path)
-    assert said_last(tmp_path) == f"its console said last: {'x' * 300}"
+    assert said_last(tmp_path) == f"the last line on its console: {'x' * 300}"
     write(tmp_path, b"Kernel panic - not syncing: " + b"y" * 5000)
     assert len(why_it_ended(tmp_path)[0]) == 300
 

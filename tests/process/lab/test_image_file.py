@@ -65,10 +65,10 @@ def test_images(data: bytes, arch: str, release: str, stored: bytes) -> None:
         (made_up.bzimage(load_flags=0), "is a 32-bit kernel"),
         (made_up.bzimage(protocol=0x0206), "is a 32-bit kernel"),
         (made_up.bzimage()[:0x210], "is a damaged bzImage"),
-        (gzip.compress(ARM64, mtime=0)[:-20], "gzip data are damaged or cut off"),
-        (b"\x1f\x8b\x08" + b"x" * 40, "gzip data are damaged or cut off"),
+        (gzip.compress(ARM64, mtime=0)[:-20], "gzip data is damaged or cut off"),
+        (b"\x1f\x8b\x08" + b"x" * 40, "gzip data is damaged or cut off"),
         (gzip.compress(b"hello", mtime=0), "is not a kernel image"),
-        (made_up.zboot(ARM64, "lzo"), "its compression 'lzo' is not known"),
+        (made_up.zboot(ARM64, "lzo"), "its compression 'lzo' is unknown"),
         (made_up.zboot(ARM64, "\x1b[2J"), r"its compression '\?\[2J' is not known"),
     ],
 )
@@ -129,7 +129,7 @@ def test_what_was_packed_comes_out_up_to_the_limit(kind: str) -> None:
 def test_damaged_data_are_refused(kind: str) -> None:
     packed = PACKERS[kind](b"some text, " * 999)
     for damaged in (packed[:-1], packed[:10], b"", b"x" * 99, packed[:20] + b"\0" * 9):
-        with pytest.raises(UnpackError, match=f"its {kind} data are damaged or cut off"):
+        with pytest.raises(UnpackError, match=f"its {kind} data is damaged or cut off"):
             unpack(damaged, kind, LIMIT)
 
 

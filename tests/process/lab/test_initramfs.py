@@ -110,8 +110,11 @@ def test_a_driver_that_is_nowhere_is_told_with_its_option(
 @pytest.mark.parametrize(
     ("data", "cause"),
     [
-        (made_up.driver(release="6.2.0"), "is of the kernel 6.2.0, the image is 6.1.0-7-amd64"),
-        (made_up.driver(machine="aarch64"), "is for aarch64, the kernel for x86_64"),
+        (
+            made_up.driver(release="6.2.0"),
+            ("belongs to kernel 6.2.0, but the image is 6.1.0-7-amd64"),
+        ),
+        (made_up.driver(machine="aarch64"), "is for aarch64, but the kernel is for x86_64"),
         (made_up.driver(machine="i386"), "another architecture"),
         (made_up.driver()[:200], "section headers are damaged"),
         (made_up.elf("x86_64", {".text": b"x"}), "no section .modinfo"),

@@ -88,7 +88,7 @@ def test_a_damaged_entry_is_told_and_can_be_removed(
     path.unlink()
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(InputError, match=f"'mine' in the lab is damaged: {reason}") as caught:
+    with pytest.raises(InputError, match=f"'mine' is damaged: {reason}") as caught:
         find_kernel("mine")
     assert caught.value.remedy.endswith("hardstone lab remove mine")
     assert all_kernels() == [] and reason in damaged_kernels()["mine"]

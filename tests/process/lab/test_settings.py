@@ -74,9 +74,9 @@ def test_the_name_is_read_back(given_settings: LabSettings) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no name of a kernel"),
-        ("../etc", "no name of a kernel"),
-        ("a\x1b[31m", "no name of a kernel"),
+        ("", "not a valid name of a lab kernel"),
+        ("../etc", "not a valid name of a lab kernel"),
+        ("a\x1b[31m", "not a valid name of a lab kernel"),
         ("k,cpus=0", "cpus=0"),
         ("k,cpus=x", "cpus=x"),
         ("k,cpus=99999999999999999999", "not a count"),
@@ -369,7 +369,7 @@ def test_a_kernel_without_the_driver_is_told_how_to_have_it(
     with pytest.raises(InputError) as refused:
         check_device(without, "edu")
     assert refused.value.remedy == remedy
-    assert f"the kernel '{name}' in the lab has no driver uio_pci_generic" in str(refused.value)
+    assert f"the kernel '{name}' has no driver uio_pci_generic" in str(refused.value)
 
 
 def test_only_a_guest_with_a_device_loads_its_drivers(tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_a_target_with_a_device_needs_the_driver_before_anything_boots(
     files["config"].write_bytes(made_up.CONFIG + OPTION + b"m\n")
     stored = read_kernel(**files)  # type: ignore[arg-type]
     add_kernel("lacking", stored)
-    with pytest.raises(InputError, match="stored without it"):
+    with pytest.raises(InputError, match="added without the driver"):
         lab_transport("lacking,device=edu")
     add_kernel("able", replace(stored, config=None))
     guest = lab_transport("able,device=edu")

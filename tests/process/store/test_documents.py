@@ -113,7 +113,7 @@ BAD = [
     (b"\x1f\x8b\x08garbage", "damaged"),
     (gzip.compress(msgspec.json.encode(make.document()))[:-20], "damaged"),
     (gzip.compress(_START) + b"more", "is damaged"),
-    (gzip.compress(_START)[:-4], "ends within what is compressed"),
+    (gzip.compress(_START)[:-4], "its compressed data is cut short"),
     (gzip.compress(b"") * 3000, "more than 64 compressed members"),
     (msgspec.json.encode(make.document(run_id="../../etc/passwd")), "no valid run id"),
     (msgspec.json.encode(_fields() | {"schema": "hardstone.run/1", "plan": []}), "not a run"),

@@ -285,7 +285,7 @@ def test_a_name_that_a_newer_run_may_have_is_told(store: Store, told: list[str])
     new = "20261121T000000Z-00000b"
     store.path_of(new).write_bytes(b"")
     assert again(store, told).load("evening").id == old
-    assert len(told) == 1 and f"run {new} is newer and cannot be read" in told[0]
+    assert len(told) == 1 and f"run {new}is newer, but cannot be read" in told[0]
     assert again(store, told).load(old[:12]).id == old
     assert len(told) == 1
 

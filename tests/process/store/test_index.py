@@ -203,7 +203,7 @@ def rows(store: Store) -> int:
         "UPDATE runs SET stars = -1",
         "PRAGMA user_version = 99",
         "INSERT INTO runs VALUES ('x', 'x', 'x', 'complete', 'full', 1, 'quick', 'local', 1, 0, "
-        "NULL, '', 'hardstone.rating/2', '', '', '', 1, 1)",
+        "NULL, '', 'hardstone.rating/3', '', '', '', 1, 1)",
     ],
 )
 def test_an_index_that_does_not_fit_the_documents_is_mended(filled: Store, damage: str) -> None:

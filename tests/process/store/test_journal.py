@@ -215,7 +215,7 @@ def test_a_run_that_cannot_be_stored_stays_in_the_journal(store: Store) -> None:
 
 
 def test_wrong_use_is_told_and_an_id_is_used_once(store: Store) -> None:
-    with pytest.raises(ValueError, match="not an id"):
+    with pytest.raises(ValueError, match="not an ID"):
         store.journal(make.document(run_id="evening"), Here())
     document = planned()
     with files_up_to(100), pytest.raises(StoreError, match="File too large"):

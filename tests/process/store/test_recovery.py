@@ -274,7 +274,7 @@ def test_a_recording_is_asked_of_the_target_that_made_it(
     (result,) = store.load(document.id).results
     assert result.series[0].count == (41 if is_up else 40)
     assert result.reason == (
-        ENDED if is_up else f"{ENDED}; its recording is out of reach: elsewhere does not answer"
+        ENDED if is_up else f"{ENDED}; its recording cannot be read: elsewhere does not answer"
     )
     assert list(far.iterdir()) == []
 

@@ -93,7 +93,7 @@ def test_where_the_common_lock_cannot_be_taken_one_of_the_user_is(tmp_path: Path
             pass
     first, waits, _ = told
     assert str(tmp_path / "link") in first and "symbolic links" in first
-    assert "only other measurements of this user" in first
+    assert "waits only for other measurements of this user" in first
     assert "Another hardstone measurement" in waits
 
 

@@ -160,7 +160,7 @@ def test_what_is_no_scenario(tmp_path: Path, name: str, content: bytes | None, w
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "..", ""])
 def test_a_scenario_reads_only_beside_itself(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="not beside the scenario"):
+    with pytest.raises(InputError, match="not in the scenario's folder"):
         fake(tmp_path, facts=name).open()
 
 

@@ -253,7 +253,7 @@ def test_the_document_obeys_its_schema() -> None:
 def test_counts_and_conclusion_agree_with_the_findings() -> None:
     found = diagnose(machine(limits__can_lock=False, memory__ksm=1, cpu__count=1))
     assert blocks(found)
-    assert found.conclusion.startswith("1 block, 0 hurt, 2 notes, ")
+    assert found.conclusion.startswith("1 blocker, 0 problems, 2 notes, ")
     assert sum(found.counts.values()) == len(found.findings)
     assert not blocks(diagnose(machine()))
 
@@ -282,8 +282,8 @@ def test_the_causes_are_those_of_the_probe() -> None:
 def test_advice_is_short_and_names_the_next_step() -> None:
     lines = advice_lines(diagnose(machine(limits__can_lock=False, memory__ksm=1, cpu__smt=True)))
     assert lines == [
-        "blocks: Memory cannot be locked (memory-lock)",
-        "hurts: CPUs share cores (smt)",
+        "blocker: Memory cannot be locked (memory-lock)",
+        "problem: CPUs share cores (smt)",
         "what to type: hardstone doctor",
     ]
     assert advice_lines(diagnose(machine())) == []

@@ -16,10 +16,12 @@ from hardstone.doctor.diagnose import (
     Predicate,
     StepRule,
     Truth,
+    derive,
     diagnose,
     evaluate,
     facts_used,
     find_rule,
+    judge,
     keeps_facts_whole,
     load_rules,
     names_in,
@@ -276,7 +278,7 @@ def test_the_history_of_preemption_is_what_was_published() -> None:
     brings = load_rules()["preemption"].brings
     assert brings is not None
     assert "99 % of kernel time was spent in sections shorter than 129 and 3.4 ms" in brings.text
-    assert "longest non-preemptible section of the kernel 1127 and 14.6 ms" in brings.text
+    assert "longest non-preemptible kernel section 1127 and 14.6 ms" in brings.text
     for statistic in ("time_99", "max"):
         values = [one.value for one in figures_of("KRN-P-PRE") if one.statistic == statistic]
         assert f"{values[0]} and {values[1]} ms" in brings.text
@@ -500,3 +502,12 @@ def test_knowing_more_never_turns_an_answer_round(
     parsed = msgspec.convert(predicate, Predicate)
     less = evaluate(parsed, {key: value for key, value in facts.items() if key != left_out})
     assert less is None or less is evaluate(parsed, facts)
+
+
+@pytest.mark.parametrize(
+    ("ppm", "share"), [(3970, "0.4 %"), (999_999, "100 %"), (7, "under 0.01 %")]
+)
+def test_steal_time_is_said_in_percent(ppm: int, share: str) -> None:
+    known = derive(machine(virtual__steal_ppm=ppm))
+    found = judge("steal", load_rules()["steal"], known)
+    assert found.found == f"Steal time since boot: {share} of the CPU time."

@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
-from hardstone.kernel.analysis import kernel_time_of
 from hardstone.kernel.page import UNSEEN, KernelPage, blocking_chart, kernel_page, section_chart
+from hardstone.kernel.results import kernel_time_of
 from hardstone.kernel.screen import show_table
 from hardstone.kernel.tables import kernel_history, kernel_table
 from hardstone.model import Result, RunDocument, Scalar
@@ -95,7 +95,7 @@ def test_shares_rise_to_all_of_it_and_rates_fall() -> None:
 def test_hps_figures_do_not_stand_beside_an_emulated_machine() -> None:
     found = document(system=EMULATED)
     text = flat(printed(print_whole, found))
-    assert "HP 1987 is not shown: emulated: not beside figures of hardware." in text
+    assert "HP 1987 is not shown: emulated: not comparable with hardware." in text
     assert "40 ms" not in text + sketched(found)
 
 
@@ -106,7 +106,7 @@ def test_nothing_blocked_or_a_reference_of_other_processes_draws_nothing() -> No
     assert "Kernel time by operation" in sketched(document(quiet))
     others = with_reference_at_work(kernel_result(), still=0.6)
     assert page(others).figures == []
-    assert "The reference is that of other processes" in sketched(document(others))
+    assert "Other processes disturbed the reference" in sketched(document(others))
     unreadable = kernel_result()
     unreadable.series[1].histogram.layout = "odd"
     for one in (unreadable, make.result()):

@@ -46,7 +46,7 @@ def test_what_is_odd_is_said() -> None:
     guest = inventories.document(make.result("KRN-P-PRE"), system=emulated)
     assert "(emulated)" in shown(guest)
     text = shown(of_events(status="denied", reason="no right", remedy="ask", verdicts=[]))
-    assert "not whole: denied: no right: ask" in text and "process locking not known" in text
+    assert "incomplete: denied: no right: ask" in text and "process locking not known" in text
     assert "not known: " in text and " full " not in text.partition("Solaris 8")[0][-400:]
     bad = inventories.options("1003.1b", {"bad": "\x1b[31mno [red]"})
     assert "left out: not HEADERS SYSCONF CALL" in shown(of_events(*inventories.events(), bad))
@@ -73,8 +73,8 @@ def test_several_results_have_a_section_each() -> None:
 
 def test_it_comes_first_where_nothing_else_was_measured() -> None:
     alone, after = usual_page(), sketched(inventories.document(make.result(), held()))
-    assert alone.index('id="posix"') < alone.index('id="findings"')
-    assert after.index('id="posix"') > after.index('id="figures"')
+    assert alone.index('id="posix"') < alone.index('id="tests"')
+    assert after.index('id="posix"') > after.index('id="tests"')
     assert alone.count('href="#posix"') == after.count('href="#posix"') == 1
     assert '<a class="test" href="#result-2">THR-B-PRI</a>' in after
     assert '<a href="#posix">POSIX inventory</a>' in after and "PWR-B-SIG</span>" in after

@@ -91,7 +91,7 @@ def several() -> Iterator[tuple[str, list[RunDocument]]]:
     check = ClockCheck(host_ns=10**9, target_ns=10**10, uncertainty_ns=0)
     untrusted = Trust(grade="untrustworthy", reasons=["the clock\x1b is wrong"])
     yield "a wrong clock", [run("a"), run("b", clock_check=check, trust=untrusted)]
-    yield "unequal work", [fixed("a", 700), fixed("b", 710)]
+    yield "the amounts of work differ", [fixed("a", 700), fixed("b", 710)]
     yield "equal work", [fixed("a", 700), fixed("b", 700)]
     yield "contradictory figures", [run("a"), changed("b", count=len(VALUES) + 1)]
     yield "counts", [changed("a", unit="count"), changed("b", unit="count")]

@@ -408,11 +408,11 @@ UNSTABLE = "10 ms is unstable at 1000000 per s^2; give 408248ns or less, or leav
 WRONG: list[tuple[dict[str, ParamValue], str]] = [
     ({}, ""),
     ({"stiffness_per_s2": 1_000_000, "step_ns": 408_248}, ""),
-    ({"masses": [400, 402]}, "masses: 402 is no multiple of 4; give 400 or 404"),
-    ({"masses": [3], "threads": [1]}, "masses: 3 is no multiple of 4; give 4"),
+    ({"masses": [400, 402]}, "masses: 402 is not a multiple of 4; give 400 or 404"),
+    ({"masses": [3], "threads": [1]}, "masses: 3 is not a multiple of 4; give 4"),
     (
         {"masses": [400, 8], "threads": [1, 9]},
-        "threads: 9 for 8 masses; give at most as many threads as masses",
+        "threads: 9 threads are too many for 8 masses; give at most as many threads as masses",
     ),
     ({"stiffness_per_s2": 1_000_000}, f"step_ns: {UNSTABLE} out"),
 ]

@@ -184,7 +184,7 @@ def test_buckets_are_added_up_as_far_as_they_are_needed(ranks: tuple[int, ...]) 
 
 @pytest.mark.parametrize("counts", [{}, {3: 1, 4: 2}])
 def test_a_rank_beyond_the_last_value_is_refused(counts: dict[int, int]) -> None:
-    with pytest.raises(ValueError, match=f"rank 4: there are {sum(counts.values())}"):
+    with pytest.raises(ValueError, match=f"rank 4: there are only {sum(counts.values())}"):
         ranked_counts_of(counted(counts)).edges_at(4)
 
 
@@ -320,9 +320,9 @@ SOUND = Window(begin_ns=100, end_ns=1_000, distance_ns=[50, 20, 780], length_ns=
         ({"end_ns": 99}, "is impossible"),
         ({"end_ns": 2**62}, "is impossible"),
         ({"distance_ns": [50]}, "1 distances of 3 gaps"),
-        ({"distance_ns": [50, 19, 700]}, "before the one before it ended"),
-        ({"distance_ns": [-1, 100, 700]}, "before the one before it ended"),
-        ({"length_ns": [20, -1, 50]}, "before the one before it ended"),
+        ({"distance_ns": [50, 19, 700]}, "before the previous one ended"),
+        ({"distance_ns": [-1, 100, 700]}, "before the previous one ended"),
+        ({"length_ns": [20, -1, 50]}, "before the previous one ended"),
         ({"length_ns": [20, 30, 51]}, "after its window"),
         ({"dropped_count": -1}, "negative"),
         ({"timer_interrupts_count": -1}, "negative"),

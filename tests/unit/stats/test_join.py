@@ -131,11 +131,11 @@ def test_what_was_cut_off_may_have_lasted_an_interval_longer_and_at_most_the_gap
     whole = joined(cut, recording(1))
     (mark,) = marks(whole.results[0])
     assert mark.data["uncertainty_ns"] == SECOND_NS
-    assert "the first 1 s of which may be recorded" in mark.text
+    assert "except perhaps the first 1 s before it was cut off" in mark.text
     assert (whole.status, whole.results[0].complete) == ("complete", True)
     assert mark_of(cut, recording(1, begin_s=10.25)).text == (
-        "resumed: nothing is known of 250 ms, "
-        "the first 250 ms of which may be recorded: it was cut off"
+        "resumed; nothing was recorded for 250 ms, except perhaps the first 250 ms before it was "
+        "cut off"
     )
 
 
@@ -145,11 +145,11 @@ def test_a_part_is_added_once() -> None:
 
 
 REBOOT = {"os.boot_id": "boot-2"}
-ANOTHER = "another machine: machine.arch was x86_64, is aarch64"
+ANOTHER = "another machine: machine.arch changed from x86_64 to aarch64"
 IDLE_BOUND = {us: Conditions(load="none", dma_latency_us=us) for us in (0, 100)}
 TIME_SHARED = Conditions(load="heavy", policy="other", realtime=False)
-BOOT_UNKNOWN = "whether it is the same boot of the same machine is not known"
-NEW_KERNEL = "the machine was rebooted: kernel.release was 6.12.0-rt, is 6.13"
+BOOT_UNKNOWN = "it is not known whether this is the same boot of the same machine"
+NEW_KERNEL = "the machine was rebooted: kernel.release changed from 6.12.0-rt to 6.13"
 
 
 @pytest.mark.parametrize(
@@ -160,13 +160,17 @@ NEW_KERNEL = "the machine was rebooted: kernel.release was 6.12.0-rt, is 6.13"
         (part(0), recording(1, system={"os.boot_id": None}), BOOT_UNKNOWN),
         (part(0), recording(1, system=REBOOT | {"machine.arch": "aarch64"}), ANOTHER),
         (part(0), recording(1, system={"machine.arch": "aarch64"}), ANOTHER),
-        (part(0), recording(1, begin_s=5), "the clock that counts from boot went back"),
-        (part(0), part(1, started_uptime_ns=None), "when it began is not known on the clock"),
-        (part(0), part(1, conditions=TIME_SHARED), "other conditions: policy was fifo, is other"),
+        (part(0), recording(1, begin_s=5), "the boot-time clock went back"),
+        (part(0), part(1, started_uptime_ns=None), "its start on the boot-time clock is unknown"),
+        (
+            part(0),
+            part(1, conditions=TIME_SHARED),
+            ("other conditions: policy changed from fifo to other"),
+        ),
         (
             part(0, conditions=IDLE_BOUND[0]),
             part(1, conditions=IDLE_BOUND[100]),
-            "other conditions: dma_latency_us was 0, is 100",
+            "other conditions: dma_latency_us changed from 0 to 100",
         ),
     ],
 )
@@ -237,7 +241,7 @@ def test_counters_add_and_what_one_part_lacks_is_told() -> None:
     (result,) = joined(first, later).results
     assert result.environment == {"steal_ns": 12, "load_average_1min_milli": 4}
     text = mark_of(first, part(2, environment={})).text
-    assert "of one part only: counters of the kernel" in text
+    assert "known for one part only: counters of the kernel" in text
 
 
 @pytest.mark.parametrize(
@@ -362,8 +366,8 @@ def test_trust_says_how_long_nobody_looked() -> None:
     other = recording(2, begin_s=3, system=REBOOT)
     whole = joined(recording(0), recording(1, begin_s=75), other)
     said = (
-        "TMR-P-LAT was resumed: 1 min 5 s of gaps between its parts are not known, "
-        "1 of its parts are of another boot, machine or condition"
+        "TMR-P-LAT was resumed: nothing was recorded for 1 min 5 s between its parts, 1 of its "
+        "parts come from another boot, machine or condition"
     )
     assert said in whole.trust.reasons
     assert whole.trust.grade != "full"
@@ -388,24 +392,24 @@ def by(source: str) -> Event:
 
 TOTALS_ONLY = Event(name="parts_not_seen", text="tracefs is not mounted", data={})
 KEPT = Event(name="traced", text="the kernel recorded events", data={})
-SOURCE = "the source of the parts was"
+SOURCE = "the source of the parts changed from"
 
 
 @pytest.mark.parametrize(
     ("first", "later", "said"),
     [
-        (seen(0, by("tracepoints")), seen(1, TOTALS_ONLY), f"{SOURCE} tracepoints, is none"),
-        (seen(0, TOTALS_ONLY), seen(1, by("timerlat"), split=3), f"{SOURCE} none, is timerlat"),
-        (seen(0, by("tracepoints")), seen(1, by("timerlat")), f"{SOURCE} tracepoints, is timerlat"),
-        (seen(0, split=3), seen(1, TOTALS_ONLY), f"{SOURCE} timerlat or tracepoints, is none"),
-        (seen(0, parts="none"), seen(1, split=3), f"{SOURCE} none, is timerlat or tracepoints"),
+        (seen(0, by("tracepoints")), seen(1, TOTALS_ONLY), f"{SOURCE} tracepoints to none"),
+        (seen(0, TOTALS_ONLY), seen(1, by("timerlat"), split=3), f"{SOURCE} none to timerlat"),
+        (seen(0, by("tracepoints")), seen(1, by("timerlat")), f"{SOURCE} tracepoints to timerlat"),
+        (seen(0, split=3), seen(1, TOTALS_ONLY), f"{SOURCE} timerlat or tracepoints to none"),
+        (seen(0, parts="none"), seen(1, split=3), f"{SOURCE} none to timerlat or tracepoints"),
         (
             seen(0, parts="timerlat", split=3),
             seen(1, by("tracepoints")),
-            f"{SOURCE} timerlat, is tracepoints",
+            f"{SOURCE} timerlat to tracepoints",
         ),
-        (seen(0, KEPT), seen(1), "--trace was on, is off"),
-        (seen(0), seen(1, KEPT), "--trace was off, is on"),
+        (seen(0, KEPT), seen(1), "--trace was on before and is off now"),
+        (seen(0), seen(1, KEPT), "--trace was off before and is on now"),
         # a source that is not known is no other one
         (seen(0, by("timerlat")), seen(1, by("timerlat")), ""),
         (seen(0, TOTALS_ONLY), seen(1, TOTALS_ONLY), ""),
@@ -427,7 +431,7 @@ def test_values_with_and_without_tracing_are_never_mixed(
 def test_the_source_is_that_of_all_parts_before() -> None:
     whole = joined(seen(0, split=3), seen(1, by("tracepoints"), split=3))
     again = joined(whole, seen(2, by("timerlat"), split=3))
-    assert "was tracepoints, is timerlat" in marks(again.results[1])[0].text
+    assert "changed from tracepoints to timerlat" in marks(again.results[1])[0].text
     assert joined(again, seen(3, split=3)).results[1].series[0].count == 6
 
 

@@ -108,7 +108,7 @@ def test_the_others_are_judged_beside_one_that_cannot_be() -> None:
 def test_counts_of_nothing_decide_nothing() -> None:
     never = gate([(0.0, 0.0)] * 12, "above")
     assert (never.outcome, never.ratio) == ("INCONCLUSIVE", None)
-    assert never.reason == "no event in any run: what was not seen cannot be compared"
+    assert never.reason == "no event in any run, so there is nothing to compare"
     rare = gate([(0.0, 0.0)] * 9 + [(3.0, 0.0)] * 3, "above")
     assert rare.outcome == "INCONCLUSIVE"
     assert rare.reason == "3 pairs with an event cannot decide 1 statistics at 0.01: 8 could"
@@ -231,7 +231,8 @@ def test_a_proof_in_an_emulated_guest_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "said"), [(1, "1 pair counts"), (9, "9 pairs count"), (10, None), (12, None)]
+    ("pairs", "said"),
+    [(1, "only 1 usable pair"), (9, "only 9 usable pairs"), (10, None), (12, None)],
 )
 def test_fewer_than_ten_pairs_are_not_judged_and_say_so(pairs: int, said: str | None) -> None:
     found = proof(faster(pairs))
@@ -242,7 +243,7 @@ def test_fewer_than_ten_pairs_are_not_judged_and_say_so(pairs: int, said: str | 
     assert verdicts == {"not judged"}
     assert found.notes == [f"{said}: a verdict needs at least 10 pairs", LACKS]
     text = effect_text(found.effects[0])
-    assert text.startswith("median: not judged; a verdict needs at least 10 pairs")
+    assert text.startswith("median: no verdict; a verdict needs at least 10 pairs")
 
 
 @pytest.mark.slow
@@ -391,7 +392,7 @@ def test_a_setting_that_found_nothing_to_change_proves_nothing(
     found = prove(run, "isolated-cpus", settings)
     assert found.pairs_counted == counted
     if not counted:
-        assert f"{', '.join(settings)} found nothing to change" in found.left_out[0]
+        assert f"{', '.join(settings)} changed nothing" in found.left_out[0]
 
 
 def test_an_interrupted_run_keeps_its_pairs() -> None:

@@ -320,7 +320,7 @@ def quiet_tenths(seed: int) -> Values:
     [
         (steps, "tied", "values come in steps of about 3"),
         (risen, "not stationary", "quarters of the run differ in level"),
-        (waves, "not stationary", "neighbouring intervals are alike"),
+        (waves, "not stationary", "neighbouring intervals are correlated"),
         (together, "clustered", "of 120 intervals"),
         (edged, "disagree", "the likelihood of the tail has no maximum"),
         (kinked, "unstable", "the shape depends on the threshold"),
@@ -380,7 +380,7 @@ def test_the_largest_values_together_refuse_alone() -> None:
         one.index = number // 2 * 3000 + number % 2
     found = of(made)
     assert codes(found) == ["clustered"]
-    assert found.reasons[0].text == "the largest values come together"
+    assert found.reasons[0].text == "the largest values occur together"
 
 
 GAP = Event(name=event_names.JOINED, text="", at_ns=5, data={"gap_ns": 9})
@@ -395,11 +395,11 @@ GUEST = document(system={"virtual.hypervisor": "KVM"})
         ({"environment": {"steal_ns": 20_000_000}}, None, "steal time: 20 ms"),
         ({"environment": {"migrations_count": 2}}, None, "migrations: 2"),
         ({"environment": {"throttled_count": 1}}, None, "its control group was throttled: 1"),
-        ({"environment": {"thermal_throttled_count": 3}}, None, "slowed down for heat: 3"),
+        ({"environment": {"thermal_throttled_count": 3}}, None, "slowed down because of heat: 3"),
         ({"events": [Event(name=event_names.THROTTLED, text="")]}, None, "lost CPU time"),
         ({"events": [GAP]}, None, "resumed"),
-        ({}, document(system={"power.frequency_is_fixed": False}), "the frequency of the CPU"),
-        ({"environment": {}}, GUEST, "steal time is not"),
+        ({}, document(system={"power.frequency_is_fixed": False}), "the CPU frequency"),
+        ({"environment": {}}, GUEST, "unknown steal time"),
         ({"environment": {"steal_ns": 0}}, GUEST, ""),
         ({}, document(environment_moved=[GOVERNOR]), "changed during the run: power.governor"),
         ({}, document(trust=Trust(grade="untrustworthy", reasons=["x"])), "not trustworthy"),

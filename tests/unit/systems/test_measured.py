@@ -17,6 +17,7 @@ from hardstone.model import (
     Verdict,
     Window,
 )
+from hardstone.present.stars_text import run_stars_lines
 from hardstone.systems.criteria import special_attention
 from hardstone.systems.rating import CategoryRating, Rating, rate_run
 from hardstone.systems.subjects import subjects_of
@@ -76,11 +77,11 @@ QUICK = planned(["heavy"], ["shared"], profile="quick")
         (fields(status="incomplete"), "incomplete"),
         (facts(emulated=True), "emulated"),
         (facts(time="instructions"), "virtual time"),
-        (facts(emulated=None), "perhaps emulated"),
+        (facts(emulated=None), "may be emulated"),
         (facts(emulated=False, hypervisor="KVM"), "virtual machine"),
         (of_result("TMR-P-LAT", conditions=TIME_SHARED), "not scheduled as real-time"),
         (fields(trust=Trust(grade="untrustworthy", reasons=["throttled"])), "untrustworthy"),
-        (of_result("TMR-P-LAT", events=SHORT_LOAD), "the load fell short"),
+        (of_result("TMR-P-LAT", events=SHORT_LOAD), "the load was lower than requested"),
     ],
 )
 def test_what_keeps_a_rating_from_being_the_full_one(
@@ -261,7 +262,7 @@ def test_of_a_stand_in_for_a_device_no_star_follows() -> None:
     assert found.stars is None and found.decisive is None
     assert {one.why_range for one in found.figures} == {one.instead for one in found.figures}
     assert found.figures[0].address == "IRQ-P-LAT/timer/delivery"  # the worse of them is shown
-    assert "in place of a device" in found.figures[0].instead
+    assert "instead of a device" in found.figures[0].instead
     assert rating.rated_as == ["stand-ins: interrupts"]
     assert (rating.lowest, rating.overall) == (1.5, 5.0)
 
@@ -426,3 +427,38 @@ def test_a_reason_that_lists_every_series_is_cut() -> None:
         for number in range(500)
     ]
     assert max(map(len, category(document, "messages").missing)) < 300
+
+
+@pytest.mark.parametrize(
+    ("median_ns", "load", "is_rated"),
+    [
+        (4_750_000, "heavy", False),  # 6.75 ms in place of 10 would be 5 stars
+        (8_990_000, "heavy", False),
+        (9_200_000, "heavy", True),
+        (14_000_000, "heavy", True),  # what the load takes counts
+        (14_000_000, "none", False),
+    ],
+)
+def test_a_block_whose_median_is_far_from_its_length_has_no_score(
+    median_ns: int, load: str, *, is_rated: bool
+) -> None:
+    document = full_run()
+    result = result_of(document, "RSP-P-FIX")
+    for one in document.results:
+        one.conditions.load = load
+    worst_ns = median_ns + 2_000_000
+    result.series = [labelled("time", {"kind": "add"}, *[median_ns] * 40, worst_ns)]
+    found = category(document, "determinism")
+    own = [one for one in found.figures if one.address == "RSP-P-FIX/add/time"]
+    assert bool(own) is is_rated
+    missing = [one for one in found.missing if "RSP-P-FIX/add" in one]
+    assert all("in the median" in one for one in missing) and bool(missing) is not is_rated
+
+
+def test_instructions_have_no_stars() -> None:
+    document = full_run(system={"virtual.time": "instructions"})
+    rating = rating_of(document)
+    assert rating.overall is None and "instructions" in rating.why_none
+    assert all(one.stars is None and one.why_no_stars for one in rating.categories)
+    assert run_stars_lines(document) == [f"none: {rating.why_none}"]
+    assert rating_of(full_run()).overall == 5.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.results import kernel_time_of
 from hardstone.model import Conditions, Result, RunDocument, Series, Verdict
 from hardstone.systems.published import (
     Address,
@@ -188,8 +188,8 @@ def test_a_behaviour_is_its_verdicts() -> None:
     ("changed", "note"),
     [
         ({"status": "failed", "reason": "throttled"}, "failed: throttled"),
-        ({"complete": False}, "cut off before its end"),
-        ({"interrupted": True}, "cut off before its end"),
+        ({"complete": False}, "cut off before it ended"),
+        ({"interrupted": True}, "cut off before it ended"),
     ],
 )
 def test_a_result_that_is_not_whole_says_so(changed: dict[str, Any], note: str) -> None:
@@ -245,8 +245,8 @@ def test_time_in_sections_is_that_of_the_operation(statistic: str, share: float)
         (kernel_result(share=None), "the time in the kernel was not counted"),
         (kernel_result(count=100), "time_99 needs 1.053 values, has 300"),
         (kernel_result(count=50), "the reference .* is missing or short"),
-        (with_reference_at_work(kernel_result(), still=0.6), "other processes had the CPU for"),
-        (make.result(), "TMR-P-LAT has no time in sections"),
+        (with_reference_at_work(kernel_result(), still=0.6), "other processes had the CPU during"),
+        (make.result(), "TMR-P-LAT has no time in kernel sections"),
     ],
 )
 def test_time_in_sections_that_cannot_be_told(result: Result, why: str) -> None:

@@ -68,7 +68,7 @@ def test_every_figure_with_a_unit_can_be_had_as_an_amount_and_words_cannot() -> 
         if figure.system and figure.statistic:
             assert amount_of(figure).source
     words = next(one for one in all_figures() if one.statistic is None)
-    with pytest.raises(InputError, match="is no figure"):
+    with pytest.raises(InputError, match="is not a figure"):
         amount_of(words)
 
 
