@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hardstone.cli.help import WHAT, Option, declare
+from hardstone.cli.help import OUTPUT, WHAT, Option, declare
 from hardstone.cli.options import json_option, store_option
 from hardstone.errors import EXIT_OK, InputError
 
@@ -64,13 +64,22 @@ _PUBLISHED = "published:"
     is_flag=True,
     help="Estimate the maximum of another run of the same length, for each series of TEST.",
 )
-@store_option
+@click.option(
+    "--csv",
+    "as_csv",
+    cls=Option,
+    group=OUTPUT,
+    is_flag=True,
+    help="Print count, min, mean, quantiles and max of each series as CSV.",
+)
 @json_option
+@store_option
 def command(
     run: str,
     tests: tuple[str, ...],
     store: Path | None,
     as_json: bool,
+    as_csv: bool,
     is_all: bool,
     published: bool,
     why: bool,
@@ -93,6 +102,8 @@ def command(
     --deadline counts the values above TIME in each series of durations, with the exact confidence
     interval of their share. --json prints these counts.
     """
+    if as_csv and (why or as_json or is_all or published or project or deadline is not None):
+        raise InputError("--csv prints the series of the run or of TESTs", "give --csv alone")
     if why or run.startswith(_PUBLISHED):
         has_more = is_all or tests or published or project or deadline is not None
         if why and has_more:
@@ -125,6 +136,11 @@ def command(
         print_json(document)
         return consistency_exit(document)
     shown = _of_tests(document, tests) if tests else document
+    if as_csv:
+        from hardstone.report.export import run_csv
+
+        click.echo(run_csv(shown), nl=False)
+        return consistency_exit(document)
     if not (is_all or tests or published):
         from hardstone.terminal.one_screen import print_screen
 

@@ -196,6 +196,13 @@ def test_a_run_is_exported_as_json_and_csv(
     assert done.err.count("exported: ") == 2
 
 
+def test_a_stored_run_is_printed_as_csv(hardstone: Hardstone, store: Path) -> None:
+    done = hardstone("show", "last~1", "--csv", "--store", store)
+    (row,) = csv.DictReader(done.out.splitlines())
+    assert (row["run"], row["test"], row["count"]) == (IDS[2], "TMR-P-LAT", "3")
+    assert hardstone("show", "last", "--csv", "--json", "--store", store).code == EXIT_USAGE
+
+
 @pytest.mark.parametrize("option", ["--export-json", "--export-csv"])
 def test_an_export_that_cannot_be_written_ends_before_measuring(
     hardstone: Hardstone, target: str, tmp_path: Path, option: str
