@@ -90,8 +90,8 @@ enum { DEADLINE_S = 45 };
 
 static void give_up(int number)
 {
-    static const char text[] = "hardstone-probe: ended after 45 s without an answer: a call of the "
-                               "system did not return; please report it\n";
+    static const char text[] = "hardstone-probe: ended after 45 s because a system call did not "
+                               "return; please report it\n";
     (void)number;
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     _exit(EXIT_NOT_MEASURED);

@@ -687,7 +687,7 @@ static void check_one_cpu(const char *online, const char *reason)
 WORLD_TEST(where_one_cpu_is_allowed)
 {
     check_one_cpu("0-1\n",
-                  "(this process may use one CPU: allow it a second one (taskset, cpuset))");
+                  "(this process may use only one CPU: allow it a second one (taskset, cpuset))");
 }
 
 /* A second CPU is not what the user can allow it. */
@@ -700,7 +700,7 @@ WORLD_TEST(where_the_own_shield_leaves_one)
 WORLD_TEST(where_the_others_are_offline_for_the_run)
 {
     world.config = CPU_CONFIG_SINGLE;
-    check_one_cpu("0\n", "(--cpu-config single leaves no CPU to look from)");
+    check_one_cpu("0\n", "(--cpu-config single leaves no spare CPU to read the counters)");
 }
 
 WORLD_TEST(where_there_is_one_cpu)

@@ -163,7 +163,7 @@ WRAP_TEST(refused_calls)
 {
     refuse(SOCKET, FLOOD_PACKETS, EAFNOSUPPORT, "no UDP socket: ");
     refuse(SEND, FLOOD_PACKETS, ENETUNREACH, "no packet could be sent over 127.0.0.1");
-    refuse(TIMER, FLOOD_TIMERS, ENOTSUP, "no timer that is a descriptor");
+    refuse(TIMER, FLOOD_TIMERS, ENOTSUP, "there is no timerfd");
     refuse(EXPIRY, FLOOD_TIMERS, ETIMEDOUT, "waiting for a timer of 1 ms");
     refuse(FILE_CALL, FLOOD_DISK, ENOTSUP, "no anonymous file");
     int file = port_anonymous_file("/tmp");

@@ -225,7 +225,7 @@ WRAP_TEST(not_counted)
     count("IRQ-P-LAT", "external", HANDLER_OF_INTERRUPT);
     counters.device = SENT / 2;
     judge(INTERRUPT_EXTERNAL, STATUS_FAILED, SENT / 2);
-    CHECK_HOLDS(run.outcome.reason, "the figures are those of something else");
+    CHECK_HOLDS(run.outcome.reason, "the figures are about something else");
     count("IRQ-P-DLT", "timer", HANDLER_OF_INTERRUPT);
     counters.ticks = TICKS;
     judge(INTERRUPT_TIMER, STATUS_FAILED, TICKS);

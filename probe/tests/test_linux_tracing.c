@@ -289,7 +289,7 @@ static void expect_namespace(void)
 {
     be_in("user:[4026532001]");
     expect_refusal(NULL, STATUS_UNSUPPORTED, "user namespace");
-    CHECK_TEXT(outcome.remedy, "run it outside of the user namespace");
+    CHECK_TEXT(outcome.remedy, "run it outside the user namespace");
     CHECK_TEXT(outcome.command, "");
 }
 

@@ -492,7 +492,7 @@ TEST_IN(start("search"), load_free(&load), one_that_stays_stopped_is_told)
     load_begin(&load);
     pass_ms(100);
     end();
-    CHECK(is_told("load_short", "search made no round"));
+    CHECK(is_told("load_short", "search completed no round"));
     CHECK(told_stop_ns() >= 100000000);
 }
 

@@ -242,7 +242,7 @@ TEST(classes_that_never_ran_are_named)
         {0,
          {-1, -1},
          {-1, -1},
-         "kernel made no round during the measurement",
+         "kernel completed no round during the measurement",
          "{\"element\":\"kernel\",\"why\":\"nothing_done\",\"reached\":0,\"unit\":\"rounds_per_"
          "s\"}"},
     };
@@ -263,7 +263,9 @@ TEST(a_process_without_a_round_is_told)
         make_up(names[i], 3, 3);
         do_classes(0, 2, -1, -1);
         do_classes(1, 900, -1, -1);
-        snprintf(text, sizeof text, "%s: 1 of 3 processes made no round during the measurement",
+        snprintf(text, sizeof text,
+                 "%s: 1 of 3 processes completed no round during the "
+                 "measurement",
                  names[i]);
         tell_only("load_short", text, NULL);
     }
@@ -422,7 +424,8 @@ TEST(rounds_of_others_do_not_count)
         from[i].counters[COUNTER_ROUNDS] = 70;
         to[i].counters[COUNTER_ROUNDS] = i == 3 ? 70 : 75;
     }
-    tell_only("load_short", "build: 1 of 2 processes made no round during the measurement", NULL);
+    tell_only("load_short", "build: 1 of 2 processes completed no round during the measurement",
+              NULL);
 }
 
 /* As people write them: no exponent, and no digits that the window cannot have. */

@@ -174,7 +174,7 @@ TEST(a_cpu_that_goes_offline)
     CHECK_HOLDS(text, "\"sure_until_ns\":");
     CHECK_HOLDS(text, "\"status\":\"failed\",\"reason\":\"CPU ");
     CHECK_HOLDS(text, "went offline between ");
-    CHECK_HOLDS(text, "no figures are given, since some may be of another CPU");
+    CHECK_HOLDS(text, "no figures are given, because some may be of another CPU");
     CHECK(strstr(text, ":4711") == NULL);
     CHECK(strstr(text, "\"type\":\"series\"") == NULL);
     CHECK_HOLDS(text, "\"interrupted\":false");
@@ -225,7 +225,7 @@ TEST(one_that_a_test_of_all_cpus_loses)
         return;
     CHECK_HOLDS(text, "\"name\":\"cpu_was_left\"");
     CHECK_HOLDS(text, "\"status\":\"failed\",\"reason\":\"CPU ");
-    CHECK_HOLDS(text, "; the figures are of the time with fewer CPUs, too");
+    CHECK_HOLDS(text, "; the figures include the time with fewer CPUs");
 }
 
 TEST(one_whose_process_is_moved)
@@ -308,7 +308,7 @@ static void expect_no_sure_part(void)
     looks_before = 0;
     if (!text)
         return;
-    CHECK_HOLDS(text, "no figures are given, since some may be of another CPU");
+    CHECK_HOLDS(text, "no figures are given, because some may be of another CPU");
     CHECK(strstr(text, ":4711") == NULL && strstr(text, "kept_ns") == NULL);
 }
 

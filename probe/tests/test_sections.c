@@ -297,7 +297,7 @@ WRAP_TEST(troubles)
                   0);
     check_machine(locked, SECTIONS_TRACEPOINTS, "a remedy", STATUS_DENIED, 8, 0);
     check_machine(MACHINE(.traced.is_switched_off = true), SECTIONS_AUTO,
-                  "somebody else switched the trace off", STATUS_MEASURED, 8, 1);
+                  "another program switched the trace off", STATUS_MEASURED, 8, 1);
     check_machine(MACHINE(.traced.start_error = EBUSY), SECTIONS_AUTO, "does not start",
                   STATUS_MEASURED, 8, 1);
     check_machine(MACHINE(.read_error = EIO), SECTIONS_AUTO, "reading the kernel's events",

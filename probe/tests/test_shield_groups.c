@@ -146,7 +146,7 @@ V1_TEST(a_group_that_cannot_be_removed_lets_its_cpus_go)
     move_to(RESERVED, "102");
     made_up_refuse(MADE_UP_V1 "/tasks", EINVAL, NULL);
     CHECK_HOLDS(made_up_undo(counts),
-                "could not be emptied and removed: Invalid argument; it has all CPUs now");
+                "could not be emptied and removed: Invalid argument; it now has all CPUs");
     CHECK_SAME(counts[PORT_UNDO_FAILED], 2);
     CHECK_TEXT(cpus_of(RESERVED " " OTHERS), "0-3 0-3 ");
     /* two groups, ten seconds each at most, and not at an even pace */

@@ -152,8 +152,10 @@ ARENA_TEST(dropped_are_told, 1, ROWS)
     CHECK(!strstr(sent(true), "table_dropped"));
     row_add(2, 2);
     row_add(3, 2);
-    CHECK_HOLDS(sent(true), "\"name\":\"table_dropped\",\"at_ns\":null,\"data\":{"
-                            "\"dropped_count\":2},\"text\":\"2 tables found no room\"");
+    CHECK_HOLDS(
+        sent(true),
+        "\"name\":\"table_dropped\",\"at_ns\":null,\"data\":{\"dropped_count\":2},\"text\":\"2 "
+        "there was no room for tables\"");
     CHECK_HOLDS(sent(true), "\"x_um\":[100,101]");
 }
 

@@ -449,7 +449,7 @@ RUN_TEST(a_breach_stops_the_trace, PARTS_WISH_NONE)
 static bool can_do_timerlat(void)
 {
     if (!HS_SHIELD)
-        tap_skip("this build cannot put timerlat's settings back");
+        tap_skip("this build cannot restore timerlat's settings");
     return HS_SHIELD && tap_is_wrapped();
 }
 

@@ -238,5 +238,5 @@ def test_a_device_that_is_not_there_is_told(counting: LabTransport, device: str)
     """Without a name none is touched: probe/tests/test_interrupted.c."""
     stream = raised(counting, device, "-p", "uio=1")
     assert (stream.code, stream.result.status) == (EXIT_PRIVILEGE, "unsupported")
-    assert "there is no UIO device 1" in (stream.result.reason or "")
+    assert "UIO device 1 does not exist" in (stream.result.reason or "")
     assert "uio0" in (stream.result.remedy or "")

@@ -113,7 +113,7 @@ class Place:
         if not self._traces.exists():
             return "this kernel has no tracefs, or lets nobody mount it"
         if str(Path("/proc/self/ns/pid").readlink()) != FIRST_PIDS:
-            return "the kernel's events have other thread ids than those of this PID namespace"
+            return "the thread IDs in the kernel's events are not those of this PID namespace"
         return None
 
     def is_traced(self, pid: int, count: int) -> bool:

@@ -97,7 +97,7 @@ DOUBTS: list[tuple[str, tuple[str, ...], str, str]] = [
         for breach, kinds, text in (
             ("lose", "mq sysv", "one was lost"),
             ("twice", "mq sysv", "did not answer exactly once"),
-            ("corrupt", "mq sysv unix pipe", "another content"),
+            ("corrupt", "mq sysv unix pipe", "wrong content"),
             ("short", "mq sysv unix", "another length"),
         )
         for kind in kinds.split()
@@ -108,7 +108,7 @@ DOUBTS: list[tuple[str, tuple[str, ...], str, str]] = [
             ("lose", "mq sysv", LOST),
             ("twice", "mq sysv", LOST),
             ("swap", "mq sysv", LOST),
-            ("corrupt", "mq sysv unix pipe", "another content"),
+            ("corrupt", "mq sysv unix pipe", "wrong content"),
             ("short", "mq sysv unix", "another length"),
         )
         for kind in kinds.split()
@@ -228,7 +228,7 @@ def test_a_cut_fails_the_result(
     options = ["--samples", "0", "--duration-ns", "2s", "--priority", "90", *quick]
     stream = cut(probe, hog, [*words, *options], [str(length_ns), "150000000", "40"])
     assert stream.result.status == "failed" and stream.result.remedy
-    assert "CPU was not given" in (stream.result.reason or "")
+    assert "did not get the CPU" in (stream.result.reason or "")
     assert {"throttled", "idle_gap"} & stream.events.keys() == {"throttled"}
 
 

@@ -97,7 +97,7 @@ def test_the_rest_before_a_stream_is_no_part_of_its_time(probe: Path, folder: Pa
     written, told = counts(stream, "write"), data(stream, "streamed")
     for mode in set(told) & {"buffered", "direct"}:
         assert written[mode] == 256 or int(str(told[mode]["total_ns"])) >= 280_000_000
-        assert "rests of the test" in stream.events["streamed"].text
+        assert "pauses of the test" in stream.events["streamed"].text
 
 
 def test_the_writer_wrote_beside_each_reader_but_one(
@@ -211,7 +211,7 @@ FAULTS = {
     "broken_disk": ("failed", "Input/output error", "kernel's log"),
     "read_only": ("denied", "Read-only", "mount the file system for writing"),
     "little_space": ("failed", "too little space", "free space"),
-    "short_writes": ("failed", "less than was asked", "ulimit -f"),
+    "short_writes": ("failed", "less than requested", "ulimit -f"),
 }
 
 
@@ -243,7 +243,7 @@ def test_a_limit_on_file_sizes_is_told(
 def test_space_that_becomes_short_stops_it(on_broken: Broken, test: str) -> None:
     stream = on_broken("space_goes", test, *LONG)
     assert stream.result.status == "failed"
-    assert "became short" in (stream.result.reason or "")
+    assert "ran short of space" in (stream.result.reason or "")
 
 
 @pytest.mark.parametrize("test", TESTS)

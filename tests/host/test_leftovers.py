@@ -280,7 +280,7 @@ HELPERS: list[tuple[str, tuple[str, ...], Callable[[Running, int], None], str]] 
         for one in ("handler", "sigwaitinfo")
     ),
     ("PWR-B-SIG", (), at_its_start, "ended early"),
-    ("KRN-P-PRE", ("-p", "operation=all"), has_measured, "process that does the operations"),
+    ("KRN-P-PRE", ("-p", "operation=all"), has_measured, "process that performs the operations"),
     ("FIO-P-PRI", ("-p", "mode=rt_cpu"), has_written, "background writer"),
 ]
 

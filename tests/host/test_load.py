@@ -195,7 +195,7 @@ def test_a_load_in_memory_has_no_device(probe: Path, place: Place) -> None:
     counters = elements(lines)["disk"]["counters"]
     assert counters["written_bytes"] > 0
     assert "seen_device_bytes" not in counters and "load_unseen" not in events(lines)
-    assert "is not on a disk: the writes reach no device" in events(lines)["load_limited"]
+    assert "is not on a disk: writes reach no device" in events(lines)["load_limited"]
 
 
 class Echo(socketserver.BaseRequestHandler):
@@ -567,7 +567,7 @@ def test_what_is_not_there_is_said_before_anything_is_measured(
         ("storm=0", "from 1 to 5000"),
         ("heavy=3", "has no degree"),
         ("network=5/s@$(reboot):7", "does not name a host and port"),
-        ("network=5/s@no-such-host.invalid:7", "is no address; give one"),
+        ("network=5/s@no-such-host.invalid:7", "is not an address; give one"),
         ("cpu@cpu@cpu", "there is no element"),
         ("heavy+cpu=50ms/100ms", "cpu is there twice"),
         ("none+cpu", "none cannot be combined"),

@@ -53,7 +53,7 @@ def test_a_cpu_that_is_not_allowed(probe: Path, quick: list[str]) -> None:
         pytest.skip("one CPU")
     prefix = ["taskset", "-c", str(cpus[0])]
     stream = run(probe, "TMR-P-LAT", *FEW, *quick, "--cpu", str(cpus[1]), prefix=prefix)
-    refused(stream, "denied", "is not allowed to this process")
+    refused(stream, "denied", "this process may not use it")
     stream = run(probe, "CLK-B-RES", *FEW, *quick, prefix=prefix)
     assert "one_cpu" in stream.events
     assert stream.result.conditions.cpu == cpus[0]
@@ -180,7 +180,7 @@ def test_absent_is_not_unreadable(probe: Path) -> None:
     stream = run(probe, "SEM-P-SIG", "--samples", "5", prefix=[*hide, "sh"])
     if not stream.raw:
         pytest.skip(f"/proc/cpuinfo cannot be hidden: {stream.stderr.strip()}")
-    assert "does not claim a TSC" in stream.events["counter_not_used"].text
+    assert "does not report a TSC" in stream.events["counter_not_used"].text
 
 
 # ---- PRV-B-GRP: its verdicts are in test_verdicts.py ----
@@ -261,7 +261,7 @@ def test_a_command_to_type_is_printed_once(probe: Path) -> None:
     """Here, because in a PID namespace nothing of tracing would help."""
     words = ("run", "TMR-P-LAT", "-p", "parts=auto", "--samples", "5", "--text")
     done = mounted("(umount -l /sys/kernel/tracing || true) 2>/dev/null", probe, *words)
-    (note,) = (line for line in done.stdout.splitlines() if "are not seen" in line)
+    (note,) = (line for line in done.stdout.splitlines() if "are not available" in line)
     assert note.count("mount -t tracefs") <= 1
     if "is not mounted" in note:
         assert "mount it: mount -t tracefs tracefs /sys/kernel/tracing" in note

@@ -560,7 +560,7 @@ def test_a_shielded_run(probe: Path, before: State) -> None:
     assert f"CPU {RESERVED}: cpuset" in stream.events["shielded"].text
     assert "not_moved" in stream.events
     # it has no file to look into
-    assert "hardstone run looks from outside" in stream.events["not_watched"].text
+    assert "hardstone run reads them from outside" in stream.events["not_watched"].text
     all_is_back(before)
 
 
@@ -648,7 +648,7 @@ def test_a_looker_that_is_killed_is_told(probe: Path, tmp_path: Path) -> None:
     with measuring_shielded(probe, tmp_path / "records") as running:
         os.kill(looker_of(running), signal.SIGKILL)
         stream = running.stopped()
-    assert "the process that looks has ended" in stream.events["not_watched"].text
+    assert "the watching process has ended" in stream.events["not_watched"].text
     assert stream.series("wakeup").count > 0
 
 

@@ -144,4 +144,4 @@ def test_a_cpu_that_cannot_go_offline_is_said(probe: Path) -> None:
     assert settings(stream) == []
     text = stream.events["not_offline"].text
     assert f"CPU {STAYS}: the kernel cannot take it offline" in text
-    assert f"are on CPU {RESERVED} only" in text
+    assert f"run on CPU {RESERVED} only" in text

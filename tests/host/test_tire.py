@@ -119,7 +119,7 @@ def test_time_is_up_before_the_simulation(probe: Path, free: list[str]) -> None:
     words = ("-p", "masses=40000", "-p", "threads=2", "--samples", "0", "--duration-ns", "50ms")
     stream = run(probe, RF, *free, *words)
     assert stream.result.status == "skipped"
-    assert "the length of 50 ms was over before the first value" in str(stream.result.reason)
+    assert "the 50 ms were over before the first value" in str(stream.result.reason)
     assert counts(stream, "total_time") == [0]
     (told,) = simulations(stream)
     assert told["steps_count"] != 6000

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hardstone.catalogue import (
     PROFILES,
     expected_ns,
+    folded,
     load_catalogue,
     parse_catalogue,
     variant_count,
@@ -102,6 +103,36 @@ def test_what_sets_the_time_of_a_value_is_a_time_of_the_test() -> None:
         named = described(test).sample_param
         passing = times - known - SIMULATED.get(test, set())
         assert passing == ({named} if named and test != "SIM-P-RF" else set()), test
+
+
+@pytest.mark.parametrize(
+    ("name", "tests"),
+    [
+        ("cyclictest", ["TMR-P-LAT"]),
+        ("Wakeup Latency", ["TMR-P-LAT"]),
+        ("pmqtest", ["MSG-P-LAT"]),
+        ("signaltest", ["SIG-P-LAT"]),
+        ("ptsematest", ["MUT-P-ARC"]),
+        ("svsematest", ["SEM-P-RTP"]),
+        ("oslat", ["CLK-P-DUR", "CLK-P-BIN"]),
+        ("hwlatdetect", ["CLK-P-DUR", "CLK-P-BIN"]),
+        ("timerlat", ["TMR-P-LAT"]),
+        ("context-switch", ["THR-P-SLS"]),
+        ("bintime", ["CLK-P-BIN"]),
+        ("priority inversion", ["MUT-B-ARC", "MUT-B-INV", "MUT-P-INV"]),
+        ("", []),
+        ("nothing", []),
+    ],
+)
+def test_tests_are_found_by_the_names_that_people_know(name: str, tests: list[str]) -> None:
+    assert CATALOGUE.called(name) == tests
+
+
+def test_each_test_is_known_by_a_name_that_is_no_id() -> None:
+    ids = {folded(test) for test in CATALOGUE.ids()}
+    for test in CATALOGUE.ids():
+        names = [*map(folded, CATALOGUE.entry(test).known_as)]
+        assert names and len(names) == len(set(names)) and not ids & set(names), test
 
 
 def test_the_catalogue_repeats_nothing_that_the_probe_knows() -> None:

@@ -56,11 +56,9 @@ def test_it_measures(small_probe: Path) -> None:
 
 def test_what_only_other_ports_notice_is_said(small_probe: Path) -> None:
     stream = run(small_probe, "CLK-B-RES", "--samples", "100", *ORDINARY)
-    assert stream.events["stops_not_watched"].data == {
-        "reason": "this port cannot tell when it is stopped"
-    }
+    assert stream.events["stops_not_watched"].data == {"reason": "this port cannot detect stops"}
     assert stream.events["not_watched"].data == {
-        "reason": "the system does not tell which CPUs measure"
+        "reason": "the system does not report which CPUs measure"
     }
     bound = run(small_probe, "CLK-B-RES", "--samples", "100", "--cpu", "0", *ORDINARY)
     assert (bound.result.status, bound.result.reason) == (
@@ -70,10 +68,10 @@ def test_what_only_other_ports_notice_is_said(small_probe: Path) -> None:
 
 
 LEFT_OUT = {
-    "load is left out of this build": (
+    "this build has no load": (
         *("--load heavy", "--load nothing", "load heavy", "load --list", "load --check heavy"),
     ),
-    "shields are left out of this build": (
+    "this build has no shields": (
         *("--cpu-config shielded", "--settings interrupts"),
         *("shield -- true", "shield --show", "shield --restore"),
     ),

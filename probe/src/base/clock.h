@@ -193,8 +193,8 @@ int clock_sleep(int64_t ns);
  * loop around a call that is refused would spin instead of sleeping. */
 int clock_check_sleep(const char **call);
 #define CLOCK_SLEEP_REMEDY                                                                         \
-    "let this process sleep: a filter of system calls (seccomp) refuses it; of a container "       \
-    "--security-opt seccomp=unconfined, of a systemd unit SystemCallFilter="
+    "let this process sleep: a system call filter (seccomp) refuses it; of a container "           \
+    "--security-opt seccomp=unconfined, for a systemd unit SystemCallFilter="
 
 /* Converts a threshold of `ns` to ticks, rounded down. */
 uint64_t clock_ticks_of_ns(const struct clock *clock, int64_t ns);

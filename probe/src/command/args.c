@@ -119,7 +119,7 @@ static int parse_value(struct parser *parser, const struct param_spec *spec, con
         if (parse_word(parser, spec, word, &value->number[value->count]) != 0)
             return -1;
         if (is_repeated(spec, value, value->number[value->count]))
-            return fail(parser, "%s: '%.60s' is there twice; give it once", spec->name, word);
+            return fail(parser, "%s: '%.60s' is given twice; give it once", spec->name, word);
         value->count++;
     }
     return 0;
@@ -454,7 +454,8 @@ static int parse_run(struct parser *parser, int argc, char *const argv[])
         return -1;
     const struct request *request = parser->request;
     if (request->has_counts && request->samples == 0 && request->duration_ns == 0)
-        return fail(parser, "neither samples nor a duration: give --samples or --duration above 0");
+        return fail(parser, "neither samples nor a duration is given: give --samples or "
+                            "--duration above 0");
     if (request->cpu_config == CPU_CONFIG_SINGLE && request->settings & 1u << SHIELD_CPUSET)
         return fail(parser, "--settings cpuset reserves the CPU that --cpu-config single "
                             "shares; leave out one of them");
@@ -534,9 +535,9 @@ static int parse_load_command(struct parser *parser, int argc, char *const argv[
     if (take_load_text(parser, argv[0]) != 0 || parse_options(parser, argc - 1, argv + 1) != 0)
         return -1;
     if (request->load.count == 0)
-        return fail(parser, "load none is no load; see hardstone-probe load --list");
+        return fail(parser, "load none is not a load; see hardstone-probe load --list");
     if (request->has_counts && request->duration_ns == 0)
-        return fail(parser, "a duration of 0 is none: give -D above 0, or leave it out");
+        return fail(parser, "-D 0 is not a duration: give -D above 0, or leave it out");
     return 0;
 }
 

@@ -73,10 +73,9 @@ static int choose_cpus(const struct request *request, struct load_setup *setup)
         return 0;
     char text[500], remedy[200], list[160];
     cpus_format_list(&allowed, list, sizeof list);
-    snprintf(
-        text, sizeof text,
-        "--cpus: CPU %d does not exist or is not allowed to this process, which may use %s; %s",
-        cpu, list, remedy_text(shield_remedy(cpu), remedy, sizeof remedy));
+    snprintf(text, sizeof text,
+             "--cpus: CPU %d does not exist, or this process may not use it: it may use %s; %s",
+             cpu, list, remedy_text(shield_remedy(cpu), remedy, sizeof remedy));
     return complain(text);
 }
 
@@ -221,7 +220,7 @@ static int run_load(const struct request *request, const struct load_setup *setu
     if (!is_recovered)
         load_unsettled_events(&load, tell, emit);
     else if (request->json)
-        send_event(emit, "load_runs", -1, NO_DATA, "every process of the load works");
+        send_event(emit, "load_runs", -1, NO_DATA, "every process of the load is working");
     load_begin(&load);
     if (emit_flush(emit) == 0)
         wait_for_end(request);
@@ -259,7 +258,7 @@ int load_command(const struct request *request, struct emit *emit)
 /* A build without load, which links nothing of load/: requests for load are refused with a reason.
  */
 
-#define WHY "load is left out of this build"
+#define WHY "this build has no load"
 #define REMEDY "build the probe with -Dload=true"
 
 /* Accepts any text as one term without an element, so that a run's result can say why it has no

@@ -58,7 +58,8 @@ static int forget(void)
     int error = journal_forget(&journal, NULL);
     if (error)
         snprintf(text, sizeof text, "%s could not be deleted: %s", journal.path,
-                 error == EBUSY ? "its shield still runs: end that instead" : strerror(error));
+                 error == EBUSY ? "its shield still runs: end the shield instead"
+                                : strerror(error));
     else
         snprintf(text, sizeof text, "%s is deleted: the settings named above stay as they are",
                  journal.path);
@@ -90,7 +91,7 @@ static int report_held(const struct journal_head *head)
     char text[LINE_BYTES];
     snprintf(text, sizeof text,
              shield_owner_lives(head)
-                 ? "process %ld, which still runs, has reserved the CPU: end it instead"
+                 ? "process %ld has reserved the CPU and still runs: end it instead"
                  : "process %ld has ended, and its guard is still restoring settings: wait for it",
              (long)head->owner);
     say(text);
@@ -389,7 +390,7 @@ int shield_command(const struct request *request, struct emit *emit)
 /* A build without shield, which links nothing of shield/: requests for a shield are refused with a
  * reason. */
 
-#define WHY "shields are left out of this build"
+#define WHY "this build has no shields"
 #define REMEDY "build the probe with -Dshield=true"
 
 const char *shield_setting_name(enum shield_setting setting)

@@ -60,7 +60,7 @@ static bool is_short(const struct external_stressor *external_stressor)
             "was ended because memory ran short: %lld MiB available, %lld MiB must stay free",
             (long long)(available / MIB), (long long)(kept / MIB));
     else if (external_stressor->folder >= 0 && scratch_is_short(external_stressor->folder))
-        worker_note(&worker, "was ended because too little free space was left in %.60s",
+        worker_note(&worker, "was ended because %.60s ran short of free space",
                     external_stressor->map->scratch.folder);
     else
         return false;

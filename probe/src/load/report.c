@@ -502,8 +502,8 @@ static void report_idle(const struct load *load, int term, load_teller *tell, vo
     if (idle == 0)
         return;
     const char *name = load->setup.spec->terms[term].element->name;
-    snprintf(text, sizeof text, "%s: %d of %d processes made no round during the measurement", name,
-             idle, all);
+    snprintf(text, sizeof text, "%s: %d of %d processes completed no round during the measurement",
+             name, idle, all);
     tell(context, "load_short", -1,
          DATA(data_text("element", name), data_text("why", "no_round"),
               data_integer("processes_count", all), data_integer("idle_count", idle)),
@@ -556,7 +556,7 @@ static void report_short(const struct load *load, int term, load_teller *tell, v
              text);
     } else if (reached.asked < 0 && reached.reached <= 0) {
         snprintf(text, sizeof text, "%s %s during the measurement", element->name,
-                 element->kind == LOAD_EXTERNAL_STRESSOR ? "did not run" : "made no round");
+                 element->kind == LOAD_EXTERNAL_STRESSOR ? "did not run" : "completed no round");
         tell(context, "load_short", -1,
              DATA(data_text("element", element->name), data_text("why", "nothing_done"),
                   data_number("reached", 0), data_text("unit", load_unit(element->kind))),
@@ -636,7 +636,7 @@ static void report_interrupts(const struct unseen *found, char *text, size_t byt
     if (found->cpu >= 0)
         snprintf(where, sizeof where, "on CPU %d", found->cpu);
     snprintf(text, bytes,
-             "interrupt: %.0f timers expired %s, and the kernel counted %.0f interrupts there "
+             "interrupt: %.0f timers expired %s, but the kernel counted %.0f interrupts there "
              "(%.0f %%): one interrupt served several timers, or another CPU served them",
              found->sent, where, found->seen, 100 * found->seen / found->sent);
 }
@@ -650,7 +650,7 @@ static void report_unseen(const struct load *load, int term, load_teller *tell, 
         report_interrupts(&found, text, sizeof text);
     else if (element == &load_network && find_unseen_packets(load, term, &found))
         snprintf(text, sizeof text,
-                 "network: %.0f packets sent, the kernel counted %.0f TCP segments (%.0f %%)",
+                 "network: %.0f packets sent, but the kernel counted %.0f TCP segments (%.0f %%)",
                  found.sent, found.seen, 100 * found.seen / found.sent);
     else if (element == &load_disk && find_unseen_writes(load, term, &found))
         snprintf(text, sizeof text, "disk: %s written, %s reached the device (%.0f %%)",
@@ -764,7 +764,7 @@ static void report_ended(const struct load *load, int term, load_teller *tell, v
     snprintf(text, sizeof text, "%s: %d of %d processes ended before the load was stopped (%s)%s",
              element->name, ended, all, how,
              element->kind == LOAD_EXTERNAL_STRESSOR && !is_explained
-                 ? "; run stress-ng with these options by hand to see its error"
+                 ? "; run stress-ng by hand with these options to see its error"
                  : "");
     tell(context, "load_ended_early", first_ns,
          DATA(data_text("element", element->name), data_integer("asked", all),
@@ -819,8 +819,8 @@ static void report_room(const struct load *load, int term, load_teller *tell, vo
     if (number >= asked)
         return;
     const char *name = load->setup.spec->terms[term].element->name;
-    snprintf(text, sizeof text, "%s: %d of %d are started: %s leaves room for %lld processes", name,
-             number, asked, load->room.limit, (long long)load->room.processes);
+    snprintf(text, sizeof text, "%s: only %d of %d are started: %s leaves room for %lld processes",
+             name, number, asked, load->room.limit, (long long)load->room.processes);
     tell(context, "load_limited", -1,
          DATA(data_text("element", name), data_text("limit", load->room.limit),
               data_integer("asked", asked), data_integer("reached", number),

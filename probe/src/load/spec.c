@@ -334,13 +334,13 @@ static int parse_number(struct parse *parse, struct load_term *term, const char 
     term->degree.number = number;
     if (*end == '@' && !parse_address(end + 1, strlen(end + 1), &term->degree.to))
         return fail(parse,
-                    "%s=%.60s names no host and port; write %s=%s@HOST:PORT, or "
-                    "@[::1]:7 with an IPv6 address",
+                    "%s=%.60s does not name a host and port; write %s=%s@HOST:PORT, or @[::1]:7 "
+                    "with an IPv6 address",
                     name, text, name, term->element->default_degree);
     if (*end == '@' && !is_numeric(&term->degree.to))
         return fail(parse,
-                    "%s=%.60s: '%.60s' is no address; give one, such as 192.0.2.1:7 or [::1]:7 "
-                    "(the hardstone command looks names up)",
+                    "%s=%.60s: '%.60s' is not an address; give one, such as 192.0.2.1:7 or "
+                    "[::1]:7 (the hardstone command looks up names)",
                     name, text, term->degree.to.host);
     return 0;
 }
@@ -376,7 +376,7 @@ static int add_term(struct parse *parse, const struct load_element *element, con
     for (int i = 0; i < spec->count; i++)
         if (spec->terms[i].element == element)
             return fail(parse,
-                        "load: %s is there twice (a named mix may contain it); name it once, or "
+                        "load: %s is given twice (a named mix may contain it); name it once, or "
                         "list the elements of the mix",
                         element->name);
     struct load_term *term = &spec->terms[spec->count];
@@ -415,7 +415,7 @@ static int add_plain(struct parse *parse, const char *text, size_t length)
         return add_terms(parse, mix->text);
     const struct load_element *element = load_element_find(text, name_length);
     if (!element && equals && load_mix_find(text, name_length))
-        return fail(parse, "load: %.*s takes no degree; write it alone", (int)name_length, text);
+        return fail(parse, "load: %.*s has no degree; write it alone", (int)name_length, text);
     if (!element && name_length == 4 && strncmp(text, "none", 4) == 0)
         return fail(parse, "load: none cannot be combined with other elements; leave it out");
     if (!element)
@@ -423,8 +423,7 @@ static int add_plain(struct parse *parse, const char *text, size_t length)
     if (element->kind == LOAD_EXTERNAL_STRESSOR)
         return fail(parse, "load: %s takes options; write stress-ng:--cpu 2", element->name);
     if (equals && !element->default_degree)
-        return fail(parse, "load: %s takes no degree; write %s alone", element->name,
-                    element->name);
+        return fail(parse, "load: %s has no degree; write %s alone", element->name, element->name);
     if (equals)
         return add_term(parse, element, equals + 1, length - name_length - 1);
     const char *degree = element->default_degree ? element->default_degree : "";

@@ -399,15 +399,15 @@ static void keep(struct arena *arena, struct record *record)
         arena_event(arena, "series_not_kept", -1,
                     DATA(data_text("series", series->name), data_integer("series_number", number),
                          data_integer("lost_count", (int64_t)(record->count - before))),
-                    "no room was left for the last %llu values of %s, series %lu of this test",
+                    "there was no room for the last %llu values of %s, series %lu of this test",
                     (unsigned long long)(record->count - before), series->name,
                     (unsigned long)number);
         return;
     }
     if (kept_is_coarser(to, record))
         arena_event_once(arena, "series_coarser", NO_DATA,
-                         "series that are measured one after another share memory, which was "
-                         "short: some have a coarser histogram or fewer maxima, as their data say");
+                         "memory for series was short: some have a coarser histogram or fewer "
+                         "maxima, as their data shows");
     arena->kept_count += series->kept_offset == 0 ? 1 : 0;
     series->kept_offset = arena->kept_end;
     arena->kept_end += bytes;
@@ -542,8 +542,8 @@ static void report_stop(struct arena *arena, const struct arena_stop *stop)
         snprintf(length, sizeof length, " for at least %.3f s", (double)least_ns / 1e9);
     arena_event(arena, "stopped", ended_ns > 0 ? ended_ns : -1,
                 DATA(data_integer("least_ns", least_ns)),
-                "the program was stopped%s and went on (SIGSTOP, Ctrl-Z, a debugger, the freezer "
-                "of its control group): the values that were under way are kept apart",
+                "the program was stopped%s and continued (SIGSTOP, Ctrl-Z, a debugger, the "
+                "freezer of its control group): values in progress are set aside",
                 length);
 }
 
@@ -570,14 +570,14 @@ void arena_report_stops(struct arena *arena)
     if (arena->stops_mixed > 0)
         arena_event(arena, "stops_mixed", -1,
                     DATA(data_integer("series_count", arena->stops_mixed)),
-                    "a stop made more values late than could be told from others: they are in the "
+                    "a stop made more values late than could be set aside: they are in the "
                     "figures of %lu series",
                     (unsigned long)arena->stops_mixed);
     if (count > told)
         arena_event(arena, "stopped", -1,
                     DATA(data_integer("least_ns", least_ns),
                          data_integer("more_count", (int64_t)(count - told))),
-                    "the program was stopped %llu times before, for at least %.3f s together",
+                    "the program was stopped %llu times before, for at least %.3f s in total",
                     (unsigned long long)(count - told), (double)least_ns / 1e9);
 }
 
@@ -597,7 +597,7 @@ void arena_verdict(struct arena *arena, bool pass, uint64_t observed_count, cons
     if (observed_count == 0) {
         arena_event(arena, "not_seen", -1,
                     DATA(data_text("verdict", name), data_text("reason", "nothing_observed")),
-                    "%s: no verdict, because nothing was observed; measure for longer", name);
+                    "%s: no verdict, because nothing was observed; measure longer", name);
         return;
     }
     if (arena->verdict_count == ARENA_VERDICTS) {
@@ -628,8 +628,8 @@ void arena_withhold_failures(struct arena *arena)
         arena_event(arena, "not_seen", -1,
                     DATA(data_text("verdict", verdict->name), data_text("reason", "stopped"),
                          data_text("evidence", verdict->evidence)),
-                    "%s: no verdict, because the program was stopped meanwhile; else it had "
-                    "failed: %s",
+                    "%s: no verdict, because the program was stopped meanwhile; otherwise it "
+                    "would have failed: %s",
                     verdict->name, verdict->evidence);
     }
     arena->verdict_count = kept;

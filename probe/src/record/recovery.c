@@ -337,7 +337,7 @@ static void check_stops(struct arena *arena)
     arena->stop_count = 0;
     arena_event(arena, "file_damaged", -1,
                 DATA(data_integer("from_byte", (int64_t)offsetof(struct arena, stops))),
-                "the file's stops of the program are damaged: values may be of a stop");
+                "the record of stops in the file is damaged: values may include a stop");
 }
 
 /* Scans the entries; the latest one of a series counts. The file may hold an entry that is newer
@@ -359,8 +359,8 @@ static void find_kept(struct arena *arena)
     }
     if (at < arena->kept_end)
         arena_event(arena, "file_damaged", -1, DATA(data_integer("from_byte", (int64_t)at)),
-                    "the finished series from byte %llu of the file on are damaged: this result "
-                    "has them without values",
+                    "the finished series are damaged from byte %llu of the file: this result has "
+                    "them without values",
                     (unsigned long long)at);
 }
 
@@ -388,8 +388,8 @@ static void recover(struct arena *arena, struct record *record)
                          data_bool("has_moments", !recovered.has_other_moments),
                          data_bool("has_worst", !recovered.lost_worst),
                          data_bool("has_maxima", !recovered.lost_maxima)),
-                    "the record of %s was copied, or its probe killed, while values came: %llu "
-                    "values, %llu of them after the count was read%s%s%s",
+                    "the record of %s was copied, or its probe killed, while values arrived: "
+                    "%llu values, %llu of them after the count was read%s%s%s",
                     arena->series[record->owner - 1].name, (unsigned long long)record->count,
                     (unsigned long long)recovered.later_count,
                     recovered.has_other_moments

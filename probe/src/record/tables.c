@@ -154,13 +154,13 @@ void table_repair(struct arena *arena)
     if (kept < windows)
         arena_event(arena, "gaps_damaged", -1,
                     DATA(data_integer("kept_count", kept), data_integer("window_count", windows)),
-                    "the gaps of the windows from number %lu on are damaged and left out",
+                    "the gaps of the windows from number %lu are damaged and left out",
                     (unsigned long)kept);
     kept = repair(arena, TABLE_ROWS, tables);
     if (kept < tables)
         arena_event(arena, "tables_damaged", -1,
                     DATA(data_integer("kept_count", kept), data_integer("table_count", tables)),
-                    "the tables from number %lu on are damaged and left out", (unsigned long)kept);
+                    "the tables from number %lu are damaged and left out", (unsigned long)kept);
 }
 
 /* ---- rows ---- */

@@ -219,7 +219,7 @@ void cpu_loss_end(struct cpu_loss *cpu_loss, struct run *run)
         arena_event(run->arena, "throttled", run_event_at_ns(run, now_ns),
                     DATA(data_integer("burst_ns", wall_ns), data_integer("lost_ns", lost_ns),
                          data_bool("is_limited", cpu_loss->is_limited)),
-                    "in a burst of %lld us the test's threads had the CPU for %lld us: %s",
+                    "in a burst of %lld us the test's threads had the CPU for only %lld us: %s",
                     (long long)(wall_ns / 1000), (long long)((wall_ns - lost_ns) / 1000),
                     possible_causes(cpu_loss));
 }
@@ -243,14 +243,14 @@ int cpu_loss_judge(const struct cpu_loss *cpu_loss, struct run *run)
         "end what runs at a higher priority, or lift the limit on real-time threads",
         rt_budget_lift_command(&run->rt_budget)};
     if (cpu_loss->most_unexplained_ns > 2 * rt_budget_pause_ns(&run->rt_budget))
-        remedy = (struct remedy){"it is longer than real-time throttling pauses here: end what "
-                                 "runs at a higher priority; on a virtual machine ask for a CPU "
-                                 "that its host gives to nobody else",
+        remedy = (struct remedy){"it is longer than the pauses of real-time throttling here: end "
+                                 "what runs at a higher priority; for a virtual machine ask for "
+                                 "a dedicated CPU",
                                  NULL};
     return outcome_set_remedy(
         &run->outcome, STATUS_FAILED, remedy,
-        "the CPU was not given to the test in %d bursts, for up to %lld us: the "
-        "figures include pauses that the tested system did not cause",
+        "the test did not get the CPU in %d bursts, for up to %lld us: the figures include "
+        "pauses that the tested system did not cause",
         cpu_loss->unexplained_count, (long long)(cpu_loss->most_unexplained_ns / 1000));
 }
 
@@ -379,8 +379,8 @@ static void report_gap(struct run *run, int64_t lost_ns)
     if (run->burst.gap_count++ < TOLD)
         arena_event(run->arena, "idle_gap", run_event_at_ns(run, clock_monotonic_ns()),
                     DATA(data_integer("gap_ns", lost_ns)),
-                    "for %lld us no thread of the test ran and none was ready: slow wake-ups of "
-                    "the system, which the figures include",
+                    "for %lld us no thread of the test ran and none was ready: the system woke "
+                    "threads slowly, and the figures include it",
                     (long long)(lost_ns / 1000));
 }
 

@@ -233,7 +233,7 @@ int load_run_place(struct load_setup *setup, enum load_place place, int measured
     if (setup->cpu_count == 0)
         return outcome_set(outcome, STATUS_UNSUPPORTED,
                            "allow this process a second CPU, or choose --cpu-config single",
-                           "no CPU is left for the load beside the one that is measured");
+                           "no CPU is left for the load apart from the measured one");
     return 0;
 }
 
@@ -337,8 +337,8 @@ static bool skew_is_consistent(struct run *run, char *reason, size_t reason_byte
         if (skew->is_consistent)
             continue;
         snprintf(reason, reason_bytes,
-                 "the counters of CPU %d and %d differ by %.0f ns, and the measurement explains "
-                 "%.0f ns at most",
+                 "the counters of CPU %d and %d differ by %.0f ns; the measurement explains at "
+                 "most %.0f ns",
                  skew->cpu_a, skew->cpu_b, skew->offset_ns, skew->bound_ns);
         return false;
     }
@@ -468,7 +468,7 @@ static int open_trace(struct run *run)
         return -1;
     arena_event(run->arena, "traced", -1, NO_DATA,
                 "the kernel recorded events on the measured CPUs: the figures are those of a "
-                "system that is traced");
+                "traced system");
     return 0;
 }
 
@@ -491,7 +491,7 @@ static int lock_memory(struct run *run)
         arena_event(run->arena, "memory_not_locked", -1,
                     DATA(data_text("error", strerror(error)), data_text("cause", refusal.cause),
                          data_text("remedy", refusal.remedy)),
-                    "memory could not be locked (%s): page faults may add to the figures; %s",
+                    "memory could not be locked (%s), so page faults may add to the figures; %s",
                     refusal.reason, refusal.remedy);
     }
     stream_compose_conditions(run);
@@ -597,7 +597,7 @@ static const char *longer_text(const struct run *run, char text[160])
     char least[32];
     int64_t least_ns = variant_least_ns(run);
     bool is_known = least_ns > run->duration_ns;
-    snprintf(text, 160, "measure for longer (-D%s%s), or for a number of values (--samples)",
+    snprintf(text, 160, "measure longer (-D%s%s), or for a number of values (--samples)",
              is_known ? "; the first values take about " : "",
              is_known ? length_text(two_digits(least_ns), least) : "");
     return text;
@@ -609,10 +609,10 @@ static void report_nothing(struct run *run)
     char length[32], longer[160];
     if (has_used_length(run))
         outcome_set(&run->outcome, STATUS_SKIPPED, longer_text(run, longer),
-                    "nothing was measured: the length of %s was over before the first value",
+                    "nothing was measured: the %s were over before the first value",
                     length_text(run->duration_ns, length));
     else
-        outcome_set(&run->outcome, STATUS_FAILED, "see the events for what happened instead",
+        outcome_set(&run->outcome, STATUS_FAILED, "the events say what happened instead",
                     "nothing was measured: the test ended without a value or a verdict");
 }
 
@@ -627,14 +627,12 @@ static void check_length(struct run *run)
     if (!has_observed(run))
         report_nothing(run);
     else
-        arena_event(run->arena, "no_values", -1,
-                    DATA(data_integer("series_count", count), data_integer("of_count", all),
-                         data_text("first", first->name),
-                         data_integer("length_ns", run->duration_ns)),
-                    "%d of %d series have no value (the first is %s): the length of %s was "
-                    "over before; %s",
-                    count, all, first->name, length_text(run->duration_ns, length),
-                    longer_text(run, longer));
+        arena_event(
+            run->arena, "no_values", -1,
+            DATA(data_integer("series_count", count), data_integer("of_count", all),
+                 data_text("first", first->name), data_integer("length_ns", run->duration_ns)),
+            "%d of %d series have no value (the first is %s): the %s were over before; %s", count,
+            all, first->name, length_text(run->duration_ns, length), longer_text(run, longer));
 }
 
 /* Records in the result that the test ended early on request. */
@@ -644,7 +642,7 @@ static void report_interruption(struct run *run)
         outcome_set(&run->outcome, STATUS_SKIPPED, NULL, "stopped before anything was measured");
     else if (run->outcome.reason[0] == '\0')
         snprintf(run->outcome.reason, sizeof run->outcome.reason,
-                 "stopped early, after %.1f s; what was measured is kept",
+                 "stopped early, after %.1f s; results so far are kept",
                  (double)(run->arena->ended_ns - run->arena->started_ns) / 1e9);
 }
 
@@ -672,7 +670,7 @@ static void report_stopped(struct run *run)
         return;
     memcpy(reason, outcome->reason, sizeof reason);
     snprintf(outcome->reason, sizeof outcome->reason,
-             "the program was stopped while it measured, which may be why: %.240s", reason);
+             "the program was stopped while it measured, which may be the reason: %.240s", reason);
     snprintf(outcome->remedy, sizeof outcome->remedy, "run the test again without a stop");
     outcome->command[0] = '\0';
 }

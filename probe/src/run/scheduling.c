@@ -38,7 +38,7 @@ bool scheduling_has_isolated(int cpu)
 static int refuse_two_cpus(struct run *run)
 {
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use --cpu-config shared",
-                       "the test needs two CPUs, and under --cpu-config %s it has one",
+                       "the test needs two CPUs, but has one with --cpu-config %s",
                        cpu_config_name(run->request->cpu_config));
 }
 
@@ -163,7 +163,7 @@ int scheduling_choose(struct run *run)
     if (run->setup.policy == SCHED_OTHER) {
         if (run->test->needs & TEST_NEEDS_REALTIME)
             return outcome_set(&run->outcome, STATUS_DENIED, "use --policy fifo or rr",
-                               "the test is about real-time scheduling");
+                               "the test needs real-time scheduling");
         run->setup.priority = rt_thread_ordinary_priority();
         return 0;
     }
@@ -222,8 +222,8 @@ static void report_elsewhere(struct run *run, int error)
     run->is_touched_elsewhere = true;
     arena_event(run->arena, "memory_touched_elsewhere", -1,
                 DATA(data_integer("cpu", run->setup.cpu), data_text("error", strerror(error))),
-                "memory of the test could not be touched on CPU %d (%s): where the machine has "
-                "several memory nodes it may lie far from that CPU",
+                "memory of the test could not be touched on CPU %d (%s): on a machine with "
+                "several memory nodes it may be far from that CPU",
                 run->setup.cpu, strerror(error));
 }
 
@@ -266,7 +266,7 @@ int one_cpu_require(struct run *run)
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED,
                        "use a port that can bind threads, or a machine with one CPU",
                        "this port cannot bind threads to a CPU and the machine has %s: threads "
-                       "that run at the same time would falsify the test",
+                       "that run simultaneously would falsify the test",
                        count > 1 ? "several" : "an unknown number of them");
 }
 
@@ -286,8 +286,8 @@ int one_cpu_require_levels(struct run *run, int wanted)
         return 0;
     return outcome_set(
         &run->outcome, STATUS_DENIED, "ask for a higher --priority",
-        "the test needs %d priorities; from the lowest to the requested one there are %d", wanted,
-        levels);
+        "the test needs %d priorities, but there are only %d from the lowest to the requested one",
+        wanted, levels);
 }
 
 /* ---- placement ---- */
@@ -395,14 +395,13 @@ static void compose_cpuset(const struct run *run, int cpu, const char *when, str
                  "whose cpuset does not have that CPU",
                  cpu, when, text->group);
     else
-        snprintf(
-            text->what, WHAT_BYTES,
-            "CPU %d was taken from this process%s: the cpuset of its control group%s%.80s does "
-            "not have that CPU any more",
-            cpu, when, is_known ? " " : "", text->group);
+        snprintf(text->what, WHAT_BYTES,
+                 "CPU %d was taken from this process%s: the cpuset of its control group%s%.80s no "
+                 "longer has that CPU",
+                 cpu, when, is_known ? " " : "", text->group);
     text->remedy =
-        (struct remedy){"give the CPU back to the control group, or choose one that "
-                        "stays in it (--cpu), and run the test again; to see what it has",
+        (struct remedy){"give the CPU back to the control group, or choose one that stays in it "
+                        "(--cpu), and run the test again; to see its CPUs",
                         text->command[0] ? text->command : NULL};
 }
 
@@ -455,8 +454,8 @@ static void compose_figures(const struct run *run, bool is_kept, char text[WHEN_
     else
         snprintf(text, WHEN_BYTES * 2, "%s",
                  run->start_ns == 0 ? "nothing was measured"
-                 : is_labelled(run) ? "no figures are given, since some may be of another CPU"
-                                    : "the figures are of the time with fewer CPUs, too");
+                 : is_labelled(run) ? "no figures are given, because some may be of another CPU"
+                                    : "the figures include the time with fewer CPUs");
 }
 
 static void report(struct run *run, enum cause cause, struct cpu_taken *taken,

@@ -44,7 +44,7 @@ int shield_run_deny(struct run *run, int cpu)
     cpus_format_list(&allowed, list, sizeof list);
     return outcome_set_remedy(
         &run->outcome, STATUS_DENIED, shield_remedy(cpu),
-        "CPU %d does not exist or is not allowed to this process, which may use %s", cpu, list);
+        "CPU %d does not exist, or this process may not use it: it may use %s", cpu, list);
 }
 
 bool shield_run_excludes(struct run *run, int cpu)
@@ -55,7 +55,7 @@ bool shield_run_excludes(struct run *run, int cpu)
         return false;
     outcome_set(&run->outcome, STATUS_UNSUPPORTED,
                 "leave CPU out of -p cpus, or use --cpu-config shared",
-                "under --cpu-config %s the test runs on CPU %d only, not on CPU %d",
+                "with --cpu-config %s the test runs on CPU %d only, not on CPU %d",
                 cpu_config_name(run->request->cpu_config), run->setup.cpu, cpu);
     return true;
 }
@@ -194,7 +194,7 @@ static void report_online(struct run *run, const char *reason)
 {
     arena_event(run->arena, "not_offline", -1,
                 DATA(data_text("reason", reason), data_integer("cpu", run->setup.cpu)),
-                "the other CPUs stay online (%s): measuring and load are on CPU %d only", reason,
+                "the other CPUs stay online (%s); measurement and load run on CPU %d only", reason,
                 run->setup.cpu);
 }
 
@@ -216,8 +216,8 @@ static int stay_alone(struct run *run)
 {
     if (!one_cpu_is_certain(run))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use --cpu-config shared",
-                           "this port cannot choose a CPU, so measuring and load cannot be kept "
-                           "on one");
+                           "this port cannot choose a CPU, so measurement and load cannot be "
+                           "kept on one");
     run->settings = 1u << SHIELD_OFFLINE;
     arena_event(run->arena, "offline", -1,
                 DATA(data_integer("cpu", run->setup.cpu), data_text("cpus", "")),
@@ -347,11 +347,11 @@ int shield_run_check_preemption(struct run *run)
     bool is_known = shield_preemption(run->shield, now, sizeof now);
     if (!is_known)
         outcome_set(&run->outcome, STATUS_FAILED, "measure again",
-                    "whether the preemption model was %s to the end is not known: %s",
+                    "it is not known whether the preemption model was %s to the end: %s",
                     run->preemption, now);
     else if (strcmp(now, run->preemption) != 0)
-        outcome_set(&run->outcome, STATUS_FAILED, "measure again while nobody switches it",
-                    "somebody switched the preemption model to %s while it was to be %s", now,
+        outcome_set(&run->outcome, STATUS_FAILED, "measure again while no program switches it",
+                    "the preemption model was switched to %s from outside instead of %s", now,
                     run->preemption);
     return 0;
 }
@@ -363,7 +363,7 @@ int shield_run_enter(struct run *run)
     int error = shield_enter(run->shield);
     if (error)
         return outcome_set_errno(&run->outcome, error, "moving to the reserved CPU",
-                                 "hardstone-probe shield --show tells what is there");
+                                 "hardstone-probe shield --show lists the settings");
     return 0;
 }
 
@@ -588,7 +588,7 @@ void outside_look_ask(struct run *run, enum look_word word)
     }
     close(outside->socket);
     outside->socket = -1;
-    counter_watch_report_none(run->arena, "the process that looks has ended, or does not answer");
+    counter_watch_report_none(run->arena, "the watching process has ended or does not answer");
 }
 
 struct cpu_taken outside_look_taken(const struct run *run)

@@ -56,8 +56,7 @@ void stopped_watch_start(struct stopped_watch *watch, struct arena *arena)
     watch->arena = arena;
     watch->ends[0] = watch->ends[1] = watch->stops = -1;
     int error = start(watch);
-    const char *why =
-        error == ENOTSUP ? "this port cannot tell when it is stopped" : strerror(error);
+    const char *why = error == ENOTSUP ? "this port cannot detect stops" : strerror(error);
     watch->is_there = !error;
     if (!error) {
         rt_thread_go(&watch->rt_thread);
@@ -65,8 +64,8 @@ void stopped_watch_start(struct stopped_watch *watch, struct arena *arena)
     }
     close_all(watch);
     arena_event_once(arena, "stops_not_watched", DATA(data_text("reason", why)),
-                     "stops of the program (SIGSTOP, a debugger, a frozen control group) are not "
-                     "noticed (%s): one looks like a large value",
+                     "stops of the program (SIGSTOP, a debugger, a frozen control group) cannot "
+                     "be detected (%s): a stop looks like a large value",
                      why);
 }
 
@@ -146,8 +145,8 @@ static void report_sleep(struct clock_watch *watch, struct arena *arena, int64_t
 {
     if (is_reported(watch, SUSPENDED, ns))
         arena_event(arena, "suspended", at_ns(watch, arena), DATA(data_integer("asleep_ns", ns)),
-                    "the machine was suspended for %.3f s: CLOCK_MONOTONIC, by which the figures "
-                    "are, stood still; what waited for a timer or a device then may be late",
+                    "the machine was suspended for %.3f s: CLOCK_MONOTONIC, which the figures "
+                    "use, stood still; waits for a timer or a device may be late because of it",
                     (double)ns / 1e9);
 }
 
@@ -155,8 +154,8 @@ static void report_step(struct clock_watch *watch, struct arena *arena, int64_t 
 {
     if (is_reported(watch, WALL_CLOCK_SET, ns))
         arena_event(arena, "wall_clock_set", at_ns(watch, arena), DATA(data_integer("step_ns", ns)),
-                    "the wall clock was set by %+.3f s: the figures do not depend on it "
-                    "(CLOCK_MONOTONIC), times of day do",
+                    "the wall clock was set by %+.3f s: the figures (CLOCK_MONOTONIC) do not "
+                    "depend on it, but times of day do",
                     (double)ns / 1e9);
 }
 
@@ -185,12 +184,12 @@ void clock_watch_end(struct clock_watch *watch, struct arena *arena)
         arena_event(arena, "suspended", -1,
                     DATA(data_integer("asleep_ns", watch->more[SUSPENDED].sum_ns),
                          data_integer("more_count", sleeps)),
-                    "the machine was suspended %lld more times, for %.3f s together",
+                    "the machine was suspended %lld more times, for %.3f s in total",
                     (long long)sleeps, (double)watch->more[SUSPENDED].sum_ns / 1e9);
     if (steps > 0)
         arena_event(arena, "wall_clock_set", -1,
                     DATA(data_integer("step_ns", watch->more[WALL_CLOCK_SET].sum_ns),
                          data_integer("more_count", steps)),
-                    "the wall clock was set %lld more times, by %+.3f s together", (long long)steps,
+                    "the wall clock was set %lld more times, by %+.3f s in total", (long long)steps,
                     (double)watch->more[WALL_CLOCK_SET].sum_ns / 1e9);
 }

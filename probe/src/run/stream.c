@@ -234,8 +234,8 @@ static uint32_t events(struct emit *emit, const struct arena *arena)
     }
     return kept + more_events(emit, "events_dropped", noted - kept, "more events did not fit") +
            more_events(emit, "intervals_dropped", arena->interval_lost,
-                       "seconds with a worst value found no room") +
-           more_events(emit, "table_dropped", arena->table_lost, "tables found no room");
+                       "there was no room for seconds with a worst value") +
+           more_events(emit, "table_dropped", arena->table_lost, "there was no room for tables");
 }
 
 static void labels(struct emit *emit, const struct arena_series *series)
@@ -683,7 +683,7 @@ static void dumped_result(struct emit *emit, const struct arena *arena, struct r
     begin_line(emit, "result");
     emit_member_text(emit, "status", has_values(arena) ? "measured" : "skipped");
     emit_member_text(emit, "reason",
-                     "the probe was killed while this test ran; what it had recorded is kept");
+                     "the probe was killed while this test ran; the recording is kept");
     emit_member_null(emit, "remedy");
     emit_member_bool(emit, "interrupted", true);
     emit_member_integer(emit, "duration_ns", recorded_ns(arena, scratch));

@@ -155,8 +155,8 @@ static void calibrate(void *argument)
 static void report_repeated(struct run *run, const char *what)
 {
     arena_event_once(run->arena, "calibration_repeated", DATA(data_text("what", what)),
-                     "the program was stopped before it measured (SIGSTOP, a debugger, the freezer "
-                     "of its control group): the calibration of the %s was made again",
+                     "the program was stopped before it measured (SIGSTOP, a debugger, the "
+                     "freezer of its control group): the calibration of the %s was repeated",
                      what);
 }
 
@@ -470,11 +470,11 @@ static bool stop_test(struct run *run, const sigset_t *mask)
         outcome_set(&run->outcome, STATUS_TIMEOUT,
                     "raise the limit where it is set (ulimit -t unlimited, LimitCPU= of a service)",
                     "stopped before the limit on CPU time (RLIMIT_CPU, ulimit -t) would have "
-                    "killed the probe; what was measured until then is kept");
+                    "killed the probe; results so far are kept");
     if (!run->is_interrupted && !has_lost && !run->placement.taken.is_found)
         outcome_set(&run->outcome, STATUS_TIMEOUT,
                     "allow more time (--deadline-ns) or ask for fewer samples",
-                    "not finished after %.1f s; what was measured until then is kept",
+                    "not finished after %.1f s; results so far are kept",
                     (double)deadline_ns(run) / 1e9);
     sigset_t none = *mask;
     int64_t until_ns = clock_monotonic_ns() + (has_lost ? ALONE_NS : GRACE_NS);
@@ -501,9 +501,9 @@ static void note_stuck(struct run *run)
     placement_report(run, NULL);
     outcome_set(
         &run->outcome, STATUS_TIMEOUT,
-        "a call of the test did not return: TMR-B-EDGE tells whether timers expire; if they "
+        "a call of the test did not return. Run TMR-B-EDGE to see whether timers expire; if they "
         "do, please report it with the output of hardstone-probe facts",
-        "the test did not end on request; what was measured is kept");
+        "the test did not end on request; results so far are kept");
 }
 
 /* Raises this thread to the highest priority granted, at least the test's own, and returns it; -1
@@ -524,15 +524,15 @@ static void report_not_above(struct run *run, int priority, int error)
 {
     char own[64] = "is not scheduled as real-time";
     if (priority >= 0)
-        snprintf(own, sizeof own, "has priority %d as well", priority);
+        snprintf(own, sizeof own, "has priority %d too", priority);
     arena_event(run->arena, "supervisor_not_above", -1,
                 DATA(data_integer("priority", priority),
                      data_integer("test_priority", run->setup.priority),
                      data_text("error", error ? strerror(error) : "")),
-                "the thread that supervises the test %s: no priority above the test's %d could be "
-                "obtained (%s). "
-                "While the test computes, it may notice the deadline, Ctrl-C and the end "
-                "of its input late; allow a higher one (ulimit -r), or ask for a lower --priority",
+                "the thread that supervises the test %s: no priority above the test's %d could "
+                "be obtained (%s). While the test computes, it may react late to the deadline, "
+                "Ctrl-C and the end of its input; allow a higher one (ulimit -r), or ask for a "
+                "lower --priority",
                 own, run->setup.priority, error ? strerror(error) : "it is the highest");
 }
 

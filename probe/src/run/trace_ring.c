@@ -230,7 +230,7 @@ static void compose(char line[ARENA_TRACE_BYTES], const struct near *event)
                  event->kind == VALUE_BEGINS ? "begins" : "ends");
         break;
     case NOTHING_OLDER:
-        snprintf(line, ARENA_TRACE_BYTES, "%s: the trace holds nothing from before this", head);
+        snprintf(line, ARENA_TRACE_BYTES, "%s: the trace starts here", head);
         break;
     case LEFT_OUT:
         snprintf(line, ARENA_TRACE_BYTES, "%s: %lld events left out before this", head,
@@ -355,16 +355,16 @@ void trace_ring_end(struct trace_ring *ring, struct arena *arena)
         take(ring, arena, &value);
     if (ring->was_off)
         arena_event(arena, "trace_switched_off", -1, NO_DATA,
-                    "the trace of this run was switched off from outside: values after that have "
-                    "no excerpt");
+                    "the trace of this run was switched off by another program: later values "
+                    "have no excerpt");
     if (ring->error)
         arena_event(arena, "trace_not_read", -1, DATA(data_text("error", strerror(ring->error))),
-                    "the kernel's trace could not be read at some looks (%s)",
-                    strerror(ring->error));
+                    "the kernel's trace could not always be read (%s)", strerror(ring->error));
     if (ring->missing_count > 0)
         arena_event(arena, "trace_missing", -1,
                     DATA(data_integer("missing_count", ring->missing_count)),
-                    "of %d large values the kernel's trace had nothing any more when it was read",
+                    "for %d large values the kernel's trace had already been overwritten when it "
+                    "was read",
                     ring->missing_count);
 }
 

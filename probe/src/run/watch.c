@@ -517,8 +517,8 @@ struct counter_watch {
 void counter_watch_report_none(struct arena *arena, const char *reason)
 {
     arena_event(arena, "not_watched", -1, DATA(data_text("reason", reason)),
-                "the kernel's counters were not read each second (%s): what made a single value "
-                "late cannot be told from them",
+                "the kernel's counters were not read each second (%s), so they do not show what "
+                "made a single value late",
                 reason);
 }
 
@@ -542,13 +542,14 @@ static const char *why_no_other(enum cpu_config config, const struct cpus *allow
 {
     struct cpus online;
     if (config == CPU_CONFIG_SHIELDED)
-        return "the shield leaves the probe no CPU to look from: hardstone run looks from outside";
+        return "the shield leaves the probe no spare CPU to read the counters: hardstone run "
+               "reads them from outside";
     if (config == CPU_CONFIG_SINGLE)
-        return "--cpu-config single leaves no CPU to look from";
+        return "--cpu-config single leaves no spare CPU to read the counters";
     if (port_online_cpus(&online) == 1)
         return "this system has one CPU";
     return cpus_count(allowed) < 2
-               ? "this process may use one CPU: allow it a second one (taskset, cpuset)"
+               ? "this process may use only one CPU: allow it a second one (taskset, cpuset)"
                : "all allowed CPUs measure: leave one out (--cpu N, -p cpus=N)";
 }
 
@@ -558,7 +559,7 @@ static const char *bind_elsewhere(struct counter_watch *watch)
     const struct cpus *measured = &watch->setup.measured;
     struct cpus allowed, here;
     if (cpus_first(measured) < 0 || port_allowed_cpus(&allowed) < 0)
-        return "the system does not tell which CPUs measure";
+        return "the system does not report which CPUs measure";
     struct cpus others = cpus_without(&allowed, measured);
     int other = cpus_first(&others);
     if (other < 0)
@@ -828,8 +829,8 @@ void counter_watch_end(struct counter_watch *watch, struct counter_totals *total
     if (watch->threads.is_short)
         arena_event(watch->setup.arena, "threads_not_watched", -1,
                     DATA(data_integer("watched_count", WATCH_THREADS)),
-                    "the test has more than %d threads: the kernel's counters of the others are "
-                    "not known",
+                    "the test has more than %d threads; the kernel's counters of the others are "
+                    "unknown",
                     WATCH_THREADS);
     watch->totals.run_delay_ns = thread_watch_total(&watch->threads, ARENA_RUN_DELAY_NS);
     watch->totals.migrations = thread_watch_total(&watch->threads, ARENA_MIGRATIONS);

@@ -251,7 +251,7 @@ static bool is_ours(int descriptor, off_t *bytes, char *reason, size_t reason_by
     else if (facts.st_nlink > 1)
         snprintf(reason, reason_bytes, "it has a second hard link");
     else if (facts.st_size > JOURNAL_MOST_BYTES)
-        snprintf(reason, reason_bytes, "it is larger than any journal");
+        snprintf(reason, reason_bytes, "it is too large for a journal");
     else {
         *bytes = facts.st_size;
         return true;

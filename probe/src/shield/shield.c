@@ -127,7 +127,7 @@ static enum shield_answer answer_error(struct shield *shield, int error, const c
     if (error == ENOTSUP)
         return answer(shield, SHIELD_UNSUPPORTED, "leave it out with --settings", "%s: %s", what,
                       text);
-    answer(shield, SHIELD_FAILED, "see the state of the reservation", "%s: %s", what, text);
+    answer(shield, SHIELD_FAILED, "see who has reserved it", "%s: %s", what, text);
     return with_command(shield, SHIELD_FAILED, "hardstone shield --show");
 }
 
@@ -162,7 +162,7 @@ static enum shield_answer check_cpus(struct shield *shield)
         return answer(shield, SHIELD_WRONG, "choose from cpu.allowed in hardstone-probe facts",
                       "CPU %s does not exist or is offline", list);
     if (cpus_first(&shield->port.others) < 0)
-        return answer(shield, SHIELD_UNSUPPORTED, "leave at least one CPU to other tasks",
+        return answer(shield, SHIELD_UNSUPPORTED, "leave at least one CPU for other tasks",
                       "CPU %s cannot be reserved: no CPU would be left for other tasks", list);
     return SHIELD_DONE;
 }
@@ -206,11 +206,10 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
     struct shield_undone undone =
         shield_undo_stale(found, image, &is_void, wish->tell, wish->context);
     if (undone.failed) {
-        answer(
-            shield, SHIELD_FAILED, SHIELD_WAY_OUT,
-            "process %ld had changed settings and ended; %d of its changes could not be restored: "
-            "%.160s",
-            (long)image->head.owner, undone.failed, undone.failure);
+        answer(shield, SHIELD_FAILED, SHIELD_WAY_OUT,
+               "process %ld changed settings and ended; %d of its changes could not be restored: "
+               "%.160s",
+               (long)image->head.owner, undone.failed, undone.failure);
         return with_command(shield, SHIELD_FAILED, SHIELD_RESTORE_COMMAND);
     }
     if (image->head.owner == 0)
@@ -223,12 +222,12 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
     cpus_format_list(&image->head.reserved, restored->cpus, sizeof restored->cpus);
     if (is_void)
         snprintf(restored->text, sizeof restored->text,
-                 "the journal of process %ld was from an earlier boot and is deleted",
+                 "the journal of process %ld is from an earlier boot and was deleted",
                  (long)image->head.owner);
     else
         snprintf(restored->text, sizeof restored->text,
-                 "process %ld, which had changed settings since %s, ended without restoring "
-                 "them: restored now (%d restored, %d changed by others since and left alone)",
+                 "process %ld changed settings at %s and ended without restoring them; restored "
+                 "now (%d restored, %d changed by others since and left alone)",
                  (long)image->head.owner, since, undone.undone, undone.foreign);
     return SHIELD_DONE;
 }
@@ -484,9 +483,10 @@ struct remedy shield_remedy(int cpu)
     if (is_known && cpus_has(&image.head.reserved, cpu))
         remedy =
             state == JOURNAL_HELD
-                ? (struct remedy){"a shield has reserved it: wait for its end; see whose it is",
+                ? (struct remedy){"a shield has reserved it; wait until it ends, or see whose it "
+                                  "is",
                                   "hardstone shield --show"}
-                : (struct remedy){"a shield that was not restored has reserved it: restore it",
+                : (struct remedy){"a shield that was not restored has reserved it; restore it",
                                   SHIELD_RESTORE_COMMAND};
     if (is_known)
         journal_free_image(&image);

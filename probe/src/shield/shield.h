@@ -28,7 +28,7 @@
 #define SHIELD_WAY_OUT "fix the cause and restore again (--forget keeps these settings as they are)"
 
 /* Remedy for a journal that cannot be read, and its command. */
-#define SHIELD_DROP "look at the journal, then delete it"
+#define SHIELD_DROP "see the journal, then delete it"
 #define SHIELD_DROP_COMMAND "hardstone shield --restore --forget"
 
 /* Gets one line for each thing that was not restored, with the reason; `data` has it for programs,

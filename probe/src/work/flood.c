@@ -144,7 +144,7 @@ static int open_scratch_file(struct flood *flood)
                       "the scratch folder is not on a disk (set TMPDIR to one that is)");
     if (scratch_room_bytes(file) < FILE_BYTES)
         return refuse(flood, ENOSPC,
-                      "the scratch folder has too little space (256 MiB and 5 % stay free)");
+                      "the scratch folder has too little space (256 MiB and 5 % must stay free)");
     return 0;
 }
 
@@ -241,7 +241,7 @@ static int timers_prepare(struct flood *flood)
     errno = 0;
     arm_timers(flood);
     if (flood->descriptor_count == 0)
-        return refuse(flood, errno ? errno : ENOTSUP, "no timer that is a descriptor");
+        return refuse(flood, errno ? errno : ENOTSUP, "there is no timerfd");
     int64_t expiries = port_event_timer_wait(flood->descriptors[0], 1000 * TIMER_PERIOD_NS);
     if (expiries <= 0)
         return refuse(flood, expiries == 0 ? ETIMEDOUT : errno, "waiting for a timer of 1 ms");

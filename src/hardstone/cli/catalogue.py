@@ -59,7 +59,7 @@ def list_tests(what: str | None, target: str, as_json: bool) -> int:
         ]
         print_json(rows)
     else:
-        from hardstone.terminal.console import paged
+        from hardstone.cli.messages import paged
         from hardstone.terminal.lists import print_tests
 
         with paged():
@@ -75,7 +75,7 @@ def _list_published(*, as_json: bool) -> int:
     if as_json:
         print_json(rows)
     else:
-        from hardstone.terminal.console import paged
+        from hardstone.cli.messages import paged
         from hardstone.terminal.lists import print_published_systems
 
         with paged():
@@ -116,7 +116,7 @@ def explain(names: tuple[str, ...], target: str, as_json: bool) -> int:
         print_tests(found)
         tell("to explain one of them", f"hardstone explain {found[0].id}")
         return EXIT_OK
-    from hardstone.terminal.console import paged
+    from hardstone.cli.messages import paged
     from hardstone.terminal.explain import print_explanation
 
     with paged():

@@ -192,7 +192,7 @@ def _under(document: RunDocument, load: str | None, cpu_config: str | None) -> l
     asked += [f"CPU configuration {cpu_config}"] if cpu_config is not None else []
     there = sorted({f"{one.condition.load} on {one.condition.cpu_config}" for one in every})
     raise InputError(
-        f"run {document.id} has nothing under {' and '.join(asked)[:120]}",
+        f"run {document.id} has no results under {' and '.join(asked)[:120]}",
         f"it has {'; '.join(there)[:300]}",
     )
 

@@ -119,8 +119,8 @@ def command(options: DoctorOptions) -> int:
     if options.as_json:
         print_json(diagnosis)
     else:
+        from hardstone.cli.messages import paged
         from hardstone.doctor.screen import print_diagnosis
-        from hardstone.terminal.console import paged
 
         with paged():
             print_diagnosis(diagnosis, wants_all=options.wants_all)

@@ -28,37 +28,48 @@ from hardstone.files import is_memory_short
 
 _LEAST_BYTES = 192 * 2**20
 
-# The module of each, the name of its function where that is not `command`, and what it does, as its
-# own help begins: a test holds that. So the list of all loads none of them.
-_SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
-    "Measure": {
-        "evaluate": ("run.evaluate", "Run all tests, store the run, and write an HTML report."),
-        "run": ("run.run", "Run chosen tests under each load and CPU configuration."),
-        "latstat": ("latstat", "Record wake-up latency for minutes, hours or weeks."),
-        "simulate": ("simulate", "Simulate a tire, in real time or as fast as possible."),
-        "load": ("load", "Load a machine without measuring it."),
-        "posix": ("posix", "Show which POSIX options a system has, and which work."),
-    },
-    "Look": {
-        "show": ("show", "Show a stored run on one screen, or all of it."),
-        "report": ("report", "Write the report of a stored run as one file."),
-        "runs": ("runs", "List the stored runs, or remove some."),
-        "list": ("catalogue.list_tests", "List the tests, or the published systems."),
-        "explain": ("catalogue.explain", "Explain what a test measures and what distorts it."),
-    },
-    "Compare": {
-        "compare": ("compare", "Compare 2 to 20 runs or published systems."),
-        "gate": ("gate", "Check runs against limits or baselines: PASS or FAIL."),
-    },
-    "Prepare": {
-        "doctor": ("doctor", "Check whether a machine is fit for real-time work."),
-        "shield": ("shield", "Reserve a CPU, run COMMAND there, restore all settings."),
-        "lab": ("lab", "Fetch, add, list or remove kernels for virtual machines."),
-        "probe": ("probe", "Find or build the probe, the executable that measures."),
-    },
+# The module of each, and the name of its function where that is not `command`.
+COMMANDS = {
+    "evaluate": "run.evaluate",
+    "run": "run.run",
+    "latstat": "latstat",
+    "simulate": "simulate",
+    "load": "load",
+    "posix": "posix",
+    "show": "show",
+    "report": "report",
+    "runs": "runs",
+    "list": "catalogue.list_tests",
+    "explain": "catalogue.explain",
+    "compare": "compare",
+    "gate": "gate",
+    "doctor": "doctor",
+    "shield": "shield",
+    "lab": "lab",
+    "probe": "probe",
 }
-COMMANDS = {name: one[0] for rows in _SECTIONS.values() for name, one in rows.items()}
-SUMMARIES = {name: one[1] for rows in _SECTIONS.values() for name, one in rows.items()}
+# What each does, as its own help begins: a test holds it. So the list of all loads none of them.
+SUMMARIES = {
+    "evaluate": "Run all tests, store the run, and write an HTML report.",
+    "run": "Run chosen tests under each load and CPU configuration.",
+    "latstat": "Record wake-up latency for minutes, hours or weeks.",
+    "simulate": "Simulate a tire, in real time or as fast as possible.",
+    "load": "Load a machine without measuring it.",
+    "posix": "Show which POSIX options a system has, and which work.",
+    "show": "Show a stored run on one screen, or all of it.",
+    "report": "Write the report of a stored run as one file.",
+    "runs": "List the stored runs, or remove some.",
+    "list": "List the tests, or the published systems.",
+    "explain": "Explain what a test measures and what distorts it.",
+    "compare": "Compare 2 to 20 runs or published systems.",
+    "gate": "Check runs against limits or baselines: PASS or FAIL.",
+    "doctor": "Check whether a machine is fit for real-time work.",
+    "shield": "Reserve a CPU, run COMMAND there, restore all settings.",
+    "lab": "Fetch, add, list or remove kernels for virtual machines.",
+    "probe": "Find or build the probe, the executable that measures.",
+}
+# The sections of that list, each with its first command; the others follow it.
+_SECTIONS = {"evaluate": "Measure", "show": "Look", "compare": "Compare", "doctor": "Prepare"}
 
 
 class LazyGroup(Group):
@@ -73,9 +84,11 @@ class LazyGroup(Group):
         return command_of(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        sections = {
-            title: {name: SUMMARIES[name] for name in rows} for title, rows in _SECTIONS.items()
-        }
+        sections: dict[str, dict[str, str]] = {}
+        for name, text in SUMMARIES.items():
+            if name in _SECTIONS:
+                rows = sections.setdefault(_SECTIONS[name], {})
+            rows[name] = text
         write_commands(formatter, sections)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

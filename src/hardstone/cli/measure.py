@@ -101,7 +101,7 @@ def _cause(typed: str, *, is_local: bool) -> str | None:
     if not typed.strip() or not typed.isprintable():
         return "the name is empty or not printable"
     if not is_local and not typed.startswith("/"):
-        return f"{typed} is no absolute path, which one on another machine must be"
+        return f"{typed} is not absolute; a folder on another machine must be"
     path = Path(typed).absolute()
     if len(os.fsencode(path)) > _LONGEST:
         return f"the name is longer than {_LONGEST} bytes"
@@ -267,9 +267,12 @@ def _finish(outcome: Outcome, output: Path | None, *, is_named: bool) -> int:
     elif outcome.problem is not None:
         tell_error(outcome.problem, f"the run {run_id} is not stored: ")
         if outcome.spare is None:
-            tell("of it is left what the journal took; print it with --json to keep it")
+            tell("only what the journal holds is left; use --json to keep the results")
         else:
-            tell(f"until the machine ends it is in {outcome.spare}; to store it", "hardstone runs")
+            tell(
+                f"it is kept in {outcome.spare} until the machine stops; to store it",
+                "hardstone runs",
+            )
     if output is None:
         return outcome.exit_code
     try:
@@ -306,7 +309,7 @@ def measure_several(
     if options.output is not None:
         raise InputError(
             f"-o: one file cannot hold the reports of {len(names)} runs",
-            "leave it out; each run has its report: hardstone report RUN -o FILE",
+            "leave -o out and write each report: hardstone report RUN -o FILE",
         )
     for option in exports_of(options):
         raise InputError(f"{option}: one file cannot hold {len(names)} runs", "leave it out")

@@ -76,8 +76,8 @@ def _show(run: str, store: Path | None, *, as_json: bool) -> int:
     if as_json:
         _print_json([document])
     else:
+        from hardstone.cli.messages import paged
         from hardstone.posix.screen import print_posix
-        from hardstone.terminal.console import paged
 
         with paged():
             print_posix(document)

@@ -60,7 +60,7 @@ from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import clean
 
 _WAKEUP = "wakeup"
-_BEGIN = "begin one: hardstone latstat"
+_START = "start one: hardstone latstat"
 _DEADLINE_S = 60.0
 _STEP_S = 0.05
 _SAID_BYTES = 300
@@ -75,12 +75,14 @@ def command_words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise InputError(f"--on-threshold: {error}", "close the quotation") from None
+        raise InputError(f"--on-threshold: {error}", "close the quotes") from None
     if not words:
-        raise InputError("--on-threshold: there is no command", "name one, or leave it out")
+        raise InputError(
+            "--on-threshold: the command is empty", "give one, or leave the option out"
+        )
     if shutil.which(words[0]) is None:
         raise InputError(
-            f"--on-threshold: there is no program {words[0][:60]!r}",
+            f"--on-threshold: program {words[0][:60]!r} not found",
             "name an executable file, or one in a folder of PATH",
         )
     return words
@@ -151,7 +153,7 @@ class BreachCommand:
                 self.poll()
                 if self._process is not None and time.monotonic() >= tell_at:
                     tell_at = self._end_at + _DEADLINE_S
-                    tell(f"waiting for {self._words[0]} of --on-threshold to end; Ctrl-C ends it")
+                    tell(f"waiting for {self._words[0]} (--on-threshold); press Ctrl-C to end it")
         except KeyboardInterrupt:
             self.end()
 
@@ -159,7 +161,7 @@ class BreachCommand:
         """Ends it and its children, if it still runs, because of an interrupt."""
         self.poll()
         if self._process is not None:
-            self._kill("was ended: interrupted")
+            self._kill("was killed: interrupted")
 
     def _kill(self, problem: str) -> None:
         if self._process is not None:
@@ -263,7 +265,7 @@ class RecordingReporter(PassiveReporter):
         if look.result is not None:
             self._look_for_breach(look.result)
         elif not look.can_come:
-            self.say(f"there is no view of the recording: {look.reason}")
+            self.say(f"the live view is not available: {look.reason}")
         return look
 
     def _rate_hz(self, look: Snapshot | None, elapsed_ns: int) -> float | None:
@@ -279,20 +281,20 @@ class RecordingReporter(PassiveReporter):
     def _look_for_breach(self, result: Result) -> None:
         limit_ns = None if self._plan is None else self._plan.watched_ns
         if limit_ns is not None:
-            self._tell_breach(worst_breach(result, limit_ns), "measuring goes on")
+            self._tell_breach(worst_breach(result, limit_ns), "measurement continues")
 
     def _finish(self, result: Result) -> None:
         if result.status != "measured":
-            self._tell_breach(reported_breach(result), "measuring stopped")
+            self._tell_breach(reported_breach(result), "measurement stopped")
         self._look_for_breach(result)
 
     def _tell_breach(self, breach: Breach | None, follows: str) -> None:
-        """Tells the first breach, and each that is larger than all before it."""
+        """Reports the first breach, and each that is larger than all before it."""
         if breach is None or breach.value_ns <= self._largest_ns or self._plan is None:
             return
         self._largest_ns = breach.value_ns
         where = "" if breach.cpu is None else f" on CPU {breach.cpu}"
-        after = f", {format_span(breach.at_ns)} after the begin"
+        after = f", {format_span(breach.at_ns)} after the start"
         limit = format_ns(breach.threshold_ns)
         self.say(f"{format_ns(breach.value_ns)}{where}{after} is above {limit}; {follows}")
         if self._command is not None:
@@ -300,7 +302,7 @@ class RecordingReporter(PassiveReporter):
 
 
 class PlainRecording(RecordingReporter):
-    """A line at the begin, and one every ten seconds."""
+    """A line at the start, and one every ten seconds."""
 
     interval_ns = _PLAIN_NS
 
@@ -331,7 +333,7 @@ class LiveRecording(RecordingReporter):
             vertical_overflow="crop",
         )
         self._result: Result | None = None
-        self._said = "nothing is recorded yet"
+        self._said = "no value has been recorded yet"
         self._rate: float | None = None
 
     def __enter__(self) -> Self:
@@ -369,7 +371,7 @@ def record(options: LatstatOptions) -> int:
         count = len(prepared.plan.tests)
         if count != 1:
             raise InputError(
-                f"latstat records under one load in one CPU configuration, not {count}",
+                f"latstat records under one load and one CPU configuration, not {count}",
                 "join elements with +, as in heavy+storm, or use: hardstone run TMR-P-LAT",
             )
         return _run(prepared, options, command, None)
@@ -382,8 +384,8 @@ def resume(reference: str, options: LatstatOptions, given: set[str]) -> int:
     asked_name = lab_target(options.target if "target" in given else name, options)
     if asked_name != name:
         raise InputError(
-            f"run {whole.id} is of the target {name}, not of {asked_name}",
-            "leave the target and its options out: it is resumed where it began",
+            f"run {whole.id} was measured on {name}, not on {asked_name}",
+            "leave out the target and its options: a recording is resumed where it started",
         )
     params = whole.plan.tests[0].params
     has_threshold = whole.plan.watched_ns is not None or bool(params.get("threshold_ns"))
@@ -424,22 +426,25 @@ def _last_unfinished(store: Store) -> RunDocument:
                 return document
             spent.append(document.id)
     if spent:
-        raise InputError(_nothing_left(spent), _BEGIN)
-    raise InputError("no recording was cut off: there is none to resume", _BEGIN)
+        raise InputError(_nothing_left(spent), _START)
+    raise InputError("no recording was interrupted, so there is none to resume", _START)
 
 
 def _nothing_left(run_ids: list[str]) -> str:
-    more = f" and {len(run_ids) - 1} before it" if len(run_ids) > 1 else ""
-    return f"of run {run_ids[0]}{more} nothing is left to record"
+    more = len(run_ids) - 1
+    have = f"run {run_ids[0]} and {more} earlier have" if more else f"run {run_ids[0]} has"
+    return f"{have} nothing left to record"
 
 
 def _check(store: Store, document: RunDocument) -> None:
     """InputError for a run that cannot be resumed."""
     if not is_of(document, TEST):
-        cause = f"run {document.id} is no recording of {TEST} alone: it has {tests_text(document)}"
-        raise InputError(cause, _BEGIN)
+        cause = (
+            f"run {document.id} is not a recording of {TEST} alone: it has {tests_text(document)}"
+        )
+        raise InputError(cause, _START)
     if document.status == "complete":
-        raise InputError(f"run {document.id} is complete: nothing is left to record", _BEGIN)
+        raise InputError(f"run {document.id} is complete and cannot be resumed", _START)
     if document.id in store.recorded_now():
         raise recorded_now(document.id)
 
@@ -449,7 +454,7 @@ def _prepared_rest(asked: Prepared, whole: RunDocument) -> Prepared:
     check_params(whole, asked.register)
     plan = _rest(whole)
     if plan is None:
-        raise InputError(_nothing_left([whole.id]), _BEGIN)
+        raise InputError(_nothing_left([whole.id]), _START)
     return replace(asked, plan=plan)
 
 

@@ -60,7 +60,7 @@ def command(context: click.Context, /, store: Path | None, as_json: bool) -> int
     if as_json:
         print_json(entries)
     else:
-        from hardstone.terminal.console import paged
+        from hardstone.cli.messages import paged
 
         with paged():
             _print_runs(entries, unreadable_count=len(unreadable))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hardstone.cli.help import WHAT, Option, declare
+from hardstone.cli.help import OUTPUT, WHAT, Option, declare
 from hardstone.cli.options import json_option, store_option
 from hardstone.errors import EXIT_OK, InputError
 
@@ -64,13 +64,22 @@ _PUBLISHED = "published:"
     is_flag=True,
     help="Estimate the maximum of another run of the same length, for each series of TEST.",
 )
-@store_option
+@click.option(
+    "--csv",
+    "as_csv",
+    cls=Option,
+    group=OUTPUT,
+    is_flag=True,
+    help="Print count, min, mean, quantiles and max of each series as CSV.",
+)
 @json_option
+@store_option
 def command(
     run: str,
     tests: tuple[str, ...],
     store: Path | None,
     as_json: bool,
+    as_csv: bool,
     is_all: bool,
     published: bool,
     why: bool,
@@ -93,6 +102,8 @@ def command(
     --deadline counts the values above TIME in each series of durations, with the exact confidence
     interval of their share. --json prints these counts.
     """
+    if as_csv and (why or as_json or is_all or published or project or deadline is not None):
+        raise InputError("--csv prints the series of the run or of TESTs", "give --csv alone")
     if why or run.startswith(_PUBLISHED):
         has_more = is_all or tests or published or project or deadline is not None
         if why and has_more:
@@ -125,12 +136,17 @@ def command(
         print_json(document)
         return consistency_exit(document)
     shown = _of_tests(document, tests) if tests else document
+    if as_csv:
+        from hardstone.report.export import run_csv
+
+        click.echo(run_csv(shown), nl=False)
+        return consistency_exit(document)
     if not (is_all or tests or published):
         from hardstone.terminal.one_screen import print_screen
 
         print_screen(shown)
         return consistency_exit(document)
-    from hardstone.terminal.console import paged
+    from hardstone.cli.messages import paged
 
     with paged():
         _print_all(shown, project=project, published=published)
@@ -154,12 +170,11 @@ def _print_all(shown: RunDocument, *, project: bool, published: bool) -> None:
 
 def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) -> int:
     """The rating of a run or of a published system."""
-    from hardstone.cli.messages import print_json
+    from hardstone.cli.messages import paged, print_json
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.stars_text import rated_document
     from hardstone.systems.rating import rate, rate_run
     from hardstone.systems.subjects import published_system
-    from hardstone.terminal.console import paged
     from hardstone.terminal.whole_run import print_published_why, print_why
 
     if run.startswith(_PUBLISHED):
@@ -187,10 +202,9 @@ def _show_misses(
     run: str, tests: Sequence[str], store: Path | None, deadline: str, *, as_json: bool
 ) -> int:
     """How often the series of a run missed a deadline."""
-    from hardstone.cli.messages import print_json
+    from hardstone.cli.messages import paged, print_json
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.deadlines import misses_document
-    from hardstone.terminal.console import paged
     from hardstone.terminal.whole_run import print_misses
     from hardstone.units import parse_duration_ns
 

@@ -48,10 +48,10 @@ from hardstone.wording import is_rate, shorten
 
 _REASON_CHARACTERS = 30
 _KIND_CHARACTERS = 46
-_ABOUT = "Above: average, below: worst{least}. The axis is logarithmic and does not begin at zero."
+_ABOUT = "Above: average, below: worst{least}. The axis is logarithmic and does not start at zero."
 _HOLLOW = " Hollow: only a bound is published, and the value lies below it."
 _BEYOND = " Triangle to the right: the value lies above."
-_GREY = " Grey: may not be compared with the reference."
+_GREY = " Grey: not comparable with the reference."
 _EQUALS = (
     ' "= tick": the worst exceeds the average by the tick\'s duration, within 20 %: a tick may '
     "explain it."
@@ -224,7 +224,7 @@ def _spread_rows(view: CompareView) -> tuple[list[ComparedRow], str]:
     }
     chosen = sorted(known, key=lambda address: -known[address])[: charts.MOST_KINDS]
     count = sum(1 for address in known if known[address] and address not in chosen)
-    left_out = f" {count} more decisive figures are in the tables only." if count else ""
+    left_out = f" {count} more decisive figures: see the tables." if count else ""
     return [row for row in view.decisive if row.address in chosen], left_out
 
 
@@ -239,8 +239,8 @@ _KEPT_FOR_CURVES = 16
 _MOST_NAMED = 6
 _MOST_TWICE = 8  # systems: charts of more are large, and stand in the summary alone
 _FIRST = "TMR-P-LAT"  # of the decisive tests, if there is no room for the curves of all
-_ALONE = "Curves of decisive figures only: the report of the run has those of all tests."
-_LEFT_OUT = "Not drawn, so that the page stays small: {}. A comparison of two or three has them."
+_ALONE = "Curves of decisive figures only; the report of each run has all."
+_LEFT_OUT = "Not drawn for so many systems: {}. Compare two or three to see them."
 _LEAST_SYSTEMS = 2
 _YARDSTICK_CHARACTERS = 44
 _CURVES: tuple[tuple[str, Callable[[Place], Figure | None]], ...] = (

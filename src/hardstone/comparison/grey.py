@@ -218,7 +218,7 @@ def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
         return
     ours, theirs = (work_text(each.series, each.result.calibrated) for each in (one, against))
     if ours and theirs and ours != theirs:
-        yield f"other work: {ours}, the reference: {theirs}"
+        yield f"different work: {ours}, the reference {theirs}"
 
 
 def _other_parameters(ours: Result, theirs: Result) -> Iterator[str]:

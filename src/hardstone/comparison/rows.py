@@ -398,8 +398,8 @@ def _compared_test(
         states=[_state(column, test) for column in columns],
         published=_statements(test),
         notes=[
-            *([f"What distorts it: {entry.distorts}"] if entry.distorts else []),
-            *([f"{left_out} more claims are in the reports of the runs."] if left_out else []),
+            *([f"Distorted by: {entry.distorts}"] if entry.distorts else []),
+            *([f"{left_out} more claims: see the reports of the runs."] if left_out else []),
         ],
     )
 
@@ -412,7 +412,7 @@ def _state(column: SystemColumn, test: str) -> str:
     if found is None:
         return "not run"
     if found.status == "measured" and (not found.complete or found.interrupted):
-        return "cut off before its end"
+        return "ended before its last value"
     return _state_of(found.status, found.reason)
 
 

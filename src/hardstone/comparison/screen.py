@@ -52,7 +52,6 @@ _RATIO_MARKS = (
     "ratio of medians, 98 % interval: > higher, < lower, = equal within 10 %, ? not decided"
 )
 _MOST_PAIRED = 14
-_NOT_COMPARABLE = "( ) not comparable"
 _PAIRS = ("acquire", "release")
 _UNCONTENDED = ("sem", "mutex")  # the first to go where systems are rows
 
@@ -80,7 +79,7 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     if is_cut:
         systems = list(_systems(view, _study))
     below = [
-        *_legend(view, width),
+        *_legend(view, width, is_pair=pair is not None),
         Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
         *_why(view),
     ]
@@ -99,13 +98,16 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     found = _labelled("why not", pair.refused(), width, 6) if pair else []
     sections = [
         *_labelled("apart", apart, width, 3, "bold red"),
+        *([] if pair else _labelled("medians", medians, width, 4)),
         # The study and the hardware of a published figure are always shown.
         *([*differs, *found, *where] if pair else [*where, *differs]),
-        *([] if pair else _labelled("medians", medians, width, 4)),
         *_labelled("rated as", reserves, width, 3, "yellow"),
     ]
     room = max(most - 1 - len(systems) - len(figures) - len(below), 0)
-    return [Text(head, style="bold"), *systems, *figures, *sections[:room], *below]
+    if len(sections) > room:
+        more = Text(f"{'':{_GUTTER}}and more, with -o", style="dim")
+        sections = [*sections[: room - 1], more] if room else []
+    return [Text(head, style="bold"), *systems, *figures, *sections, *below]
 
 
 def _systems(view: CompareView, origin: Callable[[SystemColumn], str]) -> Iterator[Text]:
@@ -366,10 +368,13 @@ def _grouped(texts: Sequence[str]) -> dict[str, str]:
     return {text: numbers_text(numbers, "-", 2) for text, numbers in found.items()}
 
 
-def _legend(view: CompareView, width: int) -> Iterator[Text]:
+def _legend(view: CompareView, width: int, *, is_pair: bool) -> Iterator[Text]:
     cells = [cell for row in view.decisive for cell in row.cells]
     marks = [
-        (any(one.is_grey or one.worst_why for one in cells), _NOT_COMPARABLE),
+        (
+            any(one.is_grey or one.worst_why for one in cells),
+            "( ) not comparable" + ("" if is_pair else " (why: add -o)"),
+        ),
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
         (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
         (any(map(_is_at_most, view.columns)), "<= at most: some tests did not run"),

@@ -253,9 +253,10 @@ class Picture:
 class Opening:
     """What comes before all that is folded.
 
-    `title` is the machine and the answer; `lead_narrow` is `lead` for a phone. `rated`: the stars under each condition, by its name,
-    the headline first, with why that one is it. `failed`: those that count for a rating first;
-    `absent`: the rows whose test was not run. `families`: (name, text, look). `glance`: every test in one chart.
+    `title` is the machine and the answer; `lead_narrow` is `lead` for a phone. `absent`: the rows
+    whose test was not run. `rated`: the stars under each condition, by its name, the headline
+    first, with why that one is it. `failed`: those that count for a rating first; `families`:
+    (name, text, look). `glance`: every test in one chart.
     """
 
     title: str

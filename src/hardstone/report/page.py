@@ -23,8 +23,6 @@ from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_e
 from hardstone.report.opening import head_of, opening_of
 from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
 from hardstone.report.results import (
-    MOST_ROWS,
-    NARROW_PERCENT,
     Section,
     Settings,
     SpecLookup,
@@ -36,6 +34,7 @@ from hardstone.report.results import (
 )
 from hardstone.report.sheet import figures_in
 from hardstone.report.side_by_side import condition_chart_count, side_tables
+from hardstone.report.tables import MOST_ROWS, NARROW_PERCENT
 from hardstone.stats.conditions import (
     Comparison,
     comparisons_in,

@@ -152,6 +152,8 @@ def _write(path: Path, script: str) -> None:
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
+# A line never ends between a number and its unit.
+_AMOUNT = re.compile(r"(?<=\d) (?=(?:[num]?s|[kMG]?B|[kMG]?Hz|%)(?!\w))")
 _FILTERS: dict[str, Callable[..., object]] = {
     "stars_number": stars_number,
     "certain_stars": certain_stars,
@@ -162,8 +164,6 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "duration": format_ns,
     "whole": lambda text: _AMOUNT.sub("\N{NO-BREAK SPACE}", text),
 }
-# A line never ends between a number and its unit.
-_AMOUNT = re.compile(r"(?<=\d) (?=(?:[num]?s|[kMG]?B|[kMG]?Hz|%)(?!\w))")
 
 
 @cache

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,16 +12,11 @@ import msgspec
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import kind_of, load_catalogue
-from hardstone.figure_text import Cell, level_text, quantile_cell
 from hardstone.model import (
     Descriptor,
     Event,
     Instrument,
     Result,
-    Series,
-    Stopped,
-    Unit,
-    Verdict,
 )
 from hardstone.present.deadlines import ProjectionText
 from hardstone.present.measured_tables import (
@@ -47,17 +41,20 @@ from hardstone.report.figures import (
     notes_on_drawing,
 )
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
+from hardstone.report.tables import (
+    CauseRow,
+    HeldClaim,
+    Table,
+    cause_rows,
+    held_claims,
+    left_out_text,
+    table_of,
+    unwatched_rows,
+)
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
-from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
+from hardstone.stats.consistency import MARK
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.join import joins_of
-from hardstone.stats.quantiles import (
-    LADDER,
-    Quantile,
-    SeriesSummary,
-    instrument_limit,
-    summarise,
-)
 from hardstone.stats.sustained import STEP, steps_of
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
@@ -65,23 +62,14 @@ from hardstone.wording import (
     claim_of,
     claims_text,
     fact_text,
-    format_value,
-    is_rate,
     parameter_text,
-    series_text,
     shorten,
     spoken,
-    work_text,
-    worst_value,
 )
 
 if TYPE_CHECKING:
     from hardstone.kernel.page import KernelPage
 
-MOST_ROWS = 12
-NARROW_PERCENT = 10
-_RANGE = re.compile(r"^([0-9.]+) to ([0-9.]+)")
-_NARROW = NARROW_PERCENT / 100
 _LEAST_SHARED = 3
 _TITLE = "Loss by period"
 _ABOUT = (
@@ -116,129 +104,13 @@ def search_page(result: Result, anchor: str, drawer: Drawer) -> SearchPage | Non
     return SearchPage(step_rows([result]), [figure])
 
 
-@dataclass(frozen=True)
-class Row:
-    label: str
-    count: str
-    minimum: str
-    quantiles: list[Cell]
-    mean: str
-    stddev: str
-    worst: str
-    notes: list[str]
-
-
-@dataclass(frozen=True)
-class Table:
-    """`levels` are the headings of the quantile columns: "median", "p99". `left_out` counts the
-    series without a row; `notes` are those of every row."""
-
-    levels: list[str]
-    rows: list[Row]
-    empty: list[str]
-    left_out: int = 0
-    notes: tuple[str, ...] = ()
-
-
-def table_of(
-    found: list[Series],
-    instrument: Instrument | None,
-    deepest: float,
-    calibrated: Mapping[str, int],
-) -> Table:
-    """Figures of the series with values: of more than MOST_ROWS those with the highest. Quantiles
-    are as deep as the counts support, at most `deepest`. Empty series are listed below.
-    `calibrated` is that of the result.
-    """
-    empty = [series_text(series) for series in found if not series.count]
-    filled = [series for series in found if series.count]
-    found = _highest(filled)
-    summaries = [summarise(series, deepest=deepest) for series in found]
-    present = {quantile.q for summary in summaries for quantile in summary.quantiles}
-    levels = [q for q in LADDER if q in present or q == LADDER[0]]
-    quantum_ns = instrument.quantum_ns if instrument else 1.0
-    rows = [
-        _row(series, summary, levels, quantum_ns, _series_notes(series, instrument, calibrated))
-        for series, summary in zip(found, summaries, strict=True)
-    ]
-    first = rows[0].notes if len(rows) >= _LEAST_SHARED else []
-    shared = [note for note in first if all(note in one.notes for one in rows)]
-    rows = [replace(one, notes=[note for note in one.notes if note not in shared]) for one in rows]
-    left_out = len(filled) - len(found)
-    return Table([level_text(q) for q in levels], rows, empty, left_out, tuple(shared))
-
-
-def _highest(found: list[Series]) -> list[Series]:
-    """The MOST_ROWS of `found` with the highest values, in their order."""
-    places = sorted(range(len(found)), key=lambda place: -(found[place].max or 0))[:MOST_ROWS]
-    return [found[place] for place in sorted(places)]
-
-
-def _row(
-    series: Series,
-    summary: SeriesSummary,
-    levels: list[float],
-    quantum_ns: float,
-    notes: list[str],
-) -> Row:
-    unit = series.unit
-    by_level = {quantile.q: quantile for quantile in summary.quantiles}
-    mark = f" {MARK}" if is_contradictory(series) else ""
-    return Row(
-        label=series_text(series) + mark,
-        count=format_count(series.count),
-        minimum=format_value(series.min, unit),
-        quantiles=[_quantile(by_level.get(q), unit) for q in levels],
-        mean=format_value(series.mean if series.count > 1 else None, unit, quantum_ns),
-        stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
-        worst=format_value(worst_value(series), unit),
-        notes=notes,
-    )
-
-
-def _quantile(found: Quantile | None, unit: Unit) -> Cell:
-    """A quantile, with its interval only where that is wider than _NARROW on a side."""
-    cell = quantile_cell(found, unit)
-    if found is None or not found.value or found.low is None or found.high is None:
-        return cell
-    if max(found.high - found.value, found.value - found.low) <= _NARROW * found.value:
-        return Cell(cell.value)
-    return Cell(cell.value, _RANGE.sub("\\1\N{EN DASH}\\2", cell.interval))
-
-
-def _series_notes(
-    series: Series, instrument: Instrument | None, calibrated: Mapping[str, int]
-) -> list[str]:
-    work = work_text(series, calibrated)
-    notes = [MARK_NOTE] if is_contradictory(series) else []
-    notes += [f"work per value: {work}"] if work else []
-    if series.derived:
-        notes.append(f"derived, not timed: {series.derived}")
-    limit = instrument_limit(series, instrument)
-    if limit:
-        notes.append(limit)
-    if series.histogram.underflow:
-        notes.append(f"{format_count(series.histogram.underflow)} values below 0, not drawn")
-    if series.histogram.overflow:
-        lost = format_count(series.histogram.overflow)
-        notes.append(
-            f"{lost} values past the last bucket: not drawn, but included in count and maximum"
-        )
-    if isinstance(series.stopped, Stopped):
-        apart = format_count(series.stopped.count)
-        worst = format_value(series.stopped.worst, series.unit)
-        notes.append(
-            f"kept apart, because the program was stopped: {apart}, the worst {worst}; in no figure"
-        )
-    return notes
-
-
 SpecLookup = Callable[[str], Descriptor | None]
 _MANY_SERIES = 40
 _WORST_OF_MANY = 2
 _WORST_OF_FEW = 12
 _MOST_CAUSES = 10
 _LATE_AT_LENGTH = 10
+_OWN_SETTING = ("Load reached", "Parameters", "Calibrated", "Kernel counters")
 # Counters that a test raises by itself.
 _EXPECTED = ("timer_interrupts_count", "voluntary_switches_count")
 _FOLDED_TITLES = {
@@ -253,30 +125,6 @@ _ELSEWHERE = {
     *event_names.POSIX,
     STEP,  # a row of the table of the search
 }
-
-
-@dataclass(frozen=True)
-class HeldClaim:
-    """A claim that holds, with the evidence of its first cases, and the other cases."""
-
-    name: str
-    claim: str
-    cases: str
-    evidence: str
-    others: str
-
-
-@dataclass(frozen=True)
-class CauseRow:
-    """The worst values of one cause, the largest first: (value, moment and series). `counters`
-    and `traces` (value, lines) are those of its largest values. `cause` is empty where nothing
-    was watched."""
-
-    values: list[tuple[str, str]]
-    more: str
-    cause: str
-    counters: list[str]
-    traces: list[tuple[str, list[str]]]
 
 
 @dataclass(frozen=True)
@@ -350,6 +198,8 @@ def shared_of(sections: Sequence[Section]) -> Shared:
     keys = dict.fromkeys(key for one in shown for key, _ in one.setting)
     setting = []
     for key in keys:
+        if key in _OWN_SETTING:
+            continue
         values = Counter(dict(one.setting).get(key, "") for one in shown)
         value, count = values.most_common(1)[0]
         if "" not in values and 2 * count > len(shown) >= _LEAST_SHARED:
@@ -431,7 +281,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     late = late_values(result)
     claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
     is_many = settings.worst_each == _WORST_OF_MANY
-    causes = _cause_rows(late, settings.worst_each) or _unwatched(result, settings.worst_each)
+    causes = cause_rows(late, settings.worst_each) or unwatched_rows(result, settings.worst_each)
     return Section(
         anchor=anchor,
         test=result.test,
@@ -452,7 +302,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         moments=_moments(result, spec),
         claims=claims,
         failed=[one for one in claims if not one.passed],
-        held=_held(result.verdicts, claims),
+        held=held_claims(result.verdicts, claims),
         table=table_of(result.series, instrument, settings.deepest, result.calibrated)
         if result.series
         else None,
@@ -469,7 +319,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         notes=[] if behaves else _notes(result, settings),
         causes=causes[:_MOST_CAUSES],
         more_causes=[] if is_many else causes[_MOST_CAUSES:],
-        causes_left_out=_left_out(causes[_MOST_CAUSES:]) if is_many else "",
+        causes_left_out=left_out_text(causes[_MOST_CAUSES:]) if is_many else "",
         events=[_event_line(event) for event in result.events if event.name not in _ELSEWHERE],
         folded=[
             (_FOLDED_TITLES[event.name], event.text)
@@ -522,87 +372,6 @@ def _notes(result: Result, settings: Settings) -> list[str]:
         gap = "" if one.gap_ns is None else f" after a gap of {format_ns(one.gap_ns)}"
         notes.append(f"Resumed at {one.at_ns / 1e9:.3f} s{gap}: nothing was recorded in between.")
     return notes + notes_on_drawing(_charted(result).series, settings.charts_each)
-
-
-def _held(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> list[HeldClaim]:
-    """The claims that hold: a row for all cases of one, and one text for equal evidence."""
-    found: dict[str, dict[str, list[str]]] = {}
-    meanings: dict[str, str] = {}
-    for verdict, claim in zip(verdicts, claims, strict=True):
-        if not verdict.passed:
-            continue
-        name, _, case = verdict.name.partition("/")
-        found.setdefault(name, {}).setdefault(claim.evidence, []).append(case)
-        meanings[name] = claim.claim
-    return [_held_claim(name, meanings[name], by_evidence) for name, by_evidence in found.items()]
-
-
-def _held_claim(name: str, meaning: str, by_evidence: Mapping[str, list[str]]) -> HeldClaim:
-    (evidence, first), *others = by_evidence.items()
-    more = [case for _, cases in others for case in cases]
-    return HeldClaim(
-        spoken(name), meaning, _joined(first), evidence, _joined(more) if any(more) else ""
-    )
-
-
-def _joined(cases: Iterable[str]) -> str:
-    return ", ".join(filter(None, cases))
-
-
-def _cause_rows(late: Sequence[LateValue], each: int) -> list[CauseRow]:
-    """A row for each cause, with `each` of its values."""
-    groups: dict[str, list[LateValue]] = {}
-    for one in late:
-        groups.setdefault(one.cause, []).append(one)
-    return [
-        CauseRow(
-            values=[(one.value, _place(one)) for one in group[:each]],
-            more=_more_text([one.value for one in group[each:]]),
-            cause=cause,
-            counters=group[0].counters,
-            traces=[(one.value, one.trace) for one in group if one.trace],
-        )
-        for cause, group in groups.items()
-    ]
-
-
-def _place(one: LateValue) -> str:
-    cpu = "" if one.cpu == "-" else f", CPU {one.cpu}"
-    return f"at {one.when}{cpu}: {one.series}"
-
-
-def _unwatched(result: Result, each: int) -> list[CauseRow]:
-    """The worst values of a result whose causes nobody watched, in one row."""
-    found = [
-        (one, series)
-        for series in result.series
-        if not is_rate(series.unit)
-        for one in series.worst
-    ]
-    found.sort(key=lambda pair: -pair[0].value_ns)
-    if not found:
-        return []
-    texts = [
-        (
-            format_value(one.value_ns, series.unit),
-            f"at {one.at_ns / 1e9:.3f} s: {series_text(series)}",
-        )
-        for one, series in found
-    ]
-    more = _more_text([value for value, _ in texts[each:]])
-    return [CauseRow(texts[:each], more, "", [], [])]
-
-
-def _more_text(values: Sequence[str]) -> str:
-    return f"and {format_count(len(values))} more, down to {values[-1]}" if values else ""
-
-
-def _left_out(rows: Sequence[CauseRow]) -> str:
-    """What the rows beyond the last one shown have: "values of 12 more causes, up to 3.1 us"."""
-    if not rows:
-        return ""
-    causes = "1 more cause" if len(rows) == 1 else f"{format_count(len(rows))} more causes"
-    return f"values of {causes}, up to {rows[0].values[0][0]}"
 
 
 def _duration(duration_ns: int) -> str:

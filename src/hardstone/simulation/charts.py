@@ -89,7 +89,7 @@ def _masses_axis(rows: Sequence[Row], margin: float = 1.15, field: str = "v") ->
 
 
 NOT_COUNTED = "not counted"
-NO_SHARE = "missed, of how many is not known"
+NO_SHARE = "missed, total not known"
 # Upper ends of the shares that have a colour of their own.
 SHARES = (
     ("none missed", 0.0, "var(--good)"),
@@ -541,7 +541,7 @@ _COLOURS = {
 def blocks_chart(blocks: StepBlocks) -> Spec:
     """A panel for each of a few steps in a row, around the longest one that was kept.
 
-    Time counts from the release of the step, or from the begin of its first thread where steps have
+    Time counts from the release of the step, or from the start of its first thread where steps have
     no release. A line is the deadline, where it is near. `blocks`: with at least one row.
     """
     steps = shown_steps(blocks)
@@ -553,7 +553,7 @@ def blocks_chart(blocks: StepBlocks) -> Spec:
         end_ns = max(end_ns, deadline_ns * 1.03)
         rows += [{"p": title, "t": float(deadline_ns)} for title in titles]
     kinds = [kind for kind in _COLOURS if any(row.get("c") == kind for row in rows)]
-    start = "begin of its first thread" if blocks.period_ns is None else "release of the step"
+    start = "start of its first thread" if blocks.period_ns is None else "release of the step"
     encoding: Spec = {
         "x": {
             "field": "min",

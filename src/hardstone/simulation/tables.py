@@ -334,7 +334,7 @@ def _bound_row(bound: Bound, names: CurveNames) -> BoundRow:
 def _notes(bound: Bound) -> Iterator[str]:
     if bound.islands:
         masses = listed(format_count(one.masses) for one in bound.islands)
-        yield f"none missed again at {masses}"
+        yield f"no miss again at {masses}"
     for cell in bound.not_counted[:2]:
         yield f"{format_count(cell.masses)} not counted: {_why(cell.points[-1])}"
     if len(bound.not_counted) > 2:
@@ -379,7 +379,7 @@ def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
         format_ns(work.cpu_ns),
         _switches_text(point),
         blocked,
-        "a step was made late on purpose" if point.is_delayed else status,
+        "one step was delayed on purpose" if point.is_delayed else status,
     )
 
 
@@ -764,7 +764,7 @@ def texts_between(
     ]
     found = statements_between(*sides)
     if not found:
-        return "no size, number of threads and policy that both have"
+        return "no common size, number of threads and policy"
     return [_statement_text(one, ", ".join(one.under[:2])) for one in found]
 
 
@@ -797,7 +797,7 @@ def _speed(speed: Speed | None, first: str, second: str) -> str:
     spread = (
         f"; {speed.repeated} points were repeated"
         if speed.repeated
-        else "; each time was measured once, so their spread is not known"
+        else "; each point was measured once, so the spread is not known"
     )
     for name, paused in zip((first, second), speed.paused, strict=True):
         if paused:
@@ -820,7 +820,7 @@ def _misses(misses: Misses | None, first: str, second: str) -> str:
     ]
     return (
         f"Missed deadlines: {' and '.join(sides)} steps at {_points(len(misses.places))}, "
-        f"{misses.differing} of them different (p {_p(misses.p_adjusted)}). "
+        f"{misses.differing} of which differ (p {_p(misses.p_adjusted)}). "
         f"Fewer: {_which(misses.fewer, first, second)}."
     )
 

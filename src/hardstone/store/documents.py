@@ -20,7 +20,7 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple
 
 import msgspec
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, printable
 from hardstone.event_names import TABLES_CUT
 from hardstone.files import OddFileError, check_regular, open_regular, read_regular, replace_file
 from hardstone.model import (
@@ -272,12 +272,10 @@ _MACHINE_CHARACTERS = 80
 
 def _machine_of(facts: Mapping[str, Scalar]) -> str:
     """ "AMD EPYC 9B45, Linux 6.18.5": the processor, else its architecture, and the kernel."""
-    from hardstone.wording import shorten  # which no list needs
-
     processor = facts.get("machine.cpu_model") or facts.get("machine.arch")
     kernel = " ".join(str(facts.get(f"kernel.{key}") or "") for key in ("name", "release"))
     parts = (str(part or "").strip() for part in (processor, kernel))
-    return shorten(", ".join(filter(None, parts)), _MACHINE_CHARACTERS)
+    return printable(", ".join(filter(None, parts)))[:_MACHINE_CHARACTERS]
 
 
 def read_summary(place: Place, run_id: str, stamp: Stamp) -> RunEntry | None:

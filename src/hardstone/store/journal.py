@@ -509,7 +509,7 @@ def _create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFi
     """The folder, with its lock held and the first record on disk. Leaves nothing if it fails."""
     document = record.document
     if not is_run_id(document.id):
-        raise ValueError(f"{document.id[:40]!r} is not an id of new_run_id")
+        raise ValueError(f"{document.id[:40]!r} is not an ID of new_run_id")
     folder = place.journals / document.id
     if os.path.lexists(place.document(document.id)) or os.path.lexists(folder):
         raise StoreError(f"run {document.id} exists already", "use a new id for each run")

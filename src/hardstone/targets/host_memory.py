@@ -149,7 +149,7 @@ def memory_folder(room_bytes: int) -> Path:
             return base
     where = f"free some in {bases[0]}" if bases else f"mount {_DEFAULT}"
     raise TargetError(
-        f"no folder in memory has {-(-room_bytes // 2**20)} MiB free",
+        f"no memory file system has {-(-room_bytes // 2**20)} MiB free",
         f"{where}, or name another folder in HARDSTONE_MEMORY_DIR",
     )
 

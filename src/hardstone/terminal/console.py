@@ -1,18 +1,13 @@
-"""The terminal: its console, its pager, its width, and how wide a text is."""
+"""The terminal: its console, its width, and how wide a text is."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
-import shlex
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-import click
 from rich import box
 from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
@@ -54,58 +49,6 @@ def make_console(stream: IO[str] | None = None) -> Console:
         emoji=False,
         soft_wrap=False,
     )
-
-
-@contextlib.contextmanager
-def paged() -> Iterator[None]:
-    """Prints what is written to standard output meanwhile through a pager, as git does: $PAGER, or
-    less, which ends at once where all fits on the screen. Directly where no terminal reads it, or
-    $PAGER is empty or cat. Whoever leaves the pager early has seen enough."""
-    if not _has_pager():
-        yield
-        return
-    os.environ.setdefault("LESS", "-FRX")
-    usual = sys.stdout
-    with click.get_pager_file() as pager:
-        sys.stdout = _Paged(pager)
-        try:
-            yield
-        finally:
-            sys.stdout = usual
-
-
-def _has_pager() -> bool:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
-        return False
-    try:
-        program, *_ = shlex.split(os.environ.get("PAGER", "less")) or ["cat"]
-    except ValueError:  # an open quote
-        return False
-    return program != "cat" and shutil.which(program) is not None
-
-
-class _Paged(io.TextIOBase):
-    """Standard output on its way to a pager, which is at a terminal."""
-
-    def __init__(self, pager: IO[str]) -> None:
-        self._pager = pager
-
-    @property
-    def encoding(self) -> str:
-        return "utf-8"
-
-    def isatty(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str, /) -> int:
-        self._pager.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        self._pager.flush()
 
 
 def make_table() -> Table:

@@ -13,8 +13,7 @@ from rich.text import Text
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.histogram import bins_of
-from hardstone.stats.identity import edges_of, parse_layout
+from hardstone.stats.identity import edges_of, parse_layout, ranked_counts_of
 from hardstone.stats.quantiles import is_printable, quantile_between
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import clean
@@ -94,7 +93,7 @@ def _quantile_text(series: Series, q: float) -> str:
     if not is_printable(q, series.count):
         return "-"
     try:
-        bins = bins_of(series.histogram)
+        bins = ranked_counts_of(series.histogram)
     except InputError:
         return "-"
     # Its interval is not shown, so the ranks are those of no bound.

@@ -35,8 +35,8 @@ def print_tests(tests: Sequence[Descriptor]) -> None:
 
 _ID, _FIGURES, _STUDY, _OURS = 26, 9, 7, 11
 _LEGEND = """\
-study: the stars that the study gave. hardstone: those that the same figures have by the formula
-of docs/method/rating.md, <= where figures are missing. Where each star comes from:"""
+study: the stars that the study gave. hardstone: the stars of the same figures by the formula of
+docs/method/rating.md, <= where figures are missing. To see where each star comes from:"""
 
 
 def print_published_systems(rows: Sequence[PublishedRow]) -> None:

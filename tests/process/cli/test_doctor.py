@@ -222,7 +222,7 @@ def test_prove_as_json(prove: Prove) -> None:
     assert done.document["schema"] == "hardstone.proof/1"
     assert done.document["pairs_counted"] == 10
     assert {one["verdict"] for one in done.document["effects"]} == {"lower"}
-    assert done.document["maxima"]["verdict"] == "no verdict on the maximum of a run"
+    assert done.document["maxima"]["verdict"] == "not judged: a maximum of a run"
     assert done.document["notes"] == [
         "p99.9 needs 10\N{NO-BREAK SPACE}000 values, has 1\N{NO-BREAK SPACE}000"
     ]

@@ -86,6 +86,51 @@ def test_explain_says_all_there_is(hardstone: Hardstone, target: str) -> None:
             assert " ".join(text.split()) in flat, test
 
 
+@pytest.mark.parametrize(
+    ("words", "tests"),
+    [
+        (["cyclictest"], {"TMR-P-LAT"}),
+        (["context", "switch"], {"THR-P-SLS"}),
+        (["latency"], {"TMR-P-LAT", "IRQ-P-LAT", "IRQ-P-DLT", "MSG-P-LAT", "SIG-P-LAT"}),
+        (["Rhealstone"], {"THR-P-SLS", "THR-P-PRE", "SEM-P-SHF", "IRQ-P-LAT", "MUT-P-INV"}),
+    ],
+)
+def test_explain_finds_tests_by_what_people_call_them(
+    hardstone: Hardstone, target: str, words: list[str], tests: set[str]
+) -> None:
+    found = hardstone("explain", *words, "--target", target, "--json").document
+    assert tests <= {one["id"] for one in found}
+    done = hardstone("explain", *words, "--target", target)
+    assert done.code == 0
+    if len(tests) == 1:
+        assert [one["id"] for one in found] == [*tests] and done.out.startswith(
+            f"{found[0]['id']} "
+        )
+    else:
+        lines = done.out.splitlines()
+        assert all(any(line.startswith(test) for line in lines) for test in tests)
+        assert done.typed[-1].endswith(f"hardstone explain {found[0]['id']}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["explain", "lateny"], "did you mean latency"),
+        (["explain", "cyclictset"], "did you mean cyclictest"),
+        (["explain", "TMR-P-LATT"], "did you mean TMR-P-LAT"),
+        (["explain", "zzzzzz"], "unknown test 'zzzzzz'"),
+        (["run", "cyclictest"], "unknown test 'cyclictest'; its test is TMR-P-LAT"),
+        (["run", "cyclictset"], "did you mean cyclictest, which is TMR-P-LAT"),
+        (["run", "oslat"], "its tests are CLK-P-DUR, CLK-P-BIN"),
+    ],
+)
+def test_what_is_nearly_a_name_is_suggested(
+    hardstone: Hardstone, target: str, words: list[str], said: str
+) -> None:
+    done = hardstone(*words, "--target", target)
+    assert done.code == EXIT_USAGE and said in done.err and len(done.typed) == 1
+
+
 def test_a_store_whose_only_run_is_damaged_is_not_empty(
     hardstone: Hardstone, tmp_path: Path
 ) -> None:
@@ -112,7 +157,7 @@ def test_runs_name_each_target_but_this_machine(
     plan = make.plan_of([], target=target)
     keep(tmp_path, make.document(name="evening", run_id="20261121T042200Z-1a2b3d", plan=plan))
     done = hardstone("runs", "--store", tmp_path)
-    _, _, _, *there = done.out.splitlines()
+    _, _, _, _, *there = done.out.splitlines()
     assert is_narrow(done.out) and "local" not in done.out
     name = slice(done.out.splitlines()[0].index("name, machine"), None)
     assert there[0].split()[-1] == "evening"

@@ -130,7 +130,7 @@ def test_a_denied_test_says_so_and_exits_as_run_does(
     denied = scenario("denied", sample.stream(TEST, status="denied", reason="no right"))
     done = hardstone("posix", "--target", denied, "-q")
     assert done.code == hardstone("run", TEST, "--target", denied, "-q").code != EXIT_OK
-    assert "not whole: denied: no right" in done.out
+    assert "incomplete: denied: no right" in done.out
     assert "full (" not in done.out
 
 

@@ -204,7 +204,7 @@ COUNTED = EMULATED | {"virtual.time": "instructions"}
     ("system", "run", "said"),
     [
         (EMULATED, r"this run \(emulated\)", "- (emulated: not comparable with hardware)"),
-        (COUNTED, r"this run \(instructions\)", "- (time counts instructions: not beside"),
+        (COUNTED, r"this run \(instructions\)", "- (time is an instruction count: not"),
         ({"virtual.emulated": None}, r"this run \(emulated\?\)", "- (may be emulated: not"),
         ({"virtual.hypervisor": "KVMKVMKVM"}, "this run", "max 10 ms"),
     ],

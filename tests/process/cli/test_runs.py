@@ -4,9 +4,11 @@ a pager or into a pipe that closes."""
 from __future__ import annotations
 
 import csv
+import fcntl
 import json
 import os
 import pty
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,8 @@ import pytest
 
 from hardstone.errors import EXIT_OK, EXIT_USAGE
 from hardstone.model import Repeat
+from hardstone.store.journal import LOCK_NAME
+from hardstone.store.place import try_lock
 from hardstone.store.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.cli.forked import Forked
@@ -140,11 +144,15 @@ def test_at_a_terminal_it_asks(store: Path, answer: str, left: int) -> None:
     assert len(Store(store).runs()) == left
 
 
-def test_a_run_that_is_being_recorded_is_not_removed(
-    hardstone: Hardstone, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Store, "recorded_now", lambda self: [IDS[2]])
+def test_a_run_that_is_being_recorded_is_not_removed(hardstone: Hardstone, store: Path) -> None:
+    """By a process that holds the lock of its journal, as one that continues a run does."""
+    folder = store / "journals" / IDS[2]
+    folder.mkdir(parents=True)
+    lock = try_lock(folder / LOCK_NAME)
+    assert lock is not None
     done = hardstone("runs", "remove", "last", "last~1", "--yes", "--store", store)
+    lock.release()
+    shutil.rmtree(folder)
     assert done.code == EXIT_USAGE and f"run {IDS[2]} is being recorded now" in done.err
     assert listed(hardstone, store) == IDS
 
@@ -186,6 +194,13 @@ def test_a_run_is_exported_as_json_and_csv(
     assert {row["test"] for row in rows} == {"SEM-P-SIG"}
     assert len(rows) == sum(len(one.series) for one in stored.results)
     assert done.err.count("exported: ") == 2
+
+
+def test_a_stored_run_is_printed_as_csv(hardstone: Hardstone, store: Path) -> None:
+    done = hardstone("show", "last~1", "--csv", "--store", store)
+    (row,) = csv.DictReader(done.out.splitlines())
+    assert (row["run"], row["test"], row["count"]) == (IDS[2], "TMR-P-LAT", "3")
+    assert hardstone("show", "last", "--csv", "--json", "--store", store).code == EXIT_USAGE
 
 
 @pytest.mark.parametrize("option", ["--export-json", "--export-csv"])
@@ -297,13 +312,13 @@ def test_a_pipe_that_closes_is_no_matter_to_speak_of(store: Path, words: tuple[s
     os.close(writes)
 
 
-def test_it_closes_in_the_middle_of_a_screen(store: Path) -> None:
-    """More than a pipe holds, of which one line is read."""
-    for number in range(500):
-        keep(store, make.document(run_id=f"20261201T{number:06}Z-000000"))
+def test_it_closes_in_the_middle_of_a_screen(target: str) -> None:
+    """More than the pipe holds, of which a few lines are read."""
     reads, writes = os.pipe()
-    with Forked("runs", "--store", store, out=writes) as tool:
+    fcntl.fcntl(writes, fcntl.F_SETPIPE_SZ, 4096)
+    words = ("list", "--target", target)
+    with Forked(*words, out=writes, before=lambda: os.close(reads)) as tool:
         os.close(writes)
-        os.read(reads, 80)
+        assert os.read(reads, 80)
         os.close(reads)
         assert (tool.wait(), tool.err) == (EXIT_OK, "")

@@ -333,7 +333,7 @@ def test_other_tests_stand_beside_themselves_without_a_table(
     [
         ("denied", "preemption: the kernel is locked down", EXIT_PRIVILEGE),
         # the probe sees it at the end
-        ("failed", "somebody switched the preemption model to lazy", EXIT_UNTRUSTWORTHY),
+        ("failed", "the preemption model was switched to lazy from outside", EXIT_UNTRUSTWORTHY),
     ],
 )
 def test_a_side_that_has_no_figure_is_said(

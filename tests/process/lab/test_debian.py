@@ -95,7 +95,7 @@ def test_a_version_names_the_newest_of_it(archive: MadeUpArchive, asked: str, pa
         ("debian@", None, "not a version"),
         ("debian@../6", None, "not a version"),
         ("debian@6.12 -o x", None, "not a version"),
-        ("debian", "riscv64", "runs no kernels for riscv64"),
+        ("debian", "riscv64", "cannot run kernels for riscv64"),
     ],
 )
 def test_wrong_words_are_told_before_apt_runs(
@@ -142,7 +142,11 @@ W: Some index files failed to download.
         ("debian", _say(packages=[], update_says=NO_NETWORK), "resolve 'mirror.*; check the netw"),
         ("debian", _say(download_says="E: Failed  Hash Sum mismatch\n"), "Hash Sum mismatch"),
         ("debian", _say(unpack_says=f"tar: ./x: {FULL}\n"), f"{FULL}.*; .*free some space"),
-        ("debian", lambda archive: (archive.programs / "apt-get").unlink(), "no apt-get.*lab add"),
+        (
+            "debian",
+            lambda archive: (archive.programs / "apt-get").unlink(),
+            "without apt-get.*lab add",
+        ),
         ("debian@6.12", _say(), "no kernel 6.12 for amd64; it has 6.1.9-1.*hardstone lab get deb"),
         ("debian-rt", _say(), "has no kernel for arm64"),
     ],

@@ -77,7 +77,7 @@ def test_one_boot_serves_all_commands_and_is_told(made_up_lab: MadeUpLab) -> Non
         ("panic", "ended: Kernel panic - not syncing: no init found"),
         ("port", "no driver for the channel to the lab; switch on CONFIG_VIRTIO_PCI and"),
         ("fail", "QEMU said: qemu-system-x86_64: cannot set up guest memory"),
-        ("version", "another version than this toolkit; rebuild it: hardstone probe build"),
+        ("version", "another version than hardstone; rebuild it: hardstone probe build"),
         ("garbage", "sent an invalid frame"),
         ("flood", "it wrote more than 64 MiB to its console"),
     ],
@@ -103,7 +103,7 @@ def test_a_qemu_that_cannot_be_executed_is_told(made_up_lab: MadeUpLab) -> None:
     assert f"QEMU said: {qemu}: No such file or directory" in str(boot_error(made_up_lab, ""))
     qemu.unlink()
     error = boot_error(made_up_lab, "")
-    assert "there is no qemu-system-x86_64" in error.cause
+    assert "boots guests in qemu-system-x86_64" in error.cause
     assert error.remedy.endswith("apt-get install qemu-system-x86")
 
 

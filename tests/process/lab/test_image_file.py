@@ -58,7 +58,7 @@ def test_images(data: bytes, arch: str, release: str, stored: bytes) -> None:
     ("data", "cause"),
     [
         (b"", "it is empty"),
-        (b"root:x:0:0", "want bzImage \\(x86-64\\) or Image \\(arm64\\)"),
+        (b"root:x:0:0", "a bzImage \\(x86-64\\) or an Image \\(arm64\\)"),
         (made_up.driver(), "it is an ELF file"),
         (b"\0" * 0x24 + b"\x18\x28\x6f\x01", "it is a zImage of 32-bit ARM"),
         (b"\0" * 0x30 + b"RISCV", "it is an Image of RISC-V"),
@@ -69,7 +69,7 @@ def test_images(data: bytes, arch: str, release: str, stored: bytes) -> None:
         (b"\x1f\x8b\x08" + b"x" * 40, "gzip data is damaged or cut off"),
         (gzip.compress(b"hello", mtime=0), "is not a kernel image"),
         (made_up.zboot(ARM64, "lzo"), "its compression 'lzo' is unknown"),
-        (made_up.zboot(ARM64, "\x1b[2J"), r"its compression '\?\[2J' is not known"),
+        (made_up.zboot(ARM64, "\x1b[2J"), r"its compression '\?\[2J' is unknown"),
     ],
 )
 def test_other_files_are_refused(data: bytes, cause: str) -> None:
@@ -121,7 +121,7 @@ def test_what_was_packed_comes_out_up_to_the_limit(kind: str) -> None:
     for data in (b"", some, some[:10] + bytes(LIMIT - 10)):
         assert unpack(pack(data), kind, LIMIT) == data
     for size in (LIMIT + 1, 4 * LIMIT):
-        with pytest.raises(UnpackError, match="holds more than 1 MiB"):
+        with pytest.raises(UnpackError, match="is larger than 1 MiB"):
             unpack(pack(bytes(size)), kind, LIMIT)
 
 
@@ -192,7 +192,7 @@ NO_KERNEL = NO_PAYLOAD | {name: image_of(kernel) for name, kernel in NOT_ENTERED
 def test_a_size_must_be_that_of_the_kernel_and_older_images_have_four_sectors_of_setup() -> None:
     for size_bytes in (len(KERNEL) - 1, len(KERNEL) + 1):
         packed = PACKERS["xz"](KERNEL) + struct.pack("<I", size_bytes)
-        with pytest.raises(UnpackError, match="it holds"):
+        with pytest.raises(UnpackError, match="it is larger|it holds"):
             vmlinux(made_up.packed_bzimage(packed))
     image = bytearray(made_up.packed_bzimage(payload("xz"), setup_sectors=4))
     image[0x1F1] = 0
@@ -209,7 +209,7 @@ def test_without_the_program_that_unpacks_it_the_reason_is_told(
 ) -> None:
     image = made_up.packed_bzimage(b"\x28\xb5\x2f\xfd" + b"x" * 40)
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(UnpackError, match="there is no program zstd"):
+    with pytest.raises(UnpackError, match="zstd, which is not installed"):
         vmlinux(image)
 
 

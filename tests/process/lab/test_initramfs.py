@@ -76,7 +76,7 @@ def test_compressed_drivers_are_unpacked(
     assert drivers[0].data == made_up.driver("")
     if kind == "zst":
         monkeypatch.setenv("PATH", "")
-        with pytest.raises(InputError, match=r"no program zstd.*apt-get install zstd"):
+        with pytest.raises(InputError, match=r"zstd, which is not installed.*apt-get install zstd"):
             names(tree)
 
 

@@ -92,7 +92,7 @@ def test_the_name_is_read_back(given_settings: LabSettings) -> None:
         ("k,cpus=1,cpus=2", "twice"),
         ("k,speed=9", "known: cpus"),
         ("k,append=a\nb", "printable ASCII"),
-        ("k,append=quiet hardstone.lab=kvm", "hardstone. are the lab's"),
+        ("k,append=quiet hardstone.lab=kvm", "hardstone. are reserved for the lab"),
         ("k,", "unknown setting"),
     ],
 )
@@ -134,7 +134,7 @@ def test_options_are_merged_into_the_target_unless_they_contradict_it() -> None:
         # As in a guest; other lines and longer words name it.
         ("model\t: vmx\nflags\t\t: fpu vmxnet svm_lock\nvmx flags\t: vnmi\n", "x86_64", True, ""),
         ("", "x86_64", True, ""),
-        ("flags\t\t: fpu svm\n", "aarch64", True, "the kernel aarch64"),
+        ("flags\t\t: fpu svm\n", "aarch64", True, "the kernel is for aarch64"),
         ("flags\t\t: fpu svm\n", "x86_64", False, "there is no"),
     ],
 )
@@ -369,7 +369,7 @@ def test_a_kernel_without_the_driver_is_told_how_to_have_it(
     with pytest.raises(InputError) as refused:
         check_device(without, "edu")
     assert refused.value.remedy == remedy
-    assert f"the kernel '{name}' has no driver uio_pci_generic" in str(refused.value)
+    assert f"the lab's kernel '{name}' has no driver uio_pci_generic" in str(refused.value)
 
 
 def test_only_a_guest_with_a_device_loads_its_drivers(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_no_more_is_read_or_unpacked_than_the_limit(tmp_path: Path) -> None:
         packed = gzip.compress(b" " * 2_000_000) * 20
         for content in (packed, b" " * 1_000_001):
             said = _refused(tmp_path / "run", content, limit_bytes=1_000_000)
-            assert "more than 1000000 bytes" in said
+            assert "than 1000000 bytes" in said
 
 
 def test_an_unknown_field_takes_no_memory(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_only_a_file_is_opened_and_only_up_to_its_limit(
     if kind in ("empty", "garbage", "database", "another-run"):
         assert read_regular(path, 10**5) == path.read_bytes()
         return
-    with pytest.raises(OddFileError, match=r"not a file|holds more than"):
+    with pytest.raises(OddFileError, match=r"not a file|larger than"):
         open_regular(path, 10**5)
 
 
@@ -214,7 +214,7 @@ def test_without_the_lock_of_the_store_its_folder_serves(
     store = again(store, told)
     assert recover(store, dump) == [folder.name]
     assert stored(store) in [entry.id for entry in store.runs()]
-    assert len(told) == 1 and "journals.lock is not used" in told[0]
+    assert len(told) == 1 and "journals.lock cannot be used" in told[0]
     assert odd.is_foreign_whole(tmp_path / "root")
 
 
@@ -244,7 +244,7 @@ def test_another_database_is_left_as_it_is(store: Store, told: list[str], kind: 
     other = stored(store)
     assert store.load("last").id == max(run_id, other)
     assert {path.name: path.read_bytes() for path in store.path.glob("index*")} == before
-    assert len(told) == 1 and "index.sqlite is not used" in told[0]
+    assert len(told) == 1 and "index.sqlite cannot be used" in told[0]
 
 
 # Which run
@@ -285,7 +285,7 @@ def test_a_name_that_a_newer_run_may_have_is_told(store: Store, told: list[str])
     new = "20261121T000000Z-00000b"
     store.path_of(new).write_bytes(b"")
     assert again(store, told).load("evening").id == old
-    assert len(told) == 1 and f"run {new}is newer, but cannot be read" in told[0]
+    assert len(told) == 1 and f"run {new} is newer, but cannot be read" in told[0]
     assert again(store, told).load(old[:12]).id == old
     assert len(told) == 1
 
@@ -294,10 +294,10 @@ def test_a_document_under_a_wrong_name_is_not_loaded(store: Store) -> None:
     run_id, other = stored(store), "20200101T000000Z-00000a"
     store.path_of(run_id).rename(store.path_of(other))
     for reference in (other, "last", other[:10]):
-        with pytest.raises(InputError, match=f"holds run {run_id}"):
+        with pytest.raises(InputError, match=f"contains run {run_id}"):
             store.load(reference)
     assert store.runs() == []
-    assert "holds run" in store.unreadable[other]
+    assert "contains run" in store.unreadable[other]
 
 
 def test_names_of_any_bytes_are_left_alone(store: Store) -> None:

@@ -224,7 +224,7 @@ def test_wrong_use_is_told_and_an_id_is_used_once(store: Store) -> None:
     journal = store.journal(document, Here())
     with pytest.raises(StoreError, match="exists already"):
         store.journal(document, Here())
-    with pytest.raises(ValueError, match="not of"):
+    with pytest.raises(ValueError, match="not to"):
         journal.finish(planned())
     journal.finish(document)
     journal.close()

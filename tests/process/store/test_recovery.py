@@ -463,7 +463,7 @@ def test_a_run_has_one_journal_at_a_time(store: Store, whole: RunDocument) -> No
     with begun(store, one) as journal:
         assert store.recorded_now() == [whole.id]
         assert recover(store, dump) == []  # it is in use
-        with pytest.raises(StoreError, match="recorded by another process"):
+        with pytest.raises(StoreError, match="another process is recording"):
             begun(store, part())
         journal.finish(one)
     begun(store, part()).close()

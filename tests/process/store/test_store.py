@@ -182,7 +182,7 @@ def test_a_harmed_run_is_an_error_where_it_is_asked_for(
     with pytest.raises(InputError) as alone:
         store.load(third)
     assert harm is Path.unlink or str(ahead.value) == str(alone.value)
-    assert harm is not _of_another or "holds run" in str(ahead.value)
+    assert harm is not _of_another or "contains run" in str(ahead.value)
 
 
 # Locks

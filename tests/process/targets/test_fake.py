@@ -108,7 +108,7 @@ def test_what_is_no_scenario_file_is_said_and_not_waited_for(tmp_path: Path, kin
     if kind == "a flood":
         with place.open("wb") as file:
             file.truncate(1 << 40)
-    words = {"missing": "No such file", "a flood": "more than 16777216 bytes"}.get(kind, kind)
+    words = {"missing": "No such file", "a flood": "larger than 16777216 bytes"}.get(kind, kind)
     with pytest.raises(InputError, match=words):
         FakeTarget(path).probe_list()
 
@@ -145,7 +145,7 @@ def test_a_target_that_vanishes_stays_away(tmp_path: Path) -> None:
         ),
         ("s.json", b"\xff\x00\xfe", "not a scenario"),
         ("s.toml", b"\xff\x00\xfe", "not a scenario"),
-        ("s.json", b"\0" * ((1 << 24) + 1), "more than 16777216 bytes"),
+        ("s.json", b"\0" * ((1 << 24) + 1), "larger than 16777216 bytes"),
         ("missing.toml", None, "cannot be read"),
         (".", None, "cannot be read"),
     ],
@@ -312,8 +312,11 @@ def test_a_self_test_among_the_lines_of_a_console(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda lines: lines[1:], "no 'hardstone.selftest/1'"),
-        (lambda lines: [lines[0].replace("selftest/1", "selftest/2"), *lines[1:]], "no 'hardst"),
+        (lambda lines: lines[1:], "have the schema 'hardstone.selftest/1'"),
+        (
+            lambda lines: [lines[0].replace("selftest/1", "selftest/2"), *lines[1:]],
+            "does not have the schema 'hardst",
+        ),
         (lambda lines: lines[:-1], "not complete"),
         (lambda lines: [*lines, lines[-1]], "not complete"),
         (lambda lines: [lines[0], *lines[2:]], "does not count"),

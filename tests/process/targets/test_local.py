@@ -355,7 +355,7 @@ REGISTER = (sample.GOLDEN / "register.json").read_text()
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"schema": "x", "probe_version": "1", "tests": []}', "is 'x' and not"),
+        ('{"schema": "x", "probe_version": "1", "tests": []}', "has the schema 'x', not"),
         *(
             (REGISTER.replace("TMR-P-LAT", name), "invalid test IDs")
             for name in ("../../etc", "tmr-p-lat", "", "A-B-C/D", "A" * 99)
@@ -430,7 +430,7 @@ def test_an_unknown_target() -> None:
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (errno.ENFILE, "too many files open"),
+        (errno.ENFILE, "too many open files"),
         (errno.EAGAIN, "ulimit -u"),
         (errno.ENOMEM, "memory"),
         (errno.ENOEXEC, "built for this machine"),
@@ -473,7 +473,7 @@ def without(what: str, probe: Path) -> Iterator[None]:
         ("access", "noexec"),
         ("format", "built for this machine"),
         ("interpreter", "built for this machine"),
-        ("quiet", "wait until its build has ended"),
+        ("quiet", "wait until the build has finished"),
         ("all", "hardstone probe build"),
     ],
 )

@@ -98,7 +98,7 @@ def test_a_call_that_needs_no_right_is_refused_by_a_filter(
     words = ["--samples", "5", *quick, "--policy", "other"]
     result = run(probe, "TMR-P-LAT", *words, prefix=refuse(f"{call}=EPERM")).result
     assert result.status == "denied"
-    assert f"a filter of system calls (seccomp) refuses {call}" in (result.reason or "")
+    assert f"a system call filter (seccomp) refuses {call}" in (result.reason or "")
     assert f"allow {call} there" in (result.remedy or "")
 
 
@@ -111,7 +111,7 @@ def test_a_ring_that_may_not_yield_says_so(
     result = run(probe, "THR-P-SLS", *words, prefix=refuse(f"sched_yield={error}")).result
     assert result.status == status
     assert (result.reason or "").startswith("sched_yield: ")
-    assert "allow it in the filter" in (result.remedy or "")
+    assert "allow it in the system call filter" in (result.remedy or "")
 
 
 @filtered
@@ -137,8 +137,8 @@ def test_locked_memory_is_refused_by_a_filter(probe: Path) -> None:
         (["prlimit", "--nproc=1:1", *USER], "thread_limit", "raise that limit"),
         ([*USER, "--no-new-privs"], "confined", "grants the rights"),
         ([*USER, "--bounding-set=-sys_nice"], "confined", "grants the rights"),
-        ([*USER, "unshare", "-Ur"], "user_namespace", "outside of the user namespace"),
-        ([*USER, "unshare", "-U"], "user_namespace", "outside of the user namespace"),
+        ([*USER, "unshare", "-Ur"], "user_namespace", "outside the user namespace"),
+        ([*USER, "unshare", "-U"], "user_namespace", "outside the user namespace"),
         ([*changed("mount -t tmpfs none /proc"), *USER], "no_proc", "mount -t proc proc /proc"),
     ],
     ids=[
@@ -220,7 +220,7 @@ def test_the_cpus_that_there_are_are_named(probe: Path) -> None:
         text=True,
         check=False,
     )
-    assert f"CPU 1023 does not exist or is not allowed to this process, which may use {one};" in (
+    assert f"CPU 1023 does not exist, or this process may not use it: it may use {one};" in (
         done.stderr
     )
     stream = run(probe, "CLK-P-BIN", "--samples", "5", prefix=["taskset", "-c", one])
@@ -247,7 +247,7 @@ def test_shared_memory_that_is_read_only(probe: Path) -> None:
     done = mounted("mount -t tmpfs -o ro none /dev/shm", probe, *words)
     assert "Read-only file system" in done.stdout
     assert "-> it is mounted read-only: mount it writable" in done.stdout
-    assert "make room" not in done.stdout
+    assert "free some shared memory" not in done.stdout
     # neither was tried
     assert "memory not locked" not in done.stdout and "NOT SCHEDULED" not in done.stdout
 
@@ -257,7 +257,7 @@ def test_shared_memory_without_room_is_an_error_and_no_signal(probe: Path, test:
     words = ("run", test, "--samples", "5", "--text")
     done = mounted("mount -t tmpfs -o size=4k none /dev/shm", probe, *words)
     assert "No space left on device" in done.stdout, done.stderr
-    assert "make room: in shared memory" in done.stdout
+    assert "free some shared memory" in done.stdout
     assert done.returncode == EXIT_PRIVILEGE
 
 
@@ -388,7 +388,7 @@ def test_facts_have_a_deadline(probe: Path) -> None:
         process.send_signal(signal.SIGALRM)  # it has passed
         _, said = process.communicate()
     assert process.returncode == EXIT_UNTRUSTWORTHY
-    assert "ended after 45 s without an answer" in said
+    assert "ended after 45 s because a system call did not return" in said
 
 
 STARTS = """

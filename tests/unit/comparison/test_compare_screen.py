@@ -145,7 +145,7 @@ def test_two_runs_have_both_medians_and_their_ratio_or_why_there_is_none() -> No
     lines = shown(compare_view([run_of(1, few), run_of(2, many, make.result("SEM-P-NEW"))]))
     assert line_of(lines, "TMR-P-LAT").split()[-5:] == ["20", "us", "30", "us", "-"]
     text = " ".join(" ".join(lines).split())
-    assert "ratio of TMR-P-LAT: fewer than 10 values are beyond the quantile, of 15" in text
+    assert "ratio of TMR-P-LAT: fewer than 10 of 15 values lie beyond the quantile" in text
     assert "worst of TMR-P-LAT: 5 000 values, the reference 15: more values" in text
     assert "only 2 measured SEM-P-NEW" in text and len(lines) <= MOST_LINES
 

@@ -193,7 +193,7 @@ def test_every_worst_value_has_its_cause() -> None:
     first, rest = page.split("more causes of worst values</summary>")
     assert "before it, task-3 (pid 100) ran" in first
     assert "before it, task-12 (pid 109) ran" in rest
-    assert rest.split("</table>")[0].count("<tr>") == 1 + 31
+    assert rest.split("</table>")[0].count("<tr>") == 1 + 32
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in rest
 
 

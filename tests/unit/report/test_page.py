@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from hardstone.model import FORMULA, Conditions, Histogram, Result, RunDocument, Sweep
-from hardstone.report.opening import Banner, head_of
+from hardstone.report.opening import Banner, head_of, short_commands
 from hardstone.report.page import render_html
-from hardstone.report.results import MOST_ROWS
+from hardstone.report.tables import MOST_ROWS
 from hardstone.systems.rating import rate_run
 from hardstone.units import format_count, format_ns
 from hardstone.wording import series_text
@@ -63,7 +63,7 @@ def skipped(test: str, why: str) -> Result:
 WHOLE = Result(test="CLK-B-RES", status="measured")
 KILLED, BAD_LINE = "the probe was killed by signal 9", "line 4: not JSON: trailing characters"
 NO_FACTS = "The target sent no facts at the end of the run, so changes during the run are unknown."
-GONE, ENDED = "the target is gone", "hardstone was ended while this test ran"
+GONE, ENDED = "the target is gone", "the tool was ended while this test ran"
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,38 @@ def test_conditions_that_are_not_known_are_said_to_be_unknown() -> None:
     told = dict(re.findall(r"<dt>([^<]+)</dt>\s*<dd[^>]*>([^<]+)</dd>", page))
     assert {told[name] for name in ("Policy", "Real-time", "Memory locked")} == {"not known"}
     assert told["cpu_dma_latency"] == "0 us"
+
+
+HOSTILE = 'x"><script>alert(1)</script><b title="'
+
+
+def test_title_and_link_preview_are_escaped_and_of_one_line(small: RunDocument) -> None:
+    document = replace(small, system={"machine.cpu_model": HOSTILE, "kernel.name": "a\x1b[31m\nb"})
+    page = static(document)
+    assert "<script" not in page and "\x1b" not in page
+    metas = re.findall(r'<meta (?:property|name)="([a-z:]+)" content="([^"]*)">', page)
+    found = {name: html.unescape(text) for name, text in metas}
+    title = flat(html.unescape(page.partition("<title>")[2].partition("</title>")[0]))
+    assert title == f"{flat(found['og:title'])} - hardstone"
+    assert 'x"><script>alert(1)' in title
+    assert found["og:description"].startswith("Worst wake-up 3.70 ms")
+    assert found["description"] in found["og:description"]
+    assert page.index("og:title") < page.index("<style>")  # some read the first bytes only
+
+
+def test_rows_without_values_say_why_and_those_that_were_not_run_share_a_line() -> None:
+    text = words(static(sample.document(count=500)))
+    assert "round trip SEM-P-RTP timeout: the partner did not answer within 10 s" in text
+    assert "Not run: interrupt to thread, kernel preemption, tick, switch," in text
+
+
+def test_commands_share_what_all_of_them_end_with() -> None:
+    tail = "--target local --load none --policy fifo --seed 1"
+    made = short_commands([f"hardstone run A -p x=1 {tail}", f"hardstone run B {tail}"])
+    assert made == [f"how='{tail}'", "hardstone run A -p x=1 $how", "hardstone run B $how"]
+    quoted = [f"hardstone run {one} --target 'a b' --load x" for one in "AB"]
+    assert short_commands(quoted) == quoted  # a shell would not split it as it is meant
+    assert short_commands(made[1:2]) == made[1:2]
 
 
 # What the page says
@@ -250,9 +282,8 @@ def test_a_page_of_many_series_has_the_worst_ones_and_says_where_the_others_are(
     document = crowded(41)
     text = words(static(document))
     command = f"hardstone show {document.id} SEM-P-0"
-    assert (
-        f"The {MOST_ROWS} series with the largest values. {41 - MOST_ROWS} more: {command}" in text
-    )
+    more = f"{41 - MOST_ROWS} more: {command}"
+    assert f"The {MOST_ROWS} series with the largest values. {more}" in text
     series = document.results[0].series
     highest = max(series, key=lambda one: one.max or 0)
     table = text.partition("Series Worst observed")[2].partition("The 12 series")[0]
@@ -264,6 +295,23 @@ def test_a_page_of_many_series_has_the_worst_ones_and_says_where_the_others_are(
     assert f"and {more} more, down to {format_ns(worst[-1])}" in listed
     few = words(static(crowded(2)))
     assert "series with the largest values" not in few and "and 52 more, down to" in few
+
+
+@pytest.mark.slow
+def test_a_full_battery_is_short_and_says_once_what_all_tests_share() -> None:
+    document = sample.battery()
+    page = static(document)
+    assert len(words(page).split()) < 16_000
+    assert page.count("<table") < 3 * len(document.results)
+    assert page.count('<details class="fold result') == len(document.results)
+    for shared in ("what every test says of this machine", "open triangle is the upper bound"):
+        assert page.count(shared) == 1
+    setting = "Unless a test says otherwise: load heavy , CPU configuration shared , CPU 1 ,"
+    assert setting in words(page)
+    assert "<dt>Policy</dt>" not in page.split('id="tests"')[1].split('id="instrument"')[0]
+    # A claim is one row for all of its cases, and one that failed is not folded.
+    assert "15 claims hold: a, b, c, d" in words(page)
+    assert "also x, y, z" not in words(page).partition("15 claims hold")[0]
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import Result
-from hardstone.present.why_late import all_causes, worst_causes
+from hardstone.present.why_late import all_causes
 from hardstone.simulation.results import points_of
 from hardstone.simulation.scaling import scaling_texts
 from hardstone.terminal.one_screen import print_screen
@@ -88,6 +88,5 @@ def test_the_screen_says_it_and_why_other_tests_ran() -> None:
 def test_the_lateness_of_the_cost_models_tests_is_not_explained_in_a_sweep() -> None:
     late = recorded.with_cause(migrations_count=1)
     late.test = "THR-P-SLS"
-    for causes in (worst_causes, lambda run: all_causes(run, 3)):
-        assert causes(sweep(late))
-        assert causes(sweep(late, *points())) == []
+    assert all_causes(sweep(late), 3)
+    assert all_causes(sweep(late, *points()), 3) == []

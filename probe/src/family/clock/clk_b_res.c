@@ -41,7 +41,7 @@ enum { MOST_READS = 50000000 };
 #define EXPIRY_STEP_NS INT64_C(6000000000)
 
 static const struct series_spec series[] = {
-    {"claimed", "ns", "clock", "the resolution that clock_getres claims; one value a clock", NULL,
+    {"claimed", "ns", "clock", "the resolution that clock_getres claims; one value per clock", NULL,
      "clock_getres", .may_be_empty = true},
     {"step", "ns", "clock", "a reading of the clock",
      "the next reading that differs, back to back, on each CPU in turn",
@@ -54,7 +54,7 @@ static const struct series_spec series[] = {
 enum { CLAIMED, STEP, SERIES };
 
 static const struct verdict_spec verdicts[] = {
-    {"monotonic", "the clock moves, and no reading is before its predecessor on the same CPU"},
+    {"monotonic", "the clock advances, and no reading is before its predecessor on the same CPU"},
     {"monotonic_across_cpus", "no reading is before an earlier one of another CPU"},
     {0},
 };
@@ -299,8 +299,8 @@ static void report_ring(struct run *run, const struct clock_ring *ring)
         arena_event(run->arena, "clock_stands_still", -1,
                     DATA(data_text("clock", subject->name), data_integer("equal_count", ring->turn),
                          data_integer("cpu_count", ring->count)),
-                    "%s: %d readings by CPUs in turn are all equal: no comparison", subject->name,
-                    ring->turn);
+                    "%s: %d readings by CPUs in turn are all equal, so they cannot be compared",
+                    subject->name, ring->turn);
         return;
     }
     snprintf(name, sizeof name, "monotonic_across_cpus/%.16s",
@@ -555,8 +555,8 @@ static __attribute__((noinline)) void expiry_step_measure(struct run *run, int f
     if (count > 0)
         arena_event(run->arena, "expiry_step_bounded", -1,
                     DATA(data_texts("mechanisms", mechanisms, count)),
-                    "wake-up latency and arming time hide the expiry step of %s: it is at most the "
-                    "smallest value",
+                    "wake-up latency and arming time hide the expiry step of %s, which is at "
+                    "most the smallest value",
                     bounded);
 }
 
@@ -702,7 +702,7 @@ static void report_steerable(struct run *run, const struct clock_subject *subjec
                          data_integer("equal_count", (int64_t)subject->still_read_count),
                          data_integer("looking_ns", subject->still_ns),
                          data_integer("cpu_count", subject->still_count)),
-                    "%s does not move: %llu equal readings in %.1f s on %d CPUs", subject->name,
+                    "%s does not advance: %llu equal readings in %.1f s on %d CPUs", subject->name,
                     (unsigned long long)subject->still_read_count, (double)subject->still_ns / 1e9,
                     subject->still_count);
 }
@@ -720,7 +720,7 @@ static void report_monotonic(struct run *run, const struct clock_subject *subjec
              subject->is_counter ? subject->name : subject->name + 6);
     if (subject->still_count > 0) {
         arena_verdict(run->arena, false, subject->still_read_count, name,
-                      "does not move: %llu equal readings in %.1f s of running; CPUs: %d of %d",
+                      "does not advance: %llu equal readings in %.1f s of running; CPUs: %d of %d",
                       (unsigned long long)subject->still_read_count,
                       (double)subject->still_ns / 1e9, subject->still_count, subject->cpu_count);
         return;

@@ -30,15 +30,15 @@ static const char *const via_names[] = {"vdso", "syscall", NULL};
 
 static const struct param_spec params[] = {
     {"via", PARAM_NAME, true, "vdso,syscall", 0, 0, via_names,
-     "libc's clock_gettime (the vDSO where there is one), or a real system call", "via"},
+     "libc's clock_gettime (the vDSO if available), or a real system call", "via"},
     {0},
 };
 
 static const struct series_spec series[] = {
     {"call", "ns", "via", "counter reading after one call of clock_gettime(CLOCK_REALTIME)",
      "counter reading after the next call, back to back"},
-    {"blocking", "ns", "via", "the longest call minus the mean of the calls; one value a run", NULL,
-     "max(call) - mean(call)"},
+    {"blocking", "ns", "via", "the longest call minus the mean of the calls; one value per run",
+     NULL, "max(call) - mean(call)"},
     {0},
 };
 enum { CALL, BLOCKING };

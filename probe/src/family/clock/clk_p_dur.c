@@ -33,12 +33,12 @@ enum { YES };
 
 static const struct param_spec params[] = {
     {"gaps_count", PARAM_COUNT, false, "81920", 0, GAP_TABLE_MOST, NULL,
-     "room for single gaps, 16 bytes each, in which ticks are looked for; all gaps are in the "
+     "number of single gaps to keep (16 bytes each) to search for ticks; all gaps are in the "
      "series `gap`",
      NULL},
     {"rest", PARAM_NAME, false, "yes", 0, 0, yes_and_no,
-     "whether the thread rests before the kernel throttles it; without rests throttling and the "
-     "fair server show as gaps, and other tasks of the CPU may starve",
+     "whether the thread pauses before the kernel throttles it; without pauses throttling and "
+     "the fair server show as gaps, and other tasks of the CPU may starve",
      NULL},
     {0},
 };
@@ -47,9 +47,9 @@ static const struct param_spec params[] = {
 static const struct series_spec series[] = {
     {"gap", "ns", "", "the last reading of the counter before a gap", "the first reading after it",
      .may_be_empty = true},
-    {"tick", "ns", "", "the begin of a gap that recurs with the period of the kernel's tick",
-     "its end", "gaps at the ticks found"},
-    {"other", "ns", "", "the begin of any other gap", "its end", "gaps at no tick"},
+    {"tick", "ns", "", "the start of a gap that recurs with the period of the kernel's tick",
+     "its end", "gaps at a tick"},
+    {"other", "ns", "", "the start of any other gap", "its end", "gaps not at a tick"},
     {0},
 };
 enum { GAP, OF_THE_TOOLKIT = 2 };
@@ -111,7 +111,7 @@ static void report_watch(const struct run *run)
              has_budget ? data_bool("is_budget_of_group", limit->group[0] != '\0') : data_none(),
              data_text("system", has_name ? system.sysname : ""),
              data_text("release", has_name ? system.release : "")),
-        "a gap is what lasts %lld ns or more; a turn of the loop takes %lld ns%s",
+        "a gap is an interruption of %lld ns or more; a turn of the loop takes %lld ns%s",
         (long long)threshold_ns, (long long)clock_ns(&run->clock, own->gap_log.turn),
         run->clock.use_counter ? "" : ", which reads clock_gettime and not the counter");
 }
@@ -205,8 +205,8 @@ static void report_lost(const struct run *run)
                 DATA(data_integer("dropped_count", (int64_t)own->lost_count),
                      data_integer("kept_count", windows->entry_count),
                      data_integer("room_count", windows->room.entries)),
-                "%llu gaps found no room beside %lu: ticks are looked for in the windows before "
-                "the first of them",
+                "there was no room for %llu gaps after %lu: only the windows before the first of "
+                "these are searched for ticks",
                 (unsigned long long)own->lost_count, (unsigned long)windows->entry_count);
 }
 

@@ -54,14 +54,14 @@ static void try_partial(const struct trial *trial)
     async_expect(&claim, channel_put(trial->channel, FEW), "%d bytes could not be written", FEW);
     channel_settle(trial->channel);
     ssize_t got = read_now(trial, bytes, sizeof bytes, &error, &has_waited);
-    async_expect(&claim, !has_waited,
-                 "read of %d bytes waited for more than the %d that were there", ASKED, FEW);
-    async_expect(&claim, got == FEW, "read of %d bytes returned %ld (%s), %d were there", ASKED,
+    async_expect(&claim, !has_waited, "read of %d bytes waited for more than the %d available",
+                 ASKED, FEW);
+    async_expect(&claim, got == FEW, "read of %d bytes returned %ld (%s), %d were available", ASKED,
                  (long)got, error ? strerror(error) : "no error", FEW);
     async_expect(&claim, got != FEW || memcmp(bytes, sent, FEW) == 0,
                  "the bytes are not those that were written");
     channel_drain(trial->channel);
-    async_claim_end(&claim, "read of 100 bytes returned the 10 that were there");
+    async_claim_end(&claim, "read of 100 bytes returned the 10 available");
 }
 
 static int64_t stuff_now(const struct trial *trial, int *error, bool *has_waited)
@@ -114,13 +114,15 @@ static void try_readable(struct async_claim *claim, const struct means *means,
                          const struct channel *channel)
 {
     async_expect(claim, means->says(channel->out, false, 0) == 0,
-                 "readable while nothing is there");
+                 "readable while there is no data");
     channel_put(channel, FEW);
     async_expect(claim, means->says(channel->out, false, WAIT_MS) == 1,
                  "not readable within %d ms although %d bytes were written", WAIT_MS, FEW);
     channel_settle(channel);
     channel_drain(channel);
-    async_expect(claim, means->says(channel->out, false, 0) == 0, "readable after all was read");
+    async_expect(claim, means->says(channel->out, false, 0) == 0,
+                 "readable after everything was "
+                 "read");
 }
 
 static void try_writable(struct async_claim *claim, const struct means *means,
@@ -136,7 +138,7 @@ static void try_writable(struct async_claim *claim, const struct means *means,
     async_expect(claim, means->says(channel->in, true, 0) == 0, "writable although it is full");
     channel_drain(channel);
     async_expect(claim, means->says(channel->in, true, WAIT_MS) == 1,
-                 "not writable although all was read");
+                 "not writable although everything was read");
 }
 
 static void try_readiness(const struct trial *trial, const struct means *means)
@@ -144,8 +146,8 @@ static void try_readiness(const struct trial *trial, const struct means *means)
     struct async_claim claim = async_claim_begin(trial->run, means->name, trial->kind);
     try_readable(&claim, means, trial->channel);
     try_writable(&claim, means, trial);
-    async_claim_end(&claim, "readable when bytes are there and only then, writable when there is "
-                            "room and only then");
+    async_claim_end(&claim, "readable exactly when there is data, writable exactly when there is "
+                            "room");
 }
 
 /* ---- FIONREAD ---- */
@@ -157,8 +159,8 @@ static void expect_queued(struct async_claim *claim, const struct channel *chann
         async_pause();
         error = async_queued_bytes(channel->out, &count);
     }
-    async_expect(claim, !error && count == expected, "told %d bytes%s%s, %d were there", count,
-                 error ? ": " : "", error ? strerror(error) : "", expected);
+    async_expect(claim, !error && count == expected, "reported %d bytes%s%s, %d were available",
+                 count, error ? ": " : "", error ? strerror(error) : "", expected);
 }
 
 static void report_missing(const struct trial *trial, const char *claim, int error)
@@ -188,7 +190,7 @@ static void try_queued(const struct trial *trial)
     expect_queued(&claim, trial->channel, FEW - PART + MORE);
     channel_drain(trial->channel);
     expect_queued(&claim, trial->channel, 0);
-    async_claim_end(&claim, "told 0, 10, 7, 12 and 0 bytes: as many as were there");
+    async_claim_end(&claim, "reported 0, 10, 7, 12 and 0 bytes, as many as were available");
 }
 
 /* ---- the signal ---- */

@@ -33,24 +33,24 @@ static const char *const kind_names[] = {"pipe", "fifo", "socket", "pty", "aio",
 
 static const struct param_spec params[] = {
     {"kinds", PARAM_NAME, true, "pipe,fifo,socket,pty,aio,io_uring", 0, 0, kind_names,
-     "what carries the bytes, or the requests for them", "kind"},
+     "what carries the bytes, or the requests", "kind"},
     {0},
 };
 
 static const struct verdict_spec verdicts[] = {
     {"empty_read", "a non-blocking read of nothing fails with EAGAIN"},
-    {"partial_read", "a non-blocking read of more than there is returns what is there"},
-    {"full_write", "a non-blocking write takes what there is room for, and none of it is lost"},
-    {"select", "select tells when bytes can be read or written, and only then"},
-    {"poll", "poll tells when bytes can be read or written, and only then"},
-    {"fionread", "FIONREAD tells as many bytes as are there"},
-    {"sigio", "with O_ASYNC a signal comes with the bytes, and not before"},
-    {"overlap", "the caller goes on while its request is under way"},
-    {"progress", "aio_error and aio_return tell what has become of a request"},
-    {"suspend", "aio_suspend waits for completion, for as long as it is told to"},
+    {"partial_read", "a non-blocking read of more than is available returns what is available"},
+    {"full_write", "a non-blocking write accepts what there is room for, and none of it is lost"},
+    {"select", "select reports exactly when bytes can be read or written"},
+    {"poll", "poll reports exactly when bytes can be read or written"},
+    {"fionread", "FIONREAD reports the number of bytes available"},
+    {"sigio", "with O_ASYNC a signal arrives with the bytes, not before"},
+    {"overlap", "the caller continues while its request is in progress"},
+    {"progress", "aio_error and aio_return report the state of a request"},
+    {"suspend", "aio_suspend waits for completion, for as long as requested"},
     {"file_transfer", "requests for a file go to their offsets"},
     {"list", "lio_listio returns when all of its requests are complete"},
-    {"cancel", "a request that is said to be cancelled has not been carried out"},
+    {"cancel", "a request reported as cancelled has not been carried out"},
     {0},
 };
 
@@ -153,8 +153,8 @@ static int try_requests(struct run *run, int kind, const struct channel *pipe)
 {
     struct own *own = run->own;
     if (own->file < 0)
-        return report_missing(run, "no scratch file can be made; set TMPDIR to a folder that is "
-                                   "writable");
+        return report_missing(run, "no scratch file can be created; set TMPDIR to a writable "
+                                   "folder");
     if (kind == KIND_AIO) {
         int error = request_claims_try(run, pipe, own->file, &own->rescue);
         return error ? report_missing(run, strerror(error)) : 0;

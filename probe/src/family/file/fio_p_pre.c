@@ -31,10 +31,10 @@ static const char *const mode_names[] = {"appended", "preallocated", NULL};
 
 static const struct param_spec params[] = {
     {"mode", PARAM_NAME, true, "appended,preallocated", 0, 0, mode_names,
-     "whether space was allocated before", "mode"},
+     "whether space was allocated in advance", "mode"},
     {"size_bytes", PARAM_BYTES, false, "65536", 1, FILE_MOST_WRITE_BYTES, NULL, "bytes of a write"},
     {"file_bytes", PARAM_BYTES, false, "8388608", FILE_MOST_WRITE_BYTES, INT64_C(2) << 30, NULL,
-     "length at which the file is begun anew; less where space is short"},
+     "length at which the file is started again; less if space is short"},
     {0},
 };
 
@@ -45,7 +45,7 @@ static const struct series_spec series[] = {
 };
 
 static const struct verdict_spec verdicts[] = {
-    {"preallocated_has_space", "a file that was preallocated has its space"},
+    {"preallocated_has_space", "a preallocated file has its space"},
     {0},
 };
 
@@ -136,7 +136,7 @@ static int begin_file(struct run *run)
     struct own *own = run->own;
     own->at = 0;
     if (ftruncate(own->file, 0) != 0 || fsync(own->file) != 0)
-        return file_place_fail(run, errno, "beginning a file anew");
+        return file_place_fail(run, errno, "starting a new file");
     return own->mode == PREALLOCATED ? preallocate(run) : 0;
 }
 
@@ -166,7 +166,7 @@ static int take(struct run *run)
     return own->short_count < MOST_SHORT
                ? 0
                : outcome_set(&run->outcome, STATUS_FAILED, "see ulimit -f, quota and free space",
-                             "%d writes wrote less than was asked for", own->short_count);
+                             "%d writes wrote less than requested", own->short_count);
 }
 
 /* ---- what is told ---- */
@@ -190,8 +190,8 @@ static void report_extents(struct run *run)
                      data_integer("most_extents", own->most.extents_count),
                      data_number("mean_pieces", (double)own->sum.pieces_count / files),
                      data_integer("most_pieces", own->most.pieces_count)),
-                "%s: %lld files of up to %lld KiB had %.1f extents on average, at most %lld, in "
-                "%.1f pieces of the device, at most %lld",
+                "%s: %lld files of up to %lld KiB had %.1f extents on average (at most %lld), in "
+                "%.1f pieces of the device (at most %lld)",
                 mode, (long long)own->files_count, (long long)(own->file_bytes >> 10),
                 (double)own->sum.extents_count / files, (long long)own->most.extents_count,
                 (double)own->sum.pieces_count / files, (long long)own->most.pieces_count);
@@ -204,7 +204,7 @@ static void report_short(struct run *run)
         arena_event(
             run->arena, "short_writes", -1,
             DATA(data_text("mode", mode_names[own->mode]), data_integer("count", own->short_count)),
-            "%s: %d writes wrote less than was asked for, and have no value", mode_names[own->mode],
+            "%s: %d writes wrote less than requested, and have no value", mode_names[own->mode],
             own->short_count);
 }
 
@@ -244,7 +244,7 @@ static int judge(struct run *run)
     if (own->least_allocated_bytes >= 0)
         arena_verdict(
             run->arena, own->least_allocated_bytes >= own->file_bytes, 1, verdicts[0].name,
-            "right after the call the file had %lld KiB of %lld KiB on the device",
+            "right after the call the device held %lld KiB of the file's %lld KiB",
             (long long)(own->least_allocated_bytes >> 10), (long long)(own->file_bytes >> 10));
     if (arena_has_values(run->arena))
         return 0;

@@ -150,7 +150,7 @@ static int wait_beyond(struct background_writer *writer, uint64_t count)
             return supervise_ended_early(writer->place->run, PARTY);
         if (clock_monotonic_ns() > until_ns)
             return outcome_set(&writer->place->run->outcome, STATUS_FAILED,
-                               "find out what keeps it from the CPU or from the device",
+                               "find out what keeps it from the CPU or the device",
                                "the background writer did not write 1 MiB in 10 s");
         nanosleep(&step, NULL);
     }
@@ -226,11 +226,11 @@ static const char *const mode_names[] = {"alone", "time_shared", "rt_cpu", "rt_i
 
 static const struct param_spec params[] = {
     {"mode", PARAM_NAME, true, "alone,time_shared,rt_cpu,rt_io", 0, 0, mode_names,
-     "priority of the reader; alone: nobody writes", "mode"},
+     "priority of the reader; alone: nothing writes", "mode"},
     {"size_bytes", PARAM_BYTES, false, "4096", FILE_BLOCK_BYTES, FILE_MOST_WRITE_BYTES, NULL,
      "bytes of a read, a multiple of 4096"},
     {"file_bytes", PARAM_BYTES, false, "16777216", FILE_MOST_WRITE_BYTES, INT64_C(2) << 30, NULL,
-     "length of each of the two files; less where space is short"},
+     "length of each of the two files; less if space is short"},
     {0},
 };
 
@@ -254,7 +254,7 @@ static int check(struct run *run)
 {
     if (run_number(run, "size_bytes") % FILE_BLOCK_BYTES != 0)
         return outcome_set(&run->outcome, STATUS_SKIPPED, "choose a multiple of 4096",
-                           "size_bytes is no multiple of 4096");
+                           "size_bytes is not a multiple of 4096");
     return file_place_check(run);
 }
 
@@ -264,7 +264,7 @@ static const char *words_of(enum port_answer answer)
 {
     static const char *const words[] = {
         [PORT_NOT_KNOWN] = "it is not known whether it serves real-time I/O first",
-        [PORT_NO] = "it takes no notice of I/O priorities: rt_io can be no faster than rt_cpu",
+        [PORT_NO] = "it ignores I/O priorities: rt_io cannot be faster than rt_cpu",
         [PORT_YES] = "it serves real-time I/O first"};
     return words[answer];
 }
@@ -285,8 +285,8 @@ static void report_cached(const struct own *own)
 {
     if (!own->place.can_direct)
         arena_event(own->place.run->arena, "read_may_be_cached", -1, NO_DATA,
-                    "there is no direct I/O here: the page cache was asked to forget the file "
-                    "before each read, and may have answered all the same");
+                    "there is no direct I/O here: the page cache was asked to drop the file "
+                    "before each read, but may still have answered");
 }
 
 static int make_memory(struct own *own)
@@ -384,7 +384,7 @@ static int set_io_priority(struct run *run, enum mode mode)
     arena_event(run->arena, "io_priority_refused", -1,
                 DATA(data_text("mode", mode_names[mode]), data_text("error", cause)),
                 "%s: the I/O priority could not be set: %s%s", mode_names[mode], cause,
-                error == EPERM ? "; it takes CAP_SYS_NICE, as root has it" : "");
+                error == EPERM ? "; it needs CAP_SYS_NICE, which root has" : "");
     return 1;
 }
 
@@ -423,7 +423,7 @@ static int judge(struct run *run)
 
 const struct test fio_p_pri = {
     .id = "FIO-P-PRI",
-    .title = "Reads of a real-time process beside a writer",
+    .title = "Reads of a real-time process while another one writes",
     .source = "[H] Hewlett-Packard, real-time HP-UX, 1987",
     .params = params,
     .series = series,

@@ -40,7 +40,7 @@ static const struct param_spec params[] = {
     {"size_bytes", PARAM_BYTES, false, "1048576", FILE_BLOCK_BYTES, FILE_MOST_WRITE_BYTES, NULL,
      "bytes of a write; for direct a multiple of 4096"},
     {"file_bytes", PARAM_BYTES, false, "2147483648", FILE_MOST_WRITE_BYTES, INT64_C(64) << 30, NULL,
-     "length at which a new file is begun; less where space is short"},
+     "length at which a new file is started; less if space is short"},
     {0},
 };
 
@@ -50,7 +50,7 @@ static const struct series_spec series[] = {
      "bytes written in a window of 100 ms or longer, which ends with a write, over its length",
      NULL},
     {"total", "ns", "mode", "before the first write of a file",
-     "after the fdatasync behind its last one"},
+     "after the fdatasync that follows its last one"},
     {0},
 };
 
@@ -101,7 +101,7 @@ static int begin_mode(struct run *run)
     bool is_aligned = own->size_bytes % FILE_BLOCK_BYTES == 0;
     if (own->mode == DIRECT && (!own->place.can_direct || !is_aligned)) {
         const char *cause = is_aligned ? "the system or the file system cannot do direct I/O"
-                                       : "size_bytes is no multiple of 4096";
+                                       : "size_bytes is not a multiple of 4096";
         arena_event(run->arena, "direct_unsupported", -1, DATA(data_text("cause", cause)),
                     "direct: %s", cause);
         return 1;
@@ -119,7 +119,7 @@ static int begin_file(struct run *run)
     struct own *own = run->own;
     own->at = 0;
     if (ftruncate(own->file, 0) != 0 || fsync(own->file) != 0)
-        return file_place_fail(run, errno, "beginning a file anew");
+        return file_place_fail(run, errno, "starting a new file");
     rt_budget_rest_now(&run->rt_budget);
     own->rested_ns = run->rt_budget.rested_ns;
     own->begin_ns = run_anchor(run);
@@ -165,7 +165,7 @@ static int take_write(struct run *run)
         run_take(run, WRITE, begin, end);
     } else if (++own->short_count >= MOST_SHORT) {
         return outcome_set(&run->outcome, STATUS_FAILED, "see ulimit -f, quota and free space",
-                           "%d writes wrote less than was asked for", own->short_count);
+                           "%d writes wrote less than requested", own->short_count);
     } else if (own->mode == DIRECT) {
         own->at -= own->at % FILE_BLOCK_BYTES;
     }
@@ -212,7 +212,7 @@ static void report_streamed(struct run *run)
     double per_s = (double)own->streamed_bytes / ((double)own->streamed_ns / 1e9);
     double two_gb_s = (double)TWO_GB / per_s;
     bool is_long = own->streamed_bytes >= LEAST_BYTES || own->streamed_ns >= LEAST_NS;
-    char two_gb[64] = "too short to say what 2 GB take";
+    char two_gb[64] = "too short to say how long 2 GB take";
     if (is_long)
         snprintf(two_gb, sizeof two_gb, "at that rate 2 GB take %.1f s", two_gb_s);
     arena_event(
@@ -224,12 +224,12 @@ static void report_streamed(struct run *run)
              is_long ? data_integer("two_gb_ns", (int64_t)(two_gb_s * 1e9)) : data_none(),
              data_integer("windows_count", own->window_count),
              data_integer("short_writes_count", own->short_count)),
-        "%s: %lld MiB in %.3f s, of which the fdatasync at the end took %.3f s, and rests of the "
+        "%s: %lld MiB in %.3f s, of which the fdatasync at the end took %.3f s and pauses of the "
         "test %.3f s: %.1f MB/s; %s%s%s",
         mode_names[own->mode], (long long)(own->streamed_bytes >> 20),
         (double)own->streamed_ns / 1e9, (double)own->synchronised_ns / 1e9,
         (double)own->all_rested_ns / 1e9, per_s / 1e6, two_gb,
-        own->window_count == 0 ? "; it was over before a window of 100 ms was" : "",
+        own->window_count == 0 ? "; it ended before a window of 100 ms" : "",
         own->short_count > 0 ? "; some writes were short" : "");
 }
 

@@ -42,14 +42,14 @@ static const struct param_spec params[] = {
 
 static const struct series_spec series[] = {
     {"write", "ns", "mode", "before the write",
-     "after it; with fdatasync after the fdatasync that follows it"},
+     "after it; with fdatasync: after the fdatasync that follows"},
     {"rest", "ns", "mode", "before an fdatasync right after that", "after it"},
     {0},
 };
 
 static const struct verdict_spec verdicts[] = {
     {"writes_reach_device",
-     "the device has counted new data in each write that is synchronised, before it returned"},
+     "the device has counted new data for each synchronised write before it returns"},
     {0},
 };
 
@@ -113,7 +113,7 @@ static const char *why_not_counted(const struct own *own)
     if (port_device_written_bytes(place->facts.number) < 0)
         return "the device's writes are not counted";
     if (!place->can_direct)
-        return "its file system has no direct I/O to try the count with";
+        return "its file system has no direct I/O, which is needed to check the count";
     int file = file_place_file(place, 0);
     if (file < 0)
         return "no file could be made";
@@ -154,7 +154,7 @@ static int check_write(struct run *run, ssize_t done)
     return own->short_count < MOST_SHORT
                ? 1
                : outcome_set(&run->outcome, STATUS_FAILED, "see ulimit -f, quota and free space",
-                             "%d writes wrote less than was asked for", own->short_count);
+                             "%d writes wrote less than requested", own->short_count);
 }
 
 static int take_rest(struct run *run)
@@ -209,8 +209,8 @@ static void report_counted(struct run *run)
              data_integer("unseen_count", (int64_t)counted->unseen_count),
              data_integer("written_bytes", synchronised_device_bytes(counted)),
              flushes >= 0 ? data_integer("flushes_count", flushes) : data_none()),
-        "%s: in %llu of %llu writes the device has counted data; %lld KiB were written to "
-        "it meanwhile, by everybody, with %lld flushes of its cache",
+        "%s: in %llu of %llu writes the device counted data; all programs together wrote %lld "
+        "KiB to it meanwhile, with %lld flushes of its cache",
         mode_names[own->mode], (unsigned long long)counted->seen_count,
         (unsigned long long)counted->seen_count + counted->unseen_count,
         (long long)(synchronised_device_bytes(counted) >> 10), (long long)flushes);
@@ -223,7 +223,7 @@ static void report_short(struct run *run)
         arena_event(
             run->arena, "short_writes", -1,
             DATA(data_text("mode", mode_names[own->mode]), data_integer("count", own->short_count)),
-            "%s: %d writes wrote less than was asked for, and have no value", mode_names[own->mode],
+            "%s: %d writes wrote less than requested, and have no value", mode_names[own->mode],
             own->short_count);
 }
 
@@ -253,8 +253,8 @@ static void report_not_counted(struct run *run)
     const struct own *own = run->own;
     arena_event(run->arena, "synchronised_not_checked", -1,
                 DATA(data_text("cause", own->not_counted)),
-                "not checked whether synchronised writes have reached the device of the file "
-                "system: %s; compare the series rest of the modes",
+                "not checked whether synchronised writes reached the device of the file system: "
+                "%s; compare the series rest of the modes",
                 own->not_counted);
 }
 

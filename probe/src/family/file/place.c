@@ -38,12 +38,12 @@ static const char *or_unknown(const char *text)
 static void describe(const struct port_file_place *facts, char *text, size_t bytes)
 {
     if (!*facts->system)
-        snprintf(text, bytes, "file system, device and I/O scheduler are not known here");
+        snprintf(text, bytes, "the file system, device and I/O scheduler are not known here");
     else
         snprintf(text, bytes, "file system %s on %s (%.80s%s), I/O scheduler %s%s", facts->system,
                  facts->device, facts->options, facts->are_options_cut ? "..." : "",
                  or_unknown(facts->scheduler),
-                 facts->is_stacked ? " (of a device made of others, which have their own)" : "");
+                 facts->is_stacked ? " (of a device that consists of others with their own)" : "");
 }
 
 static void report_place(const struct place_report *report)
@@ -90,8 +90,8 @@ static void report_flush(const struct place_report *report)
         report->run->arena, "file_flush", -1,
         DATA(*facts->write_cache ? data_text("write_cache", facts->write_cache) : data_none(),
              data_bool("kept_back", is_kept_back)),
-        "write cache of the device: %s%s; whether the device has written to its medium "
-        "when it says so cannot be seen from here",
+        "write cache of the device: %s%s; it cannot be seen from here whether the device has "
+        "written to its medium when it says so",
         or_unknown(facts->write_cache),
         is_kept_back ? " (the mount options keep flushes from it)" : "");
 }
@@ -103,15 +103,15 @@ static void report_storage(const struct place_report *report)
         arena_event(
             report->run->arena, "file_in_memory", -1,
             DATA(*report->facts->system ? data_text("system", report->facts->system) : data_none()),
-            "the files are in memory (%s): figures of synchronisation mean nothing here, "
-            "and the others are those of memory; name a folder on a disk with --dir",
+            "the files are in memory (%s): figures of synchronisation mean nothing, and the "
+            "others are those of memory; name a folder on a disk with --dir",
             or_unknown(report->facts->system));
     if (storage == PORT_STORAGE_NETWORK)
         arena_event(
             report->run->arena, "file_on_network", -1,
             DATA(*report->facts->system ? data_text("system", report->facts->system) : data_none()),
-            "the files may be on another machine (%s): the figures are of the network and "
-            "of that machine too",
+            "the files may be on another machine (%s): the figures include the network and that "
+            "machine",
             or_unknown(report->facts->system));
 }
 
@@ -146,7 +146,7 @@ static const struct {
     {ENOENT, STATUS_FAILED, "make the folder, or " OTHER_FOLDER},
     {ENOTDIR, STATUS_FAILED, OTHER_FOLDER},
     {ENAMETOOLONG, STATUS_FAILED, "name a folder by at most 180 characters: --dir PATH"},
-    {EIO, STATUS_FAILED, "the device or its file system is broken: see the kernel's log"},
+    {EIO, STATUS_FAILED, "the device or its file system is damaged: see the kernel's log"},
 };
 
 int file_place_fail(struct run *run, int error, const char *what)
@@ -163,7 +163,7 @@ static int refuse_folder(struct run *run, int error)
     char what[STATUS_TEXT_BYTES / 2];
     if (!run->folder)
         return outcome_set(&run->outcome, STATUS_DENIED, OTHER_FOLDER,
-                           "no folder for files: $TMPDIR, /var/tmp and /tmp cannot be written");
+                           "no folder for files: $TMPDIR, /var/tmp and /tmp are not writable");
     snprintf(what, sizeof what, "--dir %.120s", run->folder);
     return file_place_fail(run, error, what);
 }
@@ -179,7 +179,7 @@ int file_place_check(struct run *run)
     if (folder >= 0)
         close(folder);
     return is_of_kernel ? outcome_set(&run->outcome, STATUS_FAILED, OTHER_FOLDER,
-                                      "--dir %.120s: there are no files of programs in it: it "
+                                      "--dir %.120s: programs cannot create files there: it "
                                       "shows the kernel's own",
                                       scratch.folder)
                         : 0;
@@ -191,7 +191,7 @@ int file_place_file(const struct file_place *place, int flags)
 {
     int file = scratch_file_with(&place->scratch, flags);
     if (file < 0)
-        file_place_fail(place->run, errno, "making a file");
+        file_place_fail(place->run, errno, "creating a file");
     return file;
 }
 
@@ -259,8 +259,8 @@ int64_t file_place_room(const struct file_place *place, int64_t wanted, int64_t 
         return bytes;
     return outcome_set(
         &place->run->outcome, STATUS_FAILED, "free space on the file system, or " OTHER_FOLDER,
-        "too little space for the files in %.120s: %lld MiB are needed, and 256 MiB "
-        "and 5 %% stay free; %lld MiB may be used",
+        "too little space for the files in %.120s: %lld MiB are needed and %lld MiB may be used "
+        "(256 MiB and 5 %% stay free)",
         place->scratch.folder, (long long)(least * parts >> 20), (long long)(room * parts >> 20));
 }
 
@@ -271,10 +271,9 @@ bool file_place_is_short(struct file_place *place, int file, int64_t now_ns)
     place->looked_ns = now_ns;
     if (!scratch_is_short(file))
         return false;
-    outcome_set(&place->run->outcome, STATUS_FAILED,
-                "free space on the file system, or " OTHER_FOLDER,
-                "stopped: the space in %.120s became short (256 MiB and 5 %% stay free)",
-                place->scratch.folder);
+    outcome_set(
+        &place->run->outcome, STATUS_FAILED, "free space on the file system, or " OTHER_FOLDER,
+        "stopped: %.120s ran short of space (256 MiB and 5 %% stay free)", place->scratch.folder);
     return true;
 }
 

@@ -110,7 +110,7 @@ static void expect_no_wait(struct async_claim *claim, int error, bool has_waited
 {
     async_expect(claim, !error, "aio_read failed: %s", strerror(error));
     async_expect(claim, !has_waited,
-                 "aio_read returned only when another thread had written what it reads");
+                 "aio_read returned only after another thread had written the data");
 }
 
 static void try_overlap(struct trial *trial)
@@ -127,8 +127,7 @@ static void try_overlap(struct trial *trial)
         settle(trial, block);
         expect_bytes(&claim, &trial->transfers[0], aio_return(block));
     }
-    async_claim_end(&claim,
-                    "aio_read of an empty pipe returned, the caller then wrote what it read");
+    async_claim_end(&claim, "aio_read of an empty pipe returned before the caller wrote the data");
 }
 
 static void try_progress(struct trial *trial)
@@ -172,8 +171,8 @@ static void try_suspend(struct trial *trial)
         settle(trial, block);
         aio_return(block);
     }
-    async_claim_end(&claim, "aio_suspend ended with its time before the bytes were written, and "
-                            "with the request after");
+    async_claim_end(&claim, "aio_suspend timed out before the bytes were written, and ended with "
+                            "the request afterwards");
 }
 
 /* ---- files ---- */
@@ -255,7 +254,7 @@ static const char *expect_cancelled(struct async_claim *claim, struct trial *tri
     let_wait(trial, false);
     channel_put(trial->pipe, FEW);
     async_expect(claim, read(trial->pipe->out, bytes, FEW) == FEW,
-                 "AIO_CANCELED, but the request has read what came later");
+                 "AIO_CANCELED, but the request read later data");
     return "cancelled: aio_error is ECANCELED, and it read nothing";
 }
 
@@ -266,7 +265,7 @@ static const char *expect_kept(struct async_claim *claim, struct trial *trial)
     int error = wait_for(block);
     async_expect(claim, error == 0, "AIO_NOTCANCELED, but the request ended with %s",
                  strerror(error));
-    return "AIO_NOTCANCELED: the request went on, and read what came later";
+    return "AIO_NOTCANCELED: the request continued and read later data";
 }
 
 static void try_cancel(struct trial *trial)
@@ -284,7 +283,7 @@ static void try_cancel(struct trial *trial)
     async_pause(); /* until whoever serves it has begun */
     int answer = aio_cancel(trial->pipe->out, block);
     async_expect(&claim, answer == AIO_CANCELED || answer == AIO_NOTCANCELED,
-                 "aio_cancel of a request under way returned %d", answer);
+                 "aio_cancel of a request in progress returned %d", answer);
     seen = answer == AIO_CANCELED ? expect_cancelled(&claim, trial) : expect_kept(&claim, trial);
     settle(trial, block);
     aio_return(block);

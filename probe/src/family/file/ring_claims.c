@@ -85,7 +85,7 @@ static void try_overlap(struct trial *trial)
     channel_fill(sent, FEW, 0);
     async_expect(&claim, !error, "the request failed: %s", strerror(error));
     async_expect(&claim, !has_waited,
-                 "the call returned only when another thread had written what it reads");
+                 "the call returned only after another thread had written the data");
     if (!error && !has_waited) {
         take(trial);
         async_expect(&claim, !trial->is_done[TAG_READ],
@@ -99,8 +99,8 @@ static void try_overlap(struct trial *trial)
     }
     if (!error)
         settle(trial);
-    async_claim_end(&claim, "a read of an empty pipe was under way while the caller wrote what it "
-                            "read");
+    async_claim_end(&claim, "a read of an empty pipe was in progress while the caller wrote the "
+                            "data");
 }
 
 static void try_file(struct trial *trial)

@@ -72,8 +72,8 @@ static void report_not_seen(struct run *run, const char *source, const struct ou
                      data_text("reason", outcome->reason),
                      outcome->remedy[0] ? data_text("remedy", outcome->remedy) : data_none(),
                      outcome->command[0] ? data_text("command", outcome->command) : data_none()),
-                "%s: the interrupt's handler is not seen: %.200s%s%.120s", source, outcome->reason,
-                outcome->remedy[0] ? "; " : "", outcome->remedy);
+                "%s: the interrupt's handler cannot be observed: %.200s%s%.120s", source,
+                outcome->reason, outcome->remedy[0] ? "; " : "", outcome->remedy);
 }
 
 static void report_seen(struct run *run, const char *source, const struct handler_seen *seen)
@@ -89,7 +89,7 @@ static void report_seen(struct run *run, const char *source, const struct handle
                      data_integer("reversed_count", (int64_t)seen->reversed_count),
                      data_integer("error_ns", seen->error_ns)),
                 "%s: the handler of %llu of %llu interrupts was seen (not found %llu, several "
-                "%llu, events lost %llu); its stamps are known to %lld ns beside the thread's",
+                "%llu, events lost %llu); its stamps are known to within %lld ns of the thread's",
                 source, (unsigned long long)of[HANDLER_SINGLE], (unsigned long long)all,
                 (unsigned long long)of[HANDLER_NONE], (unsigned long long)of[HANDLER_SEVERAL],
                 (unsigned long long)of[HANDLER_LOST], (long long)seen->error_ns);
@@ -98,8 +98,8 @@ static void report_seen(struct run *run, const char *source, const struct handle
 static void report_stopped(struct run *run, const char *source)
 {
     arena_event(run->arena, "handler_stopped", -1, DATA(data_text("source", source)),
-                "%s: somebody has switched the instance's tracing_on off: later interrupts have no "
-                "handler",
+                "%s: another program switched the instance's tracing_on off: later interrupts "
+                "have no handler",
                 source);
 }
 

@@ -99,7 +99,7 @@ void handler_trace_close(struct handler_trace *trace);
 /* clang-format off */
 #define HANDLER_PARAM \
     {"handler", PARAM_NAME, false, "none", 0, 0, handler_wishes, \
-     "how the interrupt's handler is seen, which costs time in it; auto: where the kernel shows it", \
+     "how the interrupt's handler is observed, which slows it; auto: if the kernel allows it", \
      NULL}
 /* clang-format on */
 

@@ -53,9 +53,9 @@ static const struct param_spec params[] = {INTERRUPT_SOURCE_PARAMS, HANDLER_PARA
 static const struct series_spec series[] = {
     {"send_to_thread", "ns", "source",
      "ipi, external: the sender, right before the call that sends; timer: the programmed expiry",
-     "first clock reading of the woken thread in user land"},
+     "first clock reading of the woken thread in user space"},
     {"to_thread", "ns", "source", "entry of the interrupt's handler, stamped by the kernel",
-     "first clock reading of the woken thread in user land"},
+     "first clock reading of the woken thread in user space"},
     {0},
 };
 enum { SEND_TO_THREAD, TO_THREAD };
@@ -448,7 +448,8 @@ static void report_raised_here(const struct own *own)
         arena_event(own->run->arena, "raised_here", -1,
                     DATA(data_text("source", own->line->source->name),
                          data_integer("cpu", own->run->setup.cpu)),
-                    "%s: raised by the low-priority thread on CPU %d, since there is no other CPU",
+                    "%s: raised by the low-priority thread on CPU %d, because there is no other "
+                    "CPU",
                     own->line->source->name, own->run->setup.cpu);
 }
 

@@ -52,11 +52,11 @@ static const struct param_spec params[] = {
     {"period_max_ns", PARAM_NS, false, "100us", 200, LONGEST_NS, NULL, "longest period to try",
      NULL},
     {"passed_ns", PARAM_NS, true, "0", 0, LONGEST_NS, NULL,
-     "period that is known to be sustained, of each source in its order; 0: none", NULL},
+     "period known to be sustained, for each source in order; 0: none", NULL},
     {"failed_ns", PARAM_NS, true, "0", 0, LONGEST_NS, NULL,
-     "period that is known not to be, of each source; 0: none", NULL},
+     "period known not to be sustained, for each source; 0: none", NULL},
     {"source_failed_ns", PARAM_NS, true, "0", 0, LONGEST_NS, NULL,
-     "period that each source is known not to hold, where that is longer; 0: none", NULL},
+     "period that each source is known not to keep up, if longer; 0: none", NULL},
     {0},
 };
 
@@ -66,7 +66,7 @@ static const struct series_spec series[] = {
      "source",
      "the shortest period at which none of the interrupts of a step was lost",
      NULL,
-     "min(period_ns of the steps that lost none, where the source held it)",
+     "min(period_ns of the steps that lost none, if the source kept up)",
      {.sub_bits = 7}},
     {"loss", "count", "source,period_ns", "interrupts that were lost in a step", NULL, NULL,
      RECORD_SHAPE_COUNT},
@@ -760,14 +760,13 @@ static const char *why_ended(const struct own *own)
 static const char *limit_words(const char *why)
 {
     if (strcmp(why, "none_sustained") == 0)
-        return "no period that was tried is sustained";
+        return "no period tried is sustained";
     if (strcmp(why, "source_held_none") == 0)
-        return "the source held none of the periods that were tried: nothing is known of the "
-               "system";
+        return "the source kept up none of the periods tried: nothing is known about the system";
     if (strcmp(why, "shortest_tried") == 0)
-        return "the shortest period that was tried is sustained: the limit is below it";
+        return "the shortest period tried is sustained: the limit is below it";
     if (strcmp(why, "source") == 0)
-        return "the limit is the source's, which does not send faster; the system lost none";
+        return "the limit is that of the source, which cannot send faster; the system lost none";
     return "at shorter periods interrupts are lost";
 }
 

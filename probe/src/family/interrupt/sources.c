@@ -25,8 +25,8 @@ static int look_at_ipi(const struct run *run, struct outcome *outcome)
     if (error == 0)
         return 0;
     return outcome_set_errno(outcome, error, "membarrier, which sends the interrupt",
-                             "Linux 4.14 or later with CONFIG_MEMBARRIER, and no filter of system "
-                             "calls that refuses it");
+                             "Linux 4.14 or later with CONFIG_MEMBARRIER, and no system call "
+                             "filter that refuses it");
 }
 
 static int open_ipi(struct interrupt_line *line, const struct run *run, struct outcome *outcome)
@@ -74,7 +74,7 @@ static int look_at_timer(const struct run *run, struct outcome *outcome)
     (void)run;
     int timer = port_event_timer_open(NEVER_NS, 0);
     if (timer < 0)
-        return outcome_set_errno(outcome, errno, "a timer that is a descriptor", NULL);
+        return outcome_set_errno(outcome, errno, "a timerfd", NULL);
     close(timer);
     return 0;
 }
@@ -84,7 +84,7 @@ static int open_timer(struct interrupt_line *line, const struct run *run, struct
     (void)run;
     line->timer = port_event_timer_open(NEVER_NS, 0);
     if (line->timer < 0)
-        return outcome_set_errno(outcome, errno, "a timer that is a descriptor", NULL);
+        return outcome_set_errno(outcome, errno, "a timerfd", NULL);
     line->source = &interrupt_timer;
     return 0;
 }
@@ -205,7 +205,7 @@ static int try_device(const struct interrupt_line *line, const struct run *run,
         int error = settle_device(line);
         if (error)
             return outcome_set_errno(outcome, error, "waiting for an interrupt of the device",
-                                     "look whether the register raises it");
+                                     "check whether the register raises it");
     }
     int cpu = port_uio_cpu(&line->uio);
     return cpu >= 0 && cpu != run->setup.cpu ? refuse_cpu(line, run, cpu, outcome) : 0;
@@ -456,7 +456,7 @@ static void fail_uncounted(const struct interrupt_sources *sources, int source, 
         "source %s: of %lld interrupts sent to CPU %d the kernel has counted %lld there: %s",
         interrupt_source_names[source], (long long)sent, sources->run->setup.cpu, (long long)count,
         is_wake_up ? "another thread had the CPU when the others were sent"
-                   : "the figures are those of something else");
+                   : "the figures are about something else");
 }
 
 static void report_counted(const struct interrupt_sources *sources, int source)
@@ -532,7 +532,7 @@ int interrupt_sources_judge(struct interrupt_sources *sources)
     if (arena_has_values(sources->run->arena))
         return 0;
     return outcome_set(&sources->run->outcome, STATUS_FAILED,
-                       "see the events for what became of those that were sent",
+                       "the events say what became of the interrupts sent",
                        "no interrupt was seen");
 }
 

@@ -123,10 +123,10 @@ bool interrupt_source_has_variant(const struct run *run, struct variant *variant
     {"raise_bytes", PARAM_BYTES, false, "-1", PORT_UIO_NOT_GIVEN, UINT32_MAX, NULL, \
      "offset of the 32-bit register that raises the device's interrupt; -1: that of a known " \
      "device", NULL}, \
-    {"raise_value", PARAM_COUNT, false, "1", 0, UINT32_MAX, NULL, "what is written there", NULL}, \
+    {"raise_value", PARAM_COUNT, false, "1", 0, UINT32_MAX, NULL, "the value written there", NULL}, \
     {"acknowledge_bytes", PARAM_BYTES, false, "-1", PORT_UIO_NOT_GIVEN, UINT32_MAX, NULL, \
-     "offset of the 32-bit register that takes the interrupt back; -1: none", NULL}, \
-    {"acknowledge_value", PARAM_COUNT, false, "1", 0, UINT32_MAX, NULL, "what is written there", \
+     "offset of the 32-bit register that acknowledges the interrupt; -1: none", NULL}, \
+    {"acknowledge_value", PARAM_COUNT, false, "1", 0, UINT32_MAX, NULL, "the value written there", \
      NULL}
 /* clang-format on */
 

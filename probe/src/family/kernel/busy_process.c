@@ -233,8 +233,8 @@ int busy_process_start(struct busy_process *busy, enum operation operation)
     if (error && atomic_load(&busy->table->has_given_up))
         return 1;
     if (error)
-        return peer_not_started(run, error, "process that does the operations", NULL);
-    supervise_process(run, busy->peer.process, "process that does the operations");
+        return peer_not_started(run, error, "process that performs the operations", NULL);
+    supervise_process(run, busy->peer.process, "process that performs the operations");
     busy->has_cpu_clock = clock_getcpuclockid(busy->peer.process, &busy->cpu_clock) == 0;
     busy->seen_cpu_ns = 0;
     busy->seen_count = 0;
@@ -278,7 +278,7 @@ int busy_process_stop(struct busy_process *busy)
     atomic_store(&busy->table->is_over, true);
     if (peer_join(&busy->peer) == 0)
         return 0;
-    return supervise_ended_early(busy->run, "process that does the operations");
+    return supervise_ended_early(busy->run, "process that performs the operations");
 }
 
 static void report_class(const struct busy_process *busy, int class)
@@ -293,7 +293,7 @@ static void report_class(const struct busy_process *busy, int class)
                      data_bool("given_up", own->is_given_up)),
                 "%s: %s failed (%llu of its tries): %s%s", name, kernel_classes[class].title,
                 (unsigned long long)own->failed_count, strerror(own->error),
-                own->is_given_up ? "; it was not done any more" : "");
+                own->is_given_up ? "; it was no longer tried" : "");
 }
 
 static double percent(int64_t part, int64_t whole)

@@ -33,25 +33,26 @@ enum { SAMPLES = 10000, WARM_UP = 16 };
 static const struct param_spec params[] = {
     {"operation", PARAM_NAME, true,
      "none,fork,exec,exit,copy,file,map,terminal,socket,pipe,fsync,scan,all", 0, 0, operation_names,
-     "what the kernel does meanwhile; none: nothing, all: the operations in turn", "operation"},
+     "what the kernel does meanwhile; none: nothing, all: each operation in turn", "operation"},
     {"mean_interval_ns", PARAM_NS, false, "400us", 100000, INT64_C(1000000000), NULL,
      "mean time from a wake-up to the next release, which is random"},
     {"sections", PARAM_NAME, false, "none", 0, 0, sections_wishes,
      "whether the kernel's tracepoints show the true lengths of sections, after each operation; "
-     "auto: if they are there"},
+     "auto: if available"},
     {0},
 };
 
 static const struct series_spec series[] = {
     {"dispatch", "ns", "operation", "the programmed release, at random",
-     "first clock reading of the woken thread in user land"},
-    {"section", "ns", "operation,kind=preempt_off", "the kernel stops being preemptable",
-     "it is preemptable again"},
-    {"section", "ns", "operation,kind=irq_off", "interrupts go off", "they are on again"},
-    {"section", "ns", "operation,kind=either_off", "the first of preemption and interrupts is off",
-     "both are on again"},
-    {"section", "ns", "operation,kind=interrupt", "entry of the handler of an interrupt",
-     "its exit"},
+     "first clock reading of the woken thread in user space"},
+    {"section", "ns", "operation,kind=preempt_off", "preemption is disabled",
+     "preemption is enabled again"},
+    {"section", "ns", "operation,kind=irq_off", "interrupts are disabled",
+     "interrupts are enabled "
+     "again"},
+    {"section", "ns", "operation,kind=either_off", "preemption or interrupts are disabled",
+     "both are enabled again"},
+    {"section", "ns", "operation,kind=interrupt", "entry of an interrupt handler", "its exit"},
     {0},
 };
 enum { DISPATCH, FIRST_SECTION };
@@ -172,8 +173,8 @@ static int judge(struct run *run)
 {
     if (arena_has_values(run->arena) || run_should_stop())
         return 0;
-    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "see why in the events operation_failed",
-                       "none of the operations can be done here");
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "the events operation_failed say why",
+                       "none of the operations works here");
 }
 
 const struct test krn_p_pre = {

@@ -162,7 +162,7 @@ static void report_not_seen(struct run *run, const struct outcome *outcome)
                      data_text("reason", outcome->reason),
                      outcome->remedy[0] ? data_text("remedy", outcome->remedy) : data_none(),
                      outcome->command[0] ? data_text("command", outcome->command) : data_none()),
-                "the true lengths of sections are not seen: %.240s%s%.120s", outcome->reason,
+                "the true lengths of sections are not available: %.240s%s%.120s", outcome->reason,
                 outcome->remedy[0] ? "; " : "", outcome->remedy);
 }
 
@@ -269,8 +269,8 @@ static int trace_window(struct sections *sections, struct sections_variant *vari
     if (error)
         return outcome_set_errno(outcome, error, "stopping the trace", NULL);
     if (!is_on)
-        return outcome_set(outcome, STATUS_FAILED, "find out who switches tracing off",
-                           "somebody else switched the trace off");
+        return outcome_set(outcome, STATUS_FAILED, "find out what switches tracing off",
+                           "another program switched the trace off");
     return read_window(sections, outcome);
 }
 

@@ -58,8 +58,8 @@ static const struct series_spec series[] = {
 
 static const struct verdict_spec verdicts[] = {
     {"no_faults_when_locked",
-     "a process that has locked its memory has no page fault while another one eats memory"},
-    {"memory_is_locked", "the kernel holds what mlockall was called for as locked"},
+     "a process with locked memory has no page faults while another one uses up memory"},
+    {"memory_is_locked", "the memory for which mlockall was called is locked in the kernel"},
     {0},
 };
 enum { FAULTS, LOCK };
@@ -139,7 +139,7 @@ static int memory_pressure_process_start(struct memory_pressure_process *process
     int error =
         peer_start_process(&process->peer, run, cleanup, &setup, enter_group, eat, process->table);
     if (error)
-        return peer_not_started(run, error, "process that eats memory", NULL);
+        return peer_not_started(run, error, "process that uses up memory", NULL);
     process->is_running = true;
     for (int i = 0; i < MOST_PAUSES && !is_settled(process); i++)
         rest();
@@ -187,7 +187,9 @@ static int require_memory(struct run *run)
         of_bytes / LEFT_PARTS > LEAST_LEFT_BYTES ? of_bytes / LEFT_PARTS : LEAST_LEFT_BYTES;
     if (available < 0 || available - SHARES * size_bytes >= left)
         return 0;
-    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose less size_bytes, or free memory",
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED,
+                       "choose a smaller size_bytes, or free "
+                       "memory",
                        "%lld MiB of memory are available: %d working sets of %lld KiB would not "
                        "leave the %lld MiB that stay free",
                        (long long)(available >> 20), SHARES, (long long)(size_bytes >> 10),
@@ -213,9 +215,10 @@ static int require_processes(struct run *run)
 static int refuse_space(struct run *run)
 {
     return outcome_set(&run->outcome, STATUS_DENIED,
-                       "free space there, set TMPDIR to another folder, or choose less size_bytes",
-                       "the scratch files take %lld KiB, which the file system of %.180s has not "
-                       "beside the space that stays free (256 MiB, or 5 %% of it)",
+                       "free space there, set TMPDIR to another folder, or choose a smaller "
+                       "size_bytes",
+                       "the scratch files need %lld KiB, which the file system of %.180s does "
+                       "not have (256 MiB or 5 %% must stay free)",
                        (long long)(SETS * run_number(run, "size_bytes") / 1024),
                        ((struct own *)run->own)->cleanup.scratch.folder);
 }
@@ -255,8 +258,8 @@ static int prepare(struct run *run)
     choose_scratch(&scratch, seed);
     int group_error = port_memory_group_choose(own->cleanup.memory_group, seed);
     if (group_error)
-        snprintf(own->reason, sizeof own->reason, "no control group can be made: %s",
-                 group_error == ENOTSUP ? "none here hands memory on to groups inside"
+        snprintf(own->reason, sizeof own->reason, "no control group can be created: %s",
+                 group_error == ENOTSUP ? "no control group here delegates memory to its children"
                                         : strerror(group_error));
     if (ipc_cleanup_open_with(&own->cleanup, run, &scratch) != 0 || require_processes(run) != 0)
         return -1;
@@ -293,13 +296,13 @@ static void choose_means(struct own *own)
     own->means = group[0] ? BY_GROUP : BY_PAGE_OUT;
     if (!scratch_is_disk(own->files[UNLOCKED])) {
         snprintf(own->reason, sizeof own->reason,
-                 "the scratch folder lies in memory (TMPDIR chooses another), and its pages can "
-                 "only go to a swap");
+                 "the scratch folder is in memory (TMPDIR chooses another), and its pages can "
+                 "only go to swap");
         own->means = BY_PAGE_OUT;
     }
     int error = own->means == BY_GROUP ? port_memory_group_make(group) : 0;
     if (error)
-        go_without_group(own, "no control group can be made", error);
+        go_without_group(own, "no control group can be created", error);
 }
 
 static int start_set(struct run *run, int which)
@@ -396,7 +399,8 @@ static void look_at_page_out(struct own *own)
     own->means = BY_NOTHING;
     size_t used = strlen(own->reason);
     snprintf(own->reason + used, sizeof own->reason - used,
-             "%sthe kernel takes no pages back on request: %s", used ? "; " : "", strerror(error));
+             "%sthe kernel does not reclaim pages on request: %s", used ? "; " : "",
+             strerror(error));
 }
 
 static void report_pressure(struct run *run)
@@ -404,19 +408,19 @@ static void report_pressure(struct run *run)
     struct own *own = run->own;
     long long eaten = (long long)atomic_load(&own->shared->pressure.eaten_bytes);
     bool has_limit = own->means == BY_GROUP;
-    char how[128] = "nothing took pages back from the two processes";
+    char how[128] = "nothing reclaimed pages from the two processes";
     if (has_limit)
         snprintf(how, sizeof how, "in a control group of its own limited to %lld KiB",
                  (long long)(own->limit_bytes / 1024));
     else if (own->means == BY_PAGE_OUT)
-        snprintf(how, sizeof how, "each process asked for its pages to be taken back");
+        snprintf(how, sizeof how, "each process asked for its pages to be reclaimed");
     arena_event(run->arena, "memory_pressure", -1,
                 DATA(data_text("means", means_names[own->means]),
                      data_integer("eaten_bytes", eaten),
                      has_limit ? data_integer("limit_bytes", own->limit_bytes) : data_none(),
                      own->reason[0] ? data_text("reason", own->reason) : data_none(),
                      data_bool("was_killed", own->pressure.was_killed)),
-                "another process ate %lld KiB of memory%s; %s%s%s%s", eaten / 1024,
+                "another process used %lld KiB of memory%s; %s%s%s%s", eaten / 1024,
                 own->pressure.was_killed ? " and was killed for it" : "", how,
                 own->reason[0] ? " (" : "", own->reason, own->reason[0] ? ")" : "");
 }
@@ -434,10 +438,10 @@ static int64_t faults(const struct working_set *set)
 static const char *why_none(const struct own *own)
 {
     if (own->means == BY_NOTHING)
-        return "nothing took pages back from the process that has not locked its memory";
+        return "nothing reclaimed pages from the process without locked memory";
     if (own->pressure.was_killed)
-        return "the process that ate memory was killed before the kernel took any page back";
-    return "the kernel took no page back from the process that has not locked its memory";
+        return "the process that used up memory was killed before the kernel reclaimed any page";
+    return "the kernel reclaimed no page from the process without locked memory";
 }
 
 static void report_not_counted(struct run *run)
@@ -519,13 +523,13 @@ static void judge_lock(struct run *run)
 {
     const struct working_set_table *table = &((struct own *)run->own)->shared->sets[LOCKED];
     const char *verdict = verdicts[LOCK].name;
-    char invalidate[ARENA_TEXT_BYTES / 2], counted[96] = "the kernel tells no amount";
+    char invalidate[ARENA_TEXT_BYTES / 2], counted[96] = "the kernel does not report an amount";
     int holds = holds_lock(table);
     if (holds < 0) {
         arena_event(
             run->arena, "not_seen", -1,
             DATA(data_text("verdict", verdict), data_text("reason", "system_does_not_tell")),
-            "%s: no verdict, because this system does not tell what is locked", verdict);
+            "%s: no verdict, because this system does not report what is locked", verdict);
         return;
     }
     write_invalidate(table, invalidate, sizeof invalidate);

@@ -255,18 +255,18 @@ static int refuse_set(struct working_set *set, int error)
     long long kib = (long long)set->table->bytes / 1024;
     if (set->table->lock_error) {
         port_lock_refusal(error, &refusal);
-        snprintf(words, sizeof words, "%s, or choose less size_bytes", refusal.remedy);
+        snprintf(words, sizeof words, "%s, or choose a smaller size_bytes", refusal.remedy);
         return outcome_set(&run->outcome, STATUS_DENIED, words,
                            "locking %lld KiB of memory (mlockall): %s", kib, refusal.reason);
     }
     if (error == ENOSPC || error == EDQUOT)
         return outcome_set(&run->outcome, STATUS_DENIED,
-                           "free space there, set TMPDIR to another folder, or choose less "
+                           "free space there, set TMPDIR to another folder, or choose a smaller "
                            "size_bytes",
                            "writing a scratch file of %lld KiB: %s", kib, strerror(error));
     snprintf(what, sizeof what, "a scratch file of %lld KiB, in memory", kib);
     return outcome_set_errno(&run->outcome, error, what,
-                             "set TMPDIR to another folder, or choose less size_bytes");
+                             "set TMPDIR to another folder, or choose a smaller size_bytes");
 }
 
 /* Waits until its set is there. */

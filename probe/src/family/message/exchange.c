@@ -27,7 +27,7 @@ int exchange_refuse(struct run *run, const char *what)
         "%s: %s; the value is left out", variant, what);
     return outcome_set(&run->outcome, STATUS_FAILED,
                        "run MSG-B-PRI, and see its verdicts about lost and damaged messages",
-                       "%s: %s, so the channel does not pass messages as it has to", variant, what);
+                       "%s: %s, so the channel does not pass messages correctly", variant, what);
 }
 
 /* ---- memory, names ---- */

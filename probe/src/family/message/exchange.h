@@ -28,7 +28,7 @@ struct exchange_table {
 static inline const char *exchange_lost(struct exchange_table *table)
 {
     return atomic_load_explicit(&table->is_lost, memory_order_relaxed)
-               ? "no message came for seconds while nobody ran: one was lost"
+               ? "no message came for seconds while nothing ran: one was lost"
                : NULL;
 }
 

@@ -279,7 +279,7 @@ int message_check(struct run *run, const struct message_channel *channel)
     if (error == 0)
         return 0;
     return outcome_set(&run->outcome, STATUS_FAILED,
-                       "find out who removes message queues (ipcrm), then run the test again",
+                       "find out what removes message queues (ipcrm), then run the test again",
                        "%s: sending or receiving failed while it was measured: %s",
                        message_kind_names[channel->kind], strerror(error));
 }

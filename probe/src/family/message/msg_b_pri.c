@@ -37,7 +37,7 @@ static const enum message_kind kinds[QUEUE_KINDS] = {MESSAGE_MQ, MESSAGE_SYSV};
 static const struct param_spec params[] = {
     {"kinds", PARAM_NAME, true, "mq,sysv", 0, 0, kind_names, "kinds of queue", "kind"},
     {"scopes", PARAM_NAME, true, "thread,process", 0, 0, peer_scope_names,
-     "waiters of the caller's process, waiters of a second one", "scope"},
+     "where the waiters are: in the caller's process, in a second one", "scope"},
     {0},
 };
 
@@ -48,12 +48,12 @@ static const struct verdict_spec verdicts[] = {
                   "oldest comes first"},
     {"intact", "each message comes once, with the content, length and priority with which it was "
                "sent"},
-    {"nonblocking", "a caller that does not wait gets EAGAIN from an empty and from a full queue "
+    {"nonblocking", "a non-blocking caller gets EAGAIN from an empty and from a full queue "
                     "(msgrcv: ENOMSG from an empty one)"},
-    {"timeout", "mq_timedreceive and mq_timedsend fail with ETIMEDOUT, and not before their time"},
-    {"receivers", "of several threads that wait for a message the one of the highest priority gets "
+    {"timeout", "mq_timedreceive and mq_timedsend fail with ETIMEDOUT, not before their time"},
+    {"receivers", "among threads that wait for a message, the one with the highest priority gets "
                   "it, and among equals the one that has waited longest"},
-    {"senders", "of several threads that wait for room the one of the highest priority gets it, "
+    {"senders", "among threads that wait for room, the one with the highest priority gets it, "
                 "and among equals the one that has waited longest"},
     {0},
 };
@@ -127,7 +127,7 @@ static bool refuses(struct message_channel *channel, int depth, struct message *
     if (!refuses_full(channel, is_posix ? depth : MOST_SYSV, room, &count))
         return say(evidence, "sending to the full queue", answer(errno == 0));
     if (is_posix && count != depth) {
-        snprintf(evidence, QUEUE_BOUNDS_TEXT_BYTES, "it holds %d messages, of %d asked", count,
+        snprintf(evidence, QUEUE_BOUNDS_TEXT_BYTES, "it holds %d messages instead of %d", count,
                  depth);
         return false;
     }

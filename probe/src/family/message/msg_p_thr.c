@@ -37,7 +37,7 @@ static const struct param_spec params[] = {
     {"depth", PARAM_COUNT, false, "10", 1, MESSAGE_MOST_DEPTH, NULL,
      "messages that a queue (mq) or ring holds", NULL},
     {"window_ns", PARAM_NS, false, "100000000", 1000000, 1000000000, NULL,
-     "least length of a window", NULL},
+     "minimum length of a window", NULL},
     {0},
 };
 
@@ -45,8 +45,8 @@ static const struct series_spec series[] = {
     {"throughput",
      "bytes_per_s",
      "kind,scope,size_bytes",
-     "bytes received between two moments at which no message was under way, by the time between "
-     "them, which is 100 ms (window_ns) or a little more",
+     "bytes received between two moments without a message in transit, divided by the time "
+     "between them, which is 100 ms (window_ns) or slightly more",
      NULL,
      NULL,
      {.most = INT64_C(1000000000000)}},

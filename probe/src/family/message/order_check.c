@@ -103,7 +103,7 @@ static void judge_content(struct order_check *check, const struct order_sent *se
     if (got != (ssize_t)sent->bytes)
         keep(check, ORDER_INTACT, "a message of %zu bytes came with %zd", sent->bytes, got);
     else if (!content_is(bytes, sent->bytes, sent->number, sent->number))
-        keep(check, ORDER_INTACT, "message %llu came with another content",
+        keep(check, ORDER_INTACT, "message %llu came with wrong content",
              (unsigned long long)sent->number);
     if (priority != sent->priority)
         keep(check, ORDER_INTACT, "a message of %s %ld came with %ld", word_of(check),

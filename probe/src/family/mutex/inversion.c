@@ -658,7 +658,9 @@ static const struct param_spec b_params[] = {
      "none,inherit,protect,semaphore,robust,robust-inherit,spin,rwlock,condition", 0, 0,
      lock_kind_names, "the primitive that the low thread holds and the high thread requests",
      "primitive"},
-    {"medium_ns", PARAM_NS, false, "10ms", 0, INT64_C(500000000), NULL, "what medium burns"},
+    {"medium_ns", PARAM_NS, false, "10ms", 0, INT64_C(500000000), NULL,
+     "CPU time that medium "
+     "uses"},
     {0},
 };
 
@@ -671,18 +673,19 @@ enum { INVERTED, ENDED_BY_WATCHDOG, DELAY };
 
 static const struct series_spec b_series[] = {
     {"inverted", "count", "primitive",
-     "1: medium ran before high had the primitive and was done; 0: it did not; one value a round",
+     "1: medium ran before high had got the primitive and finished; 0: it did not; one value per "
+     "round",
      NULL, NULL, RECORD_SHAPE_COUNT, EITHER},
     {"ended_by_watchdog", "count", "primitive",
-     "1: the round locked up and the watchdog ended it; 0: it ended by itself; one value a round",
+     "1: the round locked up and the watchdog ended it; 0: it ended by itself; one value per round",
      NULL, NULL, RECORD_SHAPE_COUNT, EITHER},
-    {"delay", "ns", "primitive", "low has the primitive", "high has it", .may_be_empty = true},
+    {"delay", "ns", "primitive", "low holds the primitive", "high has it", .may_be_empty = true},
     {0},
 };
 
 static const struct verdict_spec b_verdicts[] = {
-    {"not_vulnerable", "the medium thread does not run before the high thread is done; for kinds "
-                       "where POSIX promises that"},
+    {"not_vulnerable", "the medium thread does not run before the high thread has finished; only "
+                       "for kinds where POSIX promises this"},
     {0},
 };
 
@@ -764,12 +767,14 @@ const struct test mut_b_inv = {
 static const struct param_spec p_params[] = {
     {"protocols", PARAM_NAME, true, "none,inherit,protect,semaphore", 0, 0, lock_kind_delay_names,
      "protocols of the mutex, and the semaphore", "protocol"},
-    {"medium_ns", PARAM_NS, false, "10ms", 0, INT64_C(500000000), NULL, "what medium burns"},
+    {"medium_ns", PARAM_NS, false, "10ms", 0, INT64_C(500000000), NULL,
+     "CPU time that medium "
+     "uses"},
     {0},
 };
 
 static const struct series_spec p_series[] = {
-    {"delay", "ns", "protocol", "low has the resource", "high has it"},
+    {"delay", "ns", "protocol", "low holds the resource", "high has it"},
     {0},
 };
 

@@ -67,7 +67,7 @@ void call_run(posix_call call, const struct call_tools *tools, int64_t limit_ns,
         kill(process, SIGKILL);
         port_wait_for(process);
         *answer =
-            answer_fails("not at its end after %lld ms: it hangs", (long long)(limit_ns / 1000000));
+            answer_fails("not finished after %lld ms: it hangs", (long long)(limit_ns / 1000000));
         return;
     }
     port_wait_for(process);

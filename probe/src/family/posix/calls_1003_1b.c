@@ -124,7 +124,7 @@ struct answer call_priority_scheduling(const struct call_tools *tools)
         return answer_error("sched_setscheduler", errno);
     if (sched_getscheduler(0) != SCHED_FIFO || sched_getparam(0, &got) != 0 ||
         got.sched_priority != set.sched_priority)
-        return answer_fails("the policy that was set is not the one that is told");
+        return answer_fails("the policy reported is not the one that was set");
     struct timespec slice;
     if (sched_rr_get_interval(0, &slice) != 0 || sched_yield() != 0)
         return answer_error("sched_rr_get_interval", errno);

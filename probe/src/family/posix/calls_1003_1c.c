@@ -104,7 +104,7 @@ struct answer call_xsi_threads_ext(const struct call_tools *tools)
     if (error)
         return answer_error("pthread_attr_setguardsize", error);
     if (pthread_attr_getguardsize(&attributes, &guard) != 0 || guard < 2 * page)
-        return answer_fails("pthread_attr_getguardsize tells another size");
+        return answer_fails("pthread_attr_getguardsize reports another size");
     return call_thread_attr_stackaddr(tools);
 }
 #else
@@ -132,7 +132,7 @@ struct answer call_thread_attr_stacksize(const struct call_tools *tools)
     if (error)
         return answer_error("pthread_attr_setstacksize", error);
     if (pthread_attr_getstacksize(&attributes, &told) != 0 || told != STACK_BYTES)
-        return answer_fails("pthread_attr_getstacksize tells another size");
+        return answer_fails("pthread_attr_getstacksize reports another size");
     error = run_with(&attributes, &place);
     return error ? answer_error("pthread_create", error) : answer_works();
 }

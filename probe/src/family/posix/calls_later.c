@@ -88,7 +88,7 @@ struct answer call_sporadic_server(const struct call_tools *tools)
     if (sched_setscheduler(0, SCHED_SPORADIC, &param) < 0)
         return answer_error("sched_setscheduler with SCHED_SPORADIC", errno);
     return sched_getscheduler(0) == SCHED_SPORADIC ? answer_works()
-                                                   : answer_fails("another policy is told");
+                                                   : answer_fails("a different policy is reported");
 }
 
 struct answer call_thread_sporadic_server(const struct call_tools *tools)
@@ -100,7 +100,7 @@ struct answer call_thread_sporadic_server(const struct call_tools *tools)
         return answer_error("pthread_setschedparam with SCHED_SPORADIC", error);
     return pthread_getschedparam(pthread_self(), &policy, &param) == 0 && policy == SCHED_SPORADIC
                ? answer_works()
-               : answer_fails("another policy is told");
+               : answer_fails("a different policy is reported");
 }
 #else
 struct answer call_sporadic_server(const struct call_tools *tools)
@@ -131,12 +131,12 @@ static struct answer try_cpu_clock(clockid_t clock, const struct call_tools *too
         return answer_error("clock_gettime", errno);
     while (read_ns(clock) < begin_ns + SPIN_NS)
         if (clock_monotonic_ns() > limit_ns)
-            return answer_fails("the clock does not move while the caller runs");
+            return answer_fails("the clock does not advance while the caller runs");
     begin_ns = read_ns(clock);
     call_nap(4 * SHORT_NS);
     return read_ns(clock) - begin_ns < 2 * SHORT_NS
                ? answer_works()
-               : answer_fails("the clock moves while the caller sleeps");
+               : answer_fails("the clock advances while the caller sleeps");
 }
 
 struct answer call_cputime(const struct call_tools *tools)
@@ -255,7 +255,7 @@ struct answer call_typed_memory_objects(const struct call_tools *tools)
     int object = posix_typed_mem_open(tools->name, O_RDWR, POSIX_TYPED_MEM_ALLOCATE);
     if (object >= 0)
         return answer_fails("typed memory of an unknown name was opened");
-    return errno == ENOENT ? answer_partly("the call is there; no object of it is known")
+    return errno == ENOENT ? answer_partly("the call exists, but no object for it is known")
                            : answer_error("posix_typed_mem_open", errno);
 }
 #else
@@ -342,7 +342,7 @@ struct answer call_reader_writer_locks(const struct call_tools *tools)
     if (call_on_thread(try_read, &lock, 0) != 0)
         return answer_fails("a reader keeps other readers out");
     if (call_on_thread(try_write, &lock, EBUSY) != EBUSY)
-        return answer_fails("a writer comes beside a reader");
+        return answer_fails("a writer enters while a reader holds the lock");
     pthread_rwlock_unlock(&lock);
     error = pthread_rwlock_wrlock(&lock);
     if (error)
@@ -350,7 +350,7 @@ struct answer call_reader_writer_locks(const struct call_tools *tools)
     return call_on_thread(try_read, &lock, EBUSY) == EBUSY &&
                    call_on_thread(try_write, &lock, EBUSY) == EBUSY
                ? answer_works()
-               : answer_fails("another thread comes beside a writer");
+               : answer_fails("another thread enters while a writer holds the lock");
 }
 #else
 struct answer call_reader_writer_locks(const struct call_tools *tools)
@@ -623,7 +623,8 @@ struct answer call_symbolic_links(const struct call_tools *tools)
     ssize_t length = readlink(path, back, sizeof back - 1);
     unlink(path);
     return length == 5 && strcmp(back, "there") == 0 ? answer_works()
-                                                     : answer_fails("readlink tells another path");
+                                                     : answer_fails("readlink returns another "
+                                                                    "path");
 }
 #else
 struct answer call_symbolic_links(const struct call_tools *tools)

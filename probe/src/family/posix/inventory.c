@@ -199,7 +199,7 @@ void inventory_report(struct run *run, const struct inventory *inventory)
     report_profiles(run, inventory);
     arena_event(run->arena, "posix_named_only", -1, DATA(data_text("parts", "1003.1h,1003.21")),
                 "1003.1h (services for reliable systems) and 1003.21 (distributed real-time "
-                "communication) are named only: nothing of them is asked or called");
+                "communication) are only named: nothing of them is tested");
 }
 
 /* ---- verdicts ---- */
@@ -255,7 +255,7 @@ static void judge_claims(struct run *run, const struct inventory *inventory)
                       claims.broken);
     else
         arena_verdict(run->arena, true, (uint64_t)claims.claimed_count, "claims_are_true",
-                      "%d options are claimed and none of them fails%s%s", claims.claimed_count,
+                      "none of the %d options claimed fails%s%s", claims.claimed_count,
                       claims.open_count ? "; denied or not tried: " : "", claims.open);
 }
 
@@ -277,10 +277,19 @@ struct limits_seen {
     char low[LIST_BYTES], denied[LIST_BYTES];
 };
 
+/* A limit by the name that <limits.h> gives it. */
+static void upper_case(const char *key, char name[SAYING_BYTES])
+{
+    size_t i = 0;
+    for (; key[i] && i + 1 < SAYING_BYTES; i++)
+        name[i] = (char)(key[i] >= 'a' && key[i] <= 'z' ? key[i] - 'a' + 'A' : key[i]);
+    name[i] = '\0';
+}
+
 static void look_at_limit(struct limits_seen *seen, const struct posix_limit *limit,
                           const struct answer *reached)
 {
-    char words[ANSWER_WHY_BYTES];
+    char words[ANSWER_WHY_BYTES], name[SAYING_BYTES];
     int64_t value;
     bool is_told = limit_value(limit, &value);
     seen->told_count += is_told ? 1 : 0;
@@ -289,10 +298,12 @@ static void look_at_limit(struct limits_seen *seen, const struct posix_limit *li
         append(seen->denied, limit->key, reached->why);
     if (!limit_is_low(limit, is_told, value, reached))
         return;
-    snprintf(words, sizeof words, "sysconf %lld, least %lld%s%.60s", (long long)value,
-             (long long)limit->least, reached && reached->why[0] ? "; " : "",
-             reached ? reached->why : "");
-    append(seen->low, limit->key, words);
+    bool has_why = reached && reached->why[0];
+    upper_case(limit->key, name);
+    snprintf(words, sizeof words, "%s is %lld, POSIX requires %lld%s%.60s%s", name,
+             (long long)value, (long long)limit->least, has_why ? " (" : "",
+             has_why ? reached->why : "", has_why ? ")" : "");
+    append(seen->low, words, "");
 }
 
 /* Limits of the base, or those of threads and real-time. */
@@ -308,8 +319,8 @@ static void judge_limits(struct run *run, const struct inventory *inventory, boo
         arena_verdict(run->arena, false, 1, name, "%s", seen.low);
     else
         arena_verdict(run->arena, true, (uint64_t)seen.told_count, name,
-                      "%d limits are told and none is below its minimum; calls reached the minimum "
-                      "of %d%s%.200s",
+                      "none of the %d limits reported is below its minimum; calls reached the "
+                      "minimum of %d%s%.200s",
                       seen.told_count, seen.reached_count,
                       seen.denied[0] ? "; kept lower by limits of this user: " : "", seen.denied);
 }

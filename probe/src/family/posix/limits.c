@@ -194,7 +194,7 @@ static struct answer set_each(int policy, int lowest, int highest)
             return answer_error("pthread_setschedparam", error);
         if (pthread_getschedparam(pthread_self(), &got, &param) != 0 || got != policy ||
             param.sched_priority != priority)
-            return answer_fails("priority %d was set, and %d is told", priority,
+            return answer_fails("priority %d was set, but %d is reported", priority,
                                 param.sched_priority);
     }
     return answer_works();

@@ -27,17 +27,17 @@
 
 static const struct param_spec params[] = {
     {"limit_ns", PARAM_NS, false, "5s", 50000000, INT64_C(60000000000), NULL,
-     "time after which a call is taken for one that hangs, and ended", NULL},
+     "time after which a call counts as hanging and is ended", NULL},
     {0},
 };
 
 static const struct verdict_spec verdicts[] = {
-    {"claims_are_true", "what headers or sysconf claim, a real call does"},
+    {"claims_are_true", "a real call does what headers or sysconf claim"},
     {"priorities_32", "a real-time policy has 32 priorities or more, and each can be set"},
     {"limits_at_least_posix_minimum",
-     "no limit of threads and real-time is below the minimum of POSIX, and calls reach it"},
+     "no limit for threads and real-time is below POSIX's minimum, and calls reach it"},
     {"base_limits_at_least_posix_minimum",
-     "the same of the limits of the base: files, names, processes"},
+     "no limit for files, names and processes is below POSIX's minimum, and calls reach it"},
     {0},
 };
 

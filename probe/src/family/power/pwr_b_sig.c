@@ -45,7 +45,7 @@ enum { SAMPLES = 1000, WARM_UP = 8, LEVELS = 2, BUFFER_BYTES = 4096, LOADED_PART
 
 static const struct param_spec params[] = {
     {"bound_ns", PARAM_NS, false, "10000000", 1000, INT64_C(10000000000), NULL,
-     "within which the handler must run", NULL},
+     "time within which the handler must run", NULL},
     {0},
 };
 
@@ -321,8 +321,8 @@ static void report_others(struct run *run)
     if (count > 0)
         arena_event(
             run->arena, "power_signal_of_others", -1, DATA(data_integer("count", (int64_t)count)),
-            "%u times another process sent SIGPWR to the probe; find out which: it may tell "
-            "of a real failure of power",
+            "%u times another process sent SIGPWR to the probe; find out which: the power may "
+            "really be failing",
             count);
 }
 

@@ -160,15 +160,15 @@ enum {
 static const struct param_spec params[] = {
     {"user", PARAM_COUNT, false, "65534", 1, 65534, NULL,
      "number of the unprivileged user that root becomes (65534: nobody)", NULL},
-    {"priority", PARAM_COUNT, false, "10", 1, 98, NULL, "real-time priority that is granted", NULL},
+    {"priority", PARAM_COUNT, false, "10", 1, 98, NULL, "real-time priority granted", NULL},
     {"lock_bytes", PARAM_BYTES, false, "65536", 4096, MOST_LOCK_BYTES / 2, NULL,
-     "locked memory that is granted, in whole pages", NULL},
+     "locked memory granted, in whole pages", NULL},
     {0},
 };
 
 static const struct verdict_spec verdicts[] = {
-    {"refused", "who has been granted nothing is refused each real-time right"},
-    {"granted", "who has been granted one real-time right gets that one, up to its limit"},
+    {"refused", "a user without rights is refused each real-time right"},
+    {"granted", "a user with one real-time right gets that one, up to its limit"},
     {0},
 };
 
@@ -209,7 +209,8 @@ static int check(struct run *run)
     if (port_has_processes())
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
-                       "this system cannot start a process (fork) that could lose its rights");
+                       "this system cannot start a second process (fork) that could drop its "
+                       "rights");
 }
 
 static int prepare(struct run *run)
@@ -333,7 +334,7 @@ static int write_answer(const struct step *step, const struct answer *answer, ch
     if (step->attempt <= ATTEMPT_NICE)
         snprintf(amount, sizeof amount, " %lld", (long long)step->amount);
     const char *effect = answer->error == 0 && !answer->has_effect  ? ", without effect"
-                         : answer->error != 0 && answer->has_effect ? ", and yet done"
+                         : answer->error != 0 && answer->has_effect ? ", but it succeeded"
                                                                     : "";
     return snprintf(text, bytes, "%s%s: %s%s", attempt_calls[step->attempt], amount,
                     answer->error ? strerror(answer->error) : "granted", effect);
@@ -384,8 +385,7 @@ static void judge_refusal(struct run *run, int i)
     const char *right = attempt_names[step->attempt];
     char text[TEXT_BYTES];
     if (own->has_control && own->control[i].error != 0) {
-        snprintf(text, sizeof text, "root is refused it as well: %s",
-                 strerror(own->control[i].error));
+        snprintf(text, sizeof text, "root is refused too: %s", strerror(own->control[i].error));
         report_not_tried(run, "refused", right, text);
     } else if (answer->error != 0 && !answer->has_effect && !answer_is_refusal(answer)) {
         report_not_tried(run, "refused", right, strerror(answer->error));
@@ -407,8 +407,8 @@ static bool report_kept_from(struct run *run)
     if (error != ENOTSUP)
         own->is_missing = false;
     const char *hint = trial->limit_error
-                           ? "; it takes CAP_SYS_RESOURCE, which root has unless it was taken away"
-                           : "; the probe must have what it leaves to the trial: run it as root";
+                           ? "; it needs CAP_SYS_RESOURCE, which root normally has"
+                           : "; the probe needs the rights that it grants: run it as root";
     snprintf(text, sizeof text, "%s: %s%s",
              trial->limit_error ? "setting the limits" : "becoming an ordinary user",
              strerror(error), error == EPERM ? hint : "");
@@ -530,7 +530,7 @@ static int judge(struct run *run)
                            "this port cannot take rights from a process, or give it one");
     return outcome_set(&run->outcome, STATUS_DENIED,
                        "run it as root, or name a user that root can become (-p user=NUMBER)",
-                       "no process could lose its rights or be granted one: see the events");
+                       "no process could drop its rights or be granted one: see the events");
 }
 
 const struct test prv_b_grp = {

@@ -265,7 +265,7 @@ int semaphore_check(struct run *run, const struct semaphore *semaphore)
     if (error == 0)
         return 0;
     return outcome_set(&run->outcome, STATUS_FAILED,
-                       "find out who removes semaphores (ipcrm), then run the test again",
+                       "find out what removes semaphores (ipcrm), then run the test again",
                        "%s: a V or a P failed while it was measured: %s",
                        semaphore_kind_name(semaphore->kind), strerror(error));
 }

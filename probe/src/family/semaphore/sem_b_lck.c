@@ -31,7 +31,7 @@ static const struct param_spec params[] = {
 static const struct verdict_spec verdicts[] = {
     {"blocks_at_zero", "P at value 0 blocks"},
     {"increments", "each V lets exactly one P pass without blocking"},
-    {"reschedules", "V at zero runs a waiter of higher priority before the caller goes on"},
+    {"reschedules", "V at zero runs a waiter of higher priority before the caller continues"},
     {0},
 };
 

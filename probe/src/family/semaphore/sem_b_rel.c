@@ -29,7 +29,7 @@ static const char *const order_names[ORDERS] = {"ascending", "descending", "mixe
 
 static const struct param_spec params[] = {
     SEMAPHORE_KIND_PARAM,
-    SEMAPHORE_SCOPE_PARAM("waiters of the creator's process, waiters of a second one"),
+    SEMAPHORE_SCOPE_PARAM("where the waiters are: in the creator's process, in a second one"),
     {0},
 };
 

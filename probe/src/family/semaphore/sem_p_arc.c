@@ -30,7 +30,7 @@ enum { SAMPLES = 10000, MOST_WAITERS = 512, FLUSH_TRIES = 1000 };
 
 static const struct param_spec params[] = {
     SEMAPHORE_KIND_PARAM,
-    SEMAPHORE_SCOPE_PARAM("waiters of the creator's process, waiters of a second one"),
+    SEMAPHORE_SCOPE_PARAM("where the waiters are: in the creator's process, in a second one"),
     {"waiters", PARAM_COUNT, true, "1,8,32,128", 1, MOST_WAITERS, NULL,
      "numbers of waiting threads", "waiters"},
     {0},
@@ -113,7 +113,7 @@ static int prepare(struct run *run)
     if (most > WAITERS_LOCKED && run->is_locked)
         arena_event(run->arena, "stacks_not_locked", -1,
                     DATA(data_integer("locked_count", WAITERS_LOCKED)),
-                    "the stacks of the waiters above %d are touched but not locked: with more "
+                    "the stacks of waiters beyond %d are touched but not locked: with more "
                     "waiters the figures may include page faults while memory is short",
                     WAITERS_LOCKED);
     if (semaphore_guard(run, &own->ipc_cleanup, true) != 0)
@@ -240,8 +240,8 @@ static void report_misordered(struct run *run)
         arena_event(
             run->arena, "not_highest_first", -1,
             DATA(data_text("variant", variant), data_integer("count", (int64_t)own->misordered)),
-            "%s: %llu times V woke another waiter than the one with the highest priority, which "
-            "had also waited longest",
+            "%s: %llu times V did not wake the waiter with the highest priority, which had also "
+            "waited longest",
             variant, (unsigned long long)own->misordered);
     own->misordered = 0;
 }

@@ -35,8 +35,8 @@ static const struct series_spec series[] = {
     {"round_trip", "ns", "kind,scope", "first party before it signals the second",
      "first party after its wait for the answer"},
     {"context_switch", "ns", "kind,scope",
-     "round trip / 2 - mean of signal and wait in one thread (signal_wait); of kinds that only "
-     "enter the kernel when somebody waits it includes two system calls",
+     "round trip / 2 - mean of signal and wait in one thread (signal_wait); for kinds that enter "
+     "the kernel only when somebody waits it includes two system calls",
      NULL, "round_trip / 2 - mean(signal_wait)", .range = {RECORD_NO_LEAST, 0}},
     {"signal_wait", "ns", "kind,scope", "before the signal (post)",
      "after the wait of the same thread, which never blocks"},

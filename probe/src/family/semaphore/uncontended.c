@@ -25,7 +25,7 @@
 enum { SAMPLES = 100000, BURST = 64, WARM_UP = 64 };
 
 #define SCOPES                                                                                     \
-    SEMAPHORE_SCOPE_PARAM("for one process, for several; once where a kind has one form for both")
+    SEMAPHORE_SCOPE_PARAM("for one process, for several; once if a kind has one form for both")
 
 struct uncontended {
     struct ipc_cleanup ipc_cleanup;
@@ -271,14 +271,14 @@ static const struct param_spec new_params[] = {
      "kinds of semaphore", "kind"},
     SCOPES,
     {"cases", PARAM_NAME, true, "unused,used", 0, 0, case_names,
-     "nothing between making and deleting, or a V and a P", "case"},
+     "between creation and deletion: nothing, or a V and a P", "case"},
     {0},
 };
 
 static const struct series_spec new_series[] = {
-    {"create", "ns", "case,kind,scope", "before the calls that make a semaphore of value 0",
+    {"create", "ns", "case,kind,scope", "before the calls that create a semaphore of value 0",
      "after them"},
-    {"delete", "ns", "case,kind,scope", "before the calls that undo it", "after them"},
+    {"delete", "ns", "case,kind,scope", "before the calls that delete it", "after them"},
     {0},
 };
 

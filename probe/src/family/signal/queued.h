@@ -35,7 +35,7 @@ enum queued_receiver { QUEUED_HANDLER, QUEUED_SIGWAITINFO };
 #define QUEUED_RECEIVER_PARAM                                                                      \
     {                                                                                              \
         "receivers", PARAM_NAME, true, "handler,sigwaitinfo", 0, 0, queued_receiver_names,         \
-            "who takes the signals: a handler, a thread in sigwaitinfo", "receiver"                \
+            "who receives the signals: a handler, a thread in sigwaitinfo", "receiver"             \
     }
 
 /* ---- the receiver ---- */

@@ -48,20 +48,20 @@ enum {
 static const struct param_spec params[] = {
     QUEUED_RECEIVER_PARAM,
     {"scopes", PARAM_NAME, true, "thread,process", 0, 0, peer_scope_names,
-     "a receiver of the sender's process, a process of its own", "scope"},
+     "where the receiver is: in the sender's process, in a process of its own", "scope"},
     {"burst", PARAM_COUNT, false, "100000", 1, MOST_BURST, NULL,
-     "signals that are queued at once, as far as the limit allows", NULL},
+     "signals queued at a time, as far as the limit allows", NULL},
     {0},
 };
 
 static const struct verdict_spec verdicts[] = {
     {"blocked", "blocked signals are not delivered"},
-    {"pending", "sigpending tells the signals that are queued"},
-    {"none_lost", "no queued signal is lost below the limit, and none comes twice"},
-    {"lowest_first", "signals of lower numbers are delivered first"},
+    {"pending", "sigpending reports the queued signals"},
+    {"none_lost", "below the limit no queued signal is lost or delivered twice"},
+    {"lowest_first", "signals with lower numbers are delivered first"},
     {"fifo", "signals of one number are delivered in the order in which they were queued"},
     {"value", "a signal is delivered with its value, SI_QUEUE and its sender"},
-    {"limit", "at the limit the sender gets EAGAIN, and not before"},
+    {"limit", "the sender gets EAGAIN at the limit, not before"},
     {"intact", "signals that were queued when the limit was reached are delivered"},
     {0},
 };
@@ -261,7 +261,7 @@ static void report_shared(struct run *run, uint64_t accepted, uint64_t wanted)
                 DATA(data_integer("accepted_count", (int64_t)accepted),
                      data_integer("wanted_count", (int64_t)wanted)),
                 "a burst ended after %llu of %llu signals: other processes of this user have "
-                "queued signals, and the limit is common",
+                "queued signals too, and share the limit",
                 (unsigned long long)accepted, (unsigned long long)wanted);
 }
 
@@ -330,8 +330,8 @@ static int64_t set_edge(struct run *run)
     arena_event_once(
         run->arena, "limit_not_reached",
         DATA(own->limit == INT64_MAX ? data_none() : data_integer("limit_count", own->limit)),
-        "this system does not let a process lower its limit on queued signals, and it "
-        "is too high to be reached: not known whether the sender gets EAGAIN there");
+        "this system does not let a process lower its limit on queued signals, and the limit is "
+        "too high to be reached: it is not known whether the sender gets EAGAIN there");
     return 0;
 }
 
@@ -398,8 +398,8 @@ static void judge_storm(struct run *run)
     JUDGE("blocked", storm->early_count == 0, "%llu of %llu delivered while blocked",
           (count)storm->early_count, sent);
     JUDGE("pending", storm->seen_count == totals->numbers_count,
-          "sigpending told %llu of %llu signal numbers, in %llu bursts", (count)storm->seen_count,
-          (count)totals->numbers_count, (count)totals->burst_count);
+          "sigpending reported %llu of %llu signal numbers, in %llu bursts",
+          (count)storm->seen_count, (count)totals->numbers_count, (count)totals->burst_count);
     JUDGE("none_lost", received == sent, "%llu queued, %llu delivered, in %llu bursts", sent,
           received, (count)totals->burst_count);
     if (totals->numbers_count == totals->burst_count && storm->lower_later_count == 0)
@@ -411,11 +411,10 @@ static void judge_storm(struct run *run)
         report_too_few(run, "fifo");
     else
         JUDGE("fifo", storm->not_fifo_count == 0,
-              "%llu of %llu came after a later one of their number", (count)storm->not_fifo_count,
-              received);
-    JUDGE("value", storm->wrong_count == 0,
-          "%llu of %llu with another value, si_code or sender than sent", (count)storm->wrong_count,
-          received);
+              "%llu of %llu came after a later one of the same number",
+              (count)storm->not_fifo_count, received);
+    JUDGE("value", storm->wrong_count == 0, "%llu of %llu with a wrong value, si_code or sender",
+          (count)storm->wrong_count, received);
 }
 
 static bool is_limit_kept(const struct totals *totals)
@@ -430,8 +429,8 @@ static void report_not_met(struct run *run)
     arena_event_once(run->arena, "limit_not_reached",
                      DATA(data_text("receiver", variant_text(run, "receivers")),
                           data_text("scope", variant_text(run, "scopes"))),
-                     "%s, %s: no burst met the limit, since signals of others left the queue "
-                     "meanwhile: not known whether the sender gets EAGAIN there",
+                     "%s, %s: no burst reached the limit, because signals of others left the "
+                     "queue meanwhile: it is not known whether the sender gets EAGAIN there",
                      variant_text(run, "receivers"), variant_text(run, "scopes"));
 }
 
@@ -475,8 +474,8 @@ static void report_standard(struct run *run)
                     DATA(data_text("scope", variant_text(run, "scopes")),
                          data_integer("sent_count", (int64_t)totals->standard_sent_count),
                          data_integer("delivered_count", (int64_t)totals->storm.standard_count)),
-                    "%s: of a standard signal (SIGUSR1) sent %llu times while blocked %llu were "
-                    "delivered; these need not be queued",
+                    "%s: a standard signal (SIGUSR1) was sent %llu times while blocked and "
+                    "delivered %llu times; these do not have to be queued",
                     variant_text(run, "scopes"), (count)totals->standard_sent_count,
                     (count)totals->storm.standard_count);
 }

@@ -201,10 +201,9 @@ static int wait_for_answer(struct run *run, uint32_t value)
     if (error)
         return queued_not_sent(run, error);
     if (atomic_load(&own->table->wrong_count) > 0)
-        return refuse(run, "the signal came with another value, number or si_code than it was sent "
-                           "with");
+        return refuse(run, "the signal arrived with a wrong value, number or si_code");
     if (!queued_value(&info, &got) || got != value || info.si_code != SI_QUEUE)
-        return refuse(run, "the answer came with another value or si_code than it was sent with");
+        return refuse(run, "the answer arrived with a wrong value or si_code");
     return 0;
 }
 

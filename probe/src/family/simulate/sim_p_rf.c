@@ -26,7 +26,7 @@ static const struct param_spec params[] = {
 
 static const struct series_spec series[] = {
     {"total_time", "ns", "masses,threads,solver,policy", "release of all threads at once",
-     "clock reading of the thread that ends last, after its last step"},
+     "clock reading of the last thread, after its last step"},
     {0},
 };
 enum { TOTAL_TIME };
@@ -71,7 +71,7 @@ static void report_paused(struct run *run, const struct simulation *simulation)
                      data_integer("total_ns", simulation->wall_ns),
                      data_integer("lost_ns", simulation->wall_ns - cpu_ns),
                      data_integer("runtime_ns", runtime_ns), data_integer("period_ns", period_ns)),
-                "%lld masses, 1 thread, %s: for %lld ms of %lld ms it did not have the CPU; "
+                "%lld masses, 1 thread, %s: it did not have the CPU for %lld ms of %lld ms; "
                 "real-time throttling is on (%lld ms of each %lld ms)",
                 (long long)simulation->tire.masses, policy_names[simulation->policy],
                 (long long)((simulation->wall_ns - cpu_ns) / 1000000),

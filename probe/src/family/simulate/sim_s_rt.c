@@ -46,7 +46,7 @@ static const struct series_spec series[] = {
      NULL, NULL, RECORD_SHAPE_COUNT},
     {"lateness", "ns", LABELS, "deadline of a step that missed it",
      "clock reading of its last thread at its end", .may_be_empty = true},
-    {"step_time", "ns", LABELS, "clock reading of the first thread at the begin of a step",
+    {"step_time", "ns", LABELS, "clock reading of the first thread at the start of a step",
      "clock reading of its last thread at its end"},
     {0},
 };

@@ -172,8 +172,8 @@ static int refuse_masses(struct run *run, int64_t masses)
 {
     int64_t less = masses / 4 * 4;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose a multiple of 4",
-                       "masses=%lld is no multiple of 4, as %lld and %lld are", (long long)masses,
-                       (long long)(less > 0 ? less : 4), (long long)less + 4);
+                       "masses=%lld is not a multiple of 4, as %lld and %lld are",
+                       (long long)masses, (long long)(less > 0 ? less : 4), (long long)less + 4);
 }
 
 static int64_t least_of(const struct param_value *value)
@@ -315,8 +315,8 @@ static size_t most_solver_bytes(const struct run *run)
 static int refuse_size(struct run *run, size_t bytes, int64_t available)
 {
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose fewer masses, or free memory",
-                       "%lld masses take %lld MiB of memory, of which %lld MiB are available, and "
-                       "a quarter of that stays free",
+                       "%lld masses need %lld MiB of memory; %lld MiB are available, of which a "
+                       "quarter must stay free",
                        (long long)most_of(run_param(run, "masses")), (long long)(bytes >> 20) + 1,
                        (long long)(available >> 20));
 }
@@ -329,7 +329,7 @@ static int deny_lock(struct run *run, size_t bytes, int error)
              "CAP_IPC_LOCK, or choose fewer masses",
              (long long)(bytes >> 10) + 1);
     return outcome_set(&run->outcome, STATUS_DENIED, words,
-                       "the simulation takes %lld KiB of memory, which cannot be locked: %s",
+                       "the simulation needs %lld KiB of memory, which cannot be locked: %s",
                        (long long)(bytes >> 10) + 1, strerror(error));
 }
 

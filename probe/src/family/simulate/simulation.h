@@ -15,7 +15,7 @@ extern const char *const simulation_solvers[];
     {"masses",   PARAM_COUNT,       true, "400",                                                   \
      TIRE_LEAST, SIMULATION_MASSES, NULL, "masses of the tire, a multiple of 4",                   \
      "masses"},                                                                                    \
-        {"threads", PARAM_COUNT, true, "1,2", 1, TEAM_THREADS, NULL, "threads that share them",    \
+        {"threads", PARAM_COUNT, true, "1,2", 1, TEAM_THREADS, NULL, "threads that share it",      \
          "threads"},                                                                               \
         {"solver",                                                                                 \
          PARAM_NAME,                                                                               \
@@ -24,7 +24,7 @@ extern const char *const simulation_solvers[];
          0,                                                                                        \
          0,                                                                                        \
          simulation_solvers,                                                                       \
-         "semaphore: one for each mass, as published; barrier: one barrier a step",                \
+         "semaphore: one for each mass, as published; barrier: one barrier per step",              \
          "solver"},                                                                                \
         {"policy", PARAM_NAME, true,         "run",                                                \
          0,        0,          policy_names, "scheduling of the threads; run: as --policy",        \
@@ -48,7 +48,7 @@ extern const char *const simulation_solvers[];
         {"frames", PARAM_COUNT, false, "0", 0, 64, NULL, "pictures of the tire to keep", NULL},    \
     {                                                                                              \
         "block_steps", PARAM_COUNT, false, "0", 0, 64, NULL,                                       \
-            "first steps of which the moments of each thread are kept", NULL                       \
+            "number of first steps whose times are kept for each thread", NULL                     \
     }
 
 /* run->own of both tests. */

@@ -226,8 +226,8 @@ static void report_kind(const struct system_calls *calls)
                     peer_scope_names[calls->peer.scope], kind->title);
     else
         arena_verdict(calls->run->arena, calls->delayed_count == 0, calls->inside_count, name,
-                      "%llu times a real-time thread was made ready while a time-shared %s "
-                      "was inside (%s); %llu times it went on before that thread had run and "
+                      "%llu times a real-time thread became ready while a time-shared %s was "
+                      "inside (%s); %llu times that continued before the thread had run and "
                       "blocked, for up to %lld us",
                       (unsigned long long)calls->inside_count, peer_scope_names[calls->peer.scope],
                       kind->title, (unsigned long long)calls->delayed_count,

@@ -289,7 +289,8 @@ static int measure(struct run *run)
                 return -1;
     if (atomic_load(&own->is_elsewhere))
         outcome_set(&run->outcome, STATUS_FAILED, "please report it: the port must bind them",
-                    "a new thread ran on another CPU than its creator: no order could be seen");
+                    "a new thread ran on a different CPU from its creator, so no order could be "
+                    "observed");
     return 0;
 }
 

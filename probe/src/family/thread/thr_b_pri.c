@@ -40,8 +40,7 @@ static const struct verdict_spec verdicts[] = {
     {"long_use", "a real-time thread that has used the CPU for long keeps its priority"},
     {"time_shared", "a time-shared thread does not delay a real-time one that it makes ready"},
     {"system_calls", "a time-shared process inside a system call does not run while a real-time "
-                     "thread is ready; how "
-                     "long the call keeps the CPU before is not seen"},
+                     "thread is ready; how long the call holds the CPU first is not tested"},
     {"system_processes",
      "time-shared processes of the system do not run while a real-time thread is ready"},
     {0},
@@ -219,12 +218,12 @@ static int report_preempts(const struct levels *levels, uint64_t measuring_threa
     }
     if (wrong < 0)
         arena_verdict(levels->run->arena, true, (uint64_t)good, "preempts",
-                      "%d pairs of neighbours, priorities %d to %d: the higher one, made ready by "
-                      "the lower one, ran before that one went on",
+                      "%d neighbouring pairs, priorities %d to %d: the higher one, made ready by "
+                      "the lower one, ran before the lower one continued",
                       good, lowest, lowest + levels->level_count);
     else
         arena_verdict(levels->run->arena, false, 1, "preempts",
-                      "priority %d made %d ready and went on before that one had run; %d of %d "
+                      "priority %d made %d ready and continued before that one had run; %d of %d "
                       "pairs kept",
                       wrong, wrong + 1, good, levels->level_count);
     return good;
@@ -394,7 +393,7 @@ static void system_threads_judge(struct system_threads *system)
         arena_event(arena, "not_seen", -1,
                     DATA(data_text("verdict", "system_processes"),
                          data_text("reason", "system_does_not_tell")),
-                    "system_processes: no verdict, because this system does not tell which "
+                    "system_processes: no verdict, because this system does not report which "
                     "processes run on one CPU only");
     else if (system->ready_count == 0)
         arena_event(arena, "not_seen", -1,
@@ -636,8 +635,8 @@ static void try_time_shared(struct long_use *use)
     if (run_should_stop())
         return;
     arena_verdict(use->run->arena, use->delayed_count == 0, use->wake_count, "time_shared",
-                  "a spinning time-shared thread made a real-time one ready %llu times; it went on "
-                  "before that one had run %llu times, for up to %lld us",
+                  "a spinning time-shared thread made a real-time one ready %llu times; %llu "
+                  "times it continued before that one had run, for up to %lld us",
                   (unsigned long long)use->wake_count, (unsigned long long)use->delayed_count,
                   (long long)(use->longest_delay_ns / 1000));
 }

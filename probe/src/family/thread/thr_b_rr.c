@@ -86,9 +86,8 @@ static const struct param_spec params[] = {
 };
 
 static const struct series_spec series[] = {
-    {"first_slice", "ns", "", "a new thread is first given the CPU",
-     "another thread is given the CPU"},
-    {"later_slice", "ns", "", "a thread is given the CPU again", "another thread is given the CPU"},
+    {"first_slice", "ns", "", "a new thread first gets the CPU", "another thread gets the CPU"},
+    {"later_slice", "ns", "", "a thread gets the CPU again", "another thread gets the CPU"},
     {0},
 };
 
@@ -147,8 +146,8 @@ static int refuse_length(struct round_robin *round_robin)
     struct remedy remedy = {port_hint(PORT_HINT_SLICES), rt_budget_lift_command(&run->rt_budget)};
     return outcome_set_remedy(
         &run->outcome, STATUS_UNSUPPORTED, remedy,
-        "two slices of %lld ms for each of %d threads do not fit into the %lld ms "
-        "that real-time threads may spin without a rest",
+        "two slices of %lld ms for each of %d threads do not fit into the %lld ms that real-time "
+        "threads may spin without a pause",
         (long long)(round_robin->due_ns / 1000000), round_robin->thread_count,
         (long long)(run->rt_budget.burst_ns / 1000000));
 }
@@ -554,9 +553,9 @@ static bool was_seen(const struct round_robin *round_robin, int kind, const char
                  data_integer("budget_ns", round_robin->run->rt_budget.burst_ns),
                  data_integer("ran_ns", round_robin->cut_most_ns[kind]),
                  command ? data_text("command", command) : data_none()),
-            "%s: no verdict, because a %s slice did not fit into the %lld ms that "
-            "real-time threads may spin without a rest: it ran for %.3f ms, with a "
-            "rest in it; to see it whole, lift the limit on real-time threads",
+            "%s: no verdict, because a %s slice did not fit into the %lld ms that real-time "
+            "threads may spin without a pause: it ran for %.3f ms, with a rest in it; to see it "
+            "whole, lift the limit on real-time threads",
             verdict, names[kind], burst_ms, (double)round_robin->cut_most_ns[kind] / 1e6);
     else
         return true;

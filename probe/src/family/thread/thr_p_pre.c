@@ -52,7 +52,7 @@ static const struct series_spec series[] = {
     {"preemption", "ns", "by",
      "thread: the low-priority thread, right before the sem_post that makes the other ready; "
      "timer: the programmed expiry",
-     "first reading of the high-priority thread in user land"},
+     "first reading of the high-priority thread in user space"},
     {0},
 };
 enum { PREEMPTION };
@@ -202,7 +202,7 @@ struct doubt {
 
 static const struct doubt not_at_once = {
     "not_at_once",
-    "the low-priority thread went on after it had made the other ready, before that one ran", 0,
+    "the low-priority thread continued after making the other ready, before that one ran", 0,
     "no preemption", "run THR-B-PRI, which tests whether priorities are honoured"};
 
 static const struct doubt nobody_to_preempt = {

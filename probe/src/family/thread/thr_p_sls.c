@@ -36,7 +36,7 @@ enum { LOCKED_THREADS = 16, SAMPLES = 100000, MOST_THREADS = 4096, NOBODY = -1, 
 
 static const struct param_spec params[] = {
     {"threads", PARAM_COUNT, true, "2,10,128,1000", 2, MOST_THREADS, NULL,
-     "threads in the ring, one ring after the other", "threads"},
+     "numbers of threads in a ring; one ring after another", "threads"},
     {0},
 };
 
@@ -157,8 +157,8 @@ static int make_stacks(struct ring *ring, int wanted)
     if (count > 0 && run->is_locked)
         arena_event(run->arena, "stacks_not_locked", -1,
                     DATA(data_integer("locked_count", LOCKED_THREADS)),
-                    "the stacks of the threads above %d are touched but not locked: rings of more "
-                    "threads may take page faults while memory is short",
+                    "the stacks of threads beyond %d are touched but not locked: larger rings "
+                    "may have page faults while memory is short",
                     LOCKED_THREADS);
     return count < all ? LOCKED_THREADS + count : wanted;
 }
@@ -218,12 +218,12 @@ static void report_wrong_order(const struct ring *ring)
                 DATA(data_integer("threads_count", ring->size),
                      data_integer("wrong_count", (int64_t)ring->wrong_count),
                      data_integer("value_count", (int64_t)ring->record->count)),
-                "%d threads: %llu turns went to another thread than the next of the ring; %llu "
-                "went to the next and were timed",
+                "%d threads: %llu turns went to the wrong thread of the ring; %llu went to the "
+                "next one and were timed",
                 ring->size, wrong, (unsigned long long)ring->record->count);
     if (sched_yield() != 0) /* not looked at where time is taken */
         outcome_set_errno(&run->outcome, errno, "sched_yield",
-                          "allow it in the filter of system calls (SystemCallFilter= of a systemd "
+                          "allow it in the system call filter (SystemCallFilter= of a systemd "
                           "unit, --security-opt seccomp=unconfined of a container)");
     else
         outcome_set(

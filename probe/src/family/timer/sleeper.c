@@ -110,6 +110,6 @@ void sleeper_report_missed(const struct sleeper *sleeper, int cpu)
             DATA(data_integer("missed_count",
                               (int64_t)(record_mean(missed) * (double)missed->count + 0.5)),
                  data_integer("late_count", (int64_t)missed->count), data_integer("cpu", cpu)),
-            "%.0f releases were missed by %llu late wake-ups on CPU %d",
+            "%.0f periods were missed by %llu late wake-ups on CPU %d",
             record_mean(missed) * (double)missed->count, (unsigned long long)missed->count, cpu);
 }

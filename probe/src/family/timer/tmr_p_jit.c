@@ -37,11 +37,11 @@ static const struct param_spec params[] = {
 
 static const struct series_spec series[] = {
     {"jitter", "ns", "period_ns,mechanism", "the requested expiry (start + k x period)",
-     "first clock reading of the thread after the wait, or first act of the signal's handler"},
+     "first clock reading of the thread after the wait, or first action of the signal handler"},
     {"overrun",
      "count",
      "period_ns,mechanism",
-     "expirations missed before a late wake-up; one value for each wake-up that missed any",
+     "expirations missed before a late wake-up; one value per wake-up that missed any",
      NULL,
      NULL,
      RECORD_SHAPE_COUNT,

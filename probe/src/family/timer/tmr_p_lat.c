@@ -42,7 +42,7 @@ static const struct param_spec params[] = {
     {"cpus", PARAM_CPU, true, "", 0, PORT_CPUS - 1, NULL,
      "CPUs to measure at the same time, a thread on each (default: the one of --cpu)", "cpu"},
     {"parts", PARAM_NAME, false, "none", 0, 0, parts_wishes,
-     "which facility of the kernel shows the parts of a wake-up; auto: the first that is there"},
+     "which kernel facility shows the parts of a wake-up; auto: the first available"},
     {0},
 };
 
@@ -53,13 +53,15 @@ static const struct param_spec params[] = {
 
 static const struct series_spec series[] = {
     {"wakeup", "ns", "part=total,cpu", "the programmed expiry (release)",
-     "first clock reading of the woken thread in user land, one value a wake-up", NULL, WITHIN_8_S},
+     "first clock reading of the woken thread in user space, one value a wake-up", NULL,
+     WITHIN_8_S},
     {"release", "ns", "part=total,cpu", "each release, also one missed by a late wake-up",
-     "first clock reading of the woken thread in user land, one value a release", NULL, WITHIN_8_S},
+     "first clock reading of the woken thread in user space, one value a release", NULL,
+     WITHIN_8_S},
     {"missed",
      "count",
      "cpu",
-     "releases missed by a late wake-up; one value for each wake-up that missed any",
+     "releases missed by a late wake-up; one value per wake-up that missed any",
      NULL,
      NULL,
      {.most = (INT64_C(1) << 33) - 1, .sub_bits = 7},
@@ -71,7 +73,7 @@ static const struct series_spec series[] = {
      "the same entry, or the release where the handler ran then",
      "the thread has the CPU, in the kernel", NULL, WITHIN_8_S},
     {"wakeup", "ns", "part=return,cpu", "the same moment",
-     "first clock reading of the woken thread in user land", NULL, WITHIN_8_S},
+     "first clock reading of the woken thread in user space", NULL, WITHIN_8_S},
     {0},
 };
 enum { WAKEUP, RELEASE, MISSED, FIRST_PART };

@@ -74,7 +74,7 @@ static int look_at_timerlat(const struct run *run, struct outcome *outcome)
                            "timerlat's period is in whole us");
     if (!HS_SHIELD)
         return outcome_set(outcome, STATUS_UNSUPPORTED, "build the probe with its shield",
-                           "this build cannot put timerlat's settings back");
+                           "this build cannot restore timerlat's settings");
     if (port_tracing_look(&by_timerlat, outcome) != 0)
         return -1;
     return port_timerlat_look(interval_ns / US, outcome);
@@ -192,7 +192,7 @@ static void report_not_seen(struct run *run, enum parts_source source,
              data_text("reason", outcome->reason),
              outcome->remedy[0] ? data_text("remedy", outcome->remedy) : data_none(),
              outcome->command[0] ? data_text("command", outcome->command) : data_none()),
-        "the parts of a wake-up are not seen: %.240s%s%.120s", outcome->reason,
+        "the parts of a wake-up are not available: %.240s%s%.120s", outcome->reason,
         outcome->remedy[0] ? "; " : "", outcome->remedy);
 }
 
@@ -273,15 +273,15 @@ static void report_shared_cpu(struct run *run)
 {
     arena_event(
         run->arena, "parts_reader_shares", -1, NO_DATA,
-        "the thread that reads the kernel's events has no CPU that is not measured: what it "
-        "does is in the figures");
+        "the thread that reads the kernel's events has to share a measured CPU: its work is in "
+        "the figures");
 }
 
 static void report_stopped(struct run *run)
 {
     arena_event(
         run->arena, "parts_stopped", -1, NO_DATA,
-        "somebody has switched the instance's tracing_on off: later wake-ups have no parts");
+        "another program switched the instance's tracing_on off: later wake-ups have no parts");
 }
 
 static void report_not_read(struct run *run, int error)

@@ -159,8 +159,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_build = {
     .name = "build",
-    .title =
-        "short jobs like a compiler's, N at the same time: fork, exec, read, compute, write, exit",
+    .title = "N short jobs at a time, like a compiler's: fork, exec, read, compute, write, exit",
     .kind = LOAD_JOBS,
     .default_degree = "1",
     .counters = {NULL, "cpu_ns", NULL, "jobs_count", "failed_count"},

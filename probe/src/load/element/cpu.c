@@ -5,7 +5,7 @@
 
 const struct load_element load_cpu = {
     .name = "cpu",
-    .title = "floating point work: Whetstone",
+    .title = "floating-point work: Whetstone",
     .kind = LOAD_SHARE,
     .default_degree = "10ms/100ms",
     .counters = {"busy_ns", "cpu_ns", NULL, "rounds_count"},

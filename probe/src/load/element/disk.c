@@ -36,7 +36,7 @@ static int64_t quota_bytes(const struct worker *worker, int file)
 static void report_shortage(struct worker *worker)
 {
     worker_note(worker,
-                "%.60s has too little free space (256 MiB and 5 %% of it stay free): no writes "
+                "%.60s has too little free space (256 MiB and 5 %% must stay free): no writes "
                 "until there is more",
                 worker->map->scratch.folder);
 }
@@ -64,10 +64,9 @@ static int prepare(struct worker *worker)
     }
     note_device(worker, own->file);
     if (!scratch_is_disk(own->file))
-        worker_note(
-            worker,
-            "%.60s is not on a disk: the writes reach no device (set TMPDIR to another folder)",
-            worker->map->scratch.folder);
+        worker_note(worker,
+                    "%.60s is not on a disk: writes reach no device (set TMPDIR to another folder)",
+                    worker->map->scratch.folder);
     for (size_t i = 0; i < sizeof own->block; i++)
         own->block[i] = (unsigned char)worker_random(worker);
     own->quota_bytes = quota_bytes(worker, own->file);

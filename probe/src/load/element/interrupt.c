@@ -192,7 +192,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_interrupt = {
     .name = "interrupt",
-    .title = "interrupts of kernel timers, armed ahead of time",
+    .title = "interrupts of kernel timers, armed in advance",
     .kind = LOAD_RATE,
     .default_degree = "1000/s",
     .counters = {NULL, "cpu_ns", NULL, NULL, "delivered_count", "missed_count"},

@@ -247,10 +247,10 @@ static void note_end(struct worker *worker, struct group *group, pid_t member, i
     if (worker_should_stop(worker))
         return;
     if (WIFSIGNALED(status))
-        worker_note(worker, "a process of a group was killed by signal %d; the group began anew",
+        worker_note(worker, "a process of a group was killed by signal %d; the group was restarted",
                     WTERMSIG(status));
     else
-        worker_note(worker, "a process of a group ended; the group began anew");
+        worker_note(worker, "a process of a group ended; the group was restarted");
 }
 
 /* True while all members are there. One that is stopped is there, but the group is not whole. */
@@ -344,7 +344,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_messages = {
     .name = "messages",
-    .title = "N groups of 20 senders and 20 receivers: small messages by sockets and pipes",
+    .title = "N groups of 20 senders and 20 receivers: small messages through sockets and pipes",
     .kind = LOAD_GROUPS,
     .default_degree = "1",
     .counters = {NULL, "cpu_ns", NULL, NULL, "socket_messages_count", "pipe_messages_count",

@@ -317,7 +317,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_network = {
     .name = "network",
-    .title = "packets by TCP over the loopback interface, or to the host named behind @",
+    .title = "TCP packets over the loopback interface, or to the host after @",
     .takes_host = true,
     .kind = LOAD_RATE,
     .default_degree = "4000/s",

@@ -144,7 +144,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_search = {
     .name = "search",
-    .title = "walks folders and searches the files for a word",
+    .title = "searches the files of folders for a word",
     .kind = LOAD_CONTINUOUS,
     .counters = {NULL, "cpu_ns", NULL, "rounds_count", "files_count", "read_bytes",
                  "matches_count"},

@@ -28,7 +28,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_storm = {
     .name = "storm",
-    .title = "background processes, always ready, that run only when a CPU is free",
+    .title = "background processes that are always ready and run only when a CPU is free",
     .kind = LOAD_COUNT,
     .default_degree = "240",
     .counters = {NULL, "cpu_ns", NULL, "rounds_count"},

@@ -27,7 +27,8 @@ static int prepare(struct worker *worker)
 {
     int error = port_never_real_time();
     if (error) {
-        worker_note(worker, "a real-time priority cannot be kept from it: %s", strerror(error));
+        worker_note(worker, "it could not be prevented from using real-time priorities: %s",
+                    strerror(error));
         return error;
     }
     int folder = open(worker->map->scratch.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -51,7 +52,7 @@ static void work(struct worker *worker)
         words[count++] = word;
     int error = worker->map->scratch.own[0] ? scratch_enter_room(&worker->map->scratch) : 0;
     if (error) {
-        worker_note(worker, "its folder could not be made: %s", strerror(error));
+        worker_note(worker, "its folder could not be created: %s", strerror(error));
         return;
     }
     worker_works(worker);
@@ -61,7 +62,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_stress_ng = {
     .name = "stress-ng",
-    .title = "the program stress-ng with these options, where it is installed",
+    .title = "the program stress-ng with these options, if installed",
     .kind = LOAD_EXTERNAL_STRESSOR,
     .counters = {[COUNTER_OWN] = "processes_count"},
     .needs_names = true,

@@ -87,7 +87,7 @@ bool port_counter_is_trusted(char *reason, size_t reason_bytes)
         return tell_unread(linux_cpuinfo_path, reason, reason_bytes);
     if (!is_found || !has_flag(text, "constant_tsc") || !has_flag(text, "nonstop_tsc")) {
         snprintf(reason, reason_bytes,
-                 "the processor does not claim a TSC of one rate that never stops "
+                 "the processor does not report a TSC with a constant rate that never stops "
                  "(constant_tsc, nonstop_tsc)");
         return false;
     }

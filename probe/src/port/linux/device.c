@@ -56,7 +56,8 @@ static int uio_refuse(struct outcome *outcome, int error, int number, const char
     bool is_refused = error == EPERM || error == EACCES;
     if (is_refused && is_locked_down())
         return outcome_set(outcome, STATUS_DENIED, "boot without lockdown=",
-                           "%s: the kernel is locked down, and keeps devices from programs", whole);
+                           "%s: the kernel is locked down and gives programs no access to devices",
+                           whole);
     return outcome_set_errno(outcome, error, whole, is_refused ? "run it as root (sudo)" : NULL);
 }
 
@@ -105,7 +106,7 @@ static int find_map(const struct port_uio *uio, struct memory *memory, struct ou
     memory->is_bar = false;
     if (!read_hex(uio, "maps/map0/size", &memory->bytes) || memory->bytes == 0)
         return outcome_set(outcome, STATUS_UNSUPPORTED, "take a device with registers in memory",
-                           "uio%d: its driver offers no memory, so nothing can raise its interrupt",
+                           "uio%d: its driver maps no memory, so nothing can raise its interrupt",
                            uio->number);
     if (!read_hex(uio, "maps/map0/offset", &memory->offset))
         memory->offset = 0; /* kernels before 2.6.30 */
@@ -226,9 +227,9 @@ static int refuse_missing(int number, struct outcome *outcome)
 {
     char list[160], remedy[200];
     list_devices(list, sizeof list);
-    snprintf(remedy, sizeof remedy, "name one that there is: %s", list);
+    snprintf(remedy, sizeof remedy, "choose an existing one: %s", list);
     if (list[0])
-        return outcome_set(outcome, STATUS_UNSUPPORTED, remedy, "there is no UIO device %d",
+        return outcome_set(outcome, STATUS_UNSUPPORTED, remedy, "UIO device %d does not exist",
                            number);
     return outcome_set_remedy(
         outcome, STATUS_UNSUPPORTED,
@@ -268,7 +269,7 @@ static int choose(const struct port_uio *uio, const struct port_uio_registers **
     return outcome_set(outcome, STATUS_UNSUPPORTED,
                        "give the offset and value of the register that raises it, and of the one "
                        "that acknowledges it, from the device's manual",
-                       "uio%d (%s, %s): how its interrupt is raised is not known", uio->number,
+                       "uio%d (%s, %s): it is not known how to raise its interrupt", uio->number,
                        uio->name, what);
 }
 
@@ -288,7 +289,7 @@ static int open_file(struct port_uio *uio, struct outcome *outcome)
     read_text(uio->number, "dev", numbers, sizeof numbers);
     if (S_ISCHR(state.st_mode) && strcmp(numbers, found) == 0)
         return 0;
-    return outcome_set(outcome, STATUS_FAILED, "make it anew, or mount devtmpfs at /dev",
+    return outcome_set(outcome, STATUS_FAILED, "create it again, or mount devtmpfs at /dev",
                        "uio%d: %s is not the device with the number %s", uio->number, path,
                        numbers);
 }

@@ -5,27 +5,27 @@ const char *port_hint(enum port_hint hint)
 {
     switch (hint) {
     case PORT_HINT_SHARED_MEMORY:
-        return "see that shared memory can be written (/dev/shm on Linux)";
+        return "make shared memory writable (/dev/shm on Linux)";
     case PORT_HINT_SEMAPHORE_RIGHT:
         return "grant what it needs (write access to /dev/shm on Linux), or "
                "choose other kinds (-p kinds=...)";
     case PORT_HINT_OPEN_FILES:
         return "raise the system's limit on open files (Linux: sysctl fs.file-max)";
     case PORT_HINT_SPACE:
-        return "make room: in shared memory (/dev/shm on Linux), or for System V "
-               "semaphores (sysctl kernel.sem; ipcs -s lists the existing ones)";
+        return "free some shared memory (/dev/shm on Linux), or System V semaphores (sysctl "
+               "kernel.sem; ipcs -s lists the existing ones)";
     case PORT_HINT_READ_ONLY:
         return "it is mounted read-only: mount it writable (shared memory is "
                "/dev/shm on Linux: mount -o remount,rw /dev/shm; of a container "
                "--tmpfs /dev/shm), or name another folder (--dir)";
     case PORT_HINT_MESSAGE_BYTES:
-        return "raise the length of a message (Linux: sysctl fs.mqueue.msgsize_max)";
+        return "raise the limit on the length of a message (Linux: sysctl fs.mqueue.msgsize_max)";
     case PORT_HINT_QUEUE_MESSAGES:
-        return "raise the messages of a queue (Linux: sysctl "
-               "fs.mqueue.msg_max), or ask MSG-P-THR for less (-p depth=...)";
+        return "raise the limit on messages of a queue (Linux: sysctl fs.mqueue.msg_max), or ask "
+               "MSG-P-THR for fewer (-p depth=...)";
     case PORT_HINT_QUEUES:
-        return "raise the number of queues (Linux: sysctl fs.mqueue.queues_max), or "
-               "remove some (/dev/mqueue)";
+        return "raise the limit on queues (Linux: sysctl fs.mqueue.queues_max), or remove some "
+               "(/dev/mqueue)";
     case PORT_HINT_QUEUES_LIMIT:
         return "the number of queues (fs.mqueue.queues_max)";
     case PORT_HINT_DEPTH_LIMIT:
@@ -34,12 +34,13 @@ const char *port_hint(enum port_hint hint)
         return "shorten the slices (Linux: kernel.sched_rr_timeslice_ms), or lift the limit on "
                "real-time threads";
     case PORT_HINT_SLICES_LOST:
-        return "end what takes the CPU from the test; if the slices are long, shorten them (Linux: "
+        return "end what takes the CPU from the test; if slices are long, shorten them (Linux: "
                "kernel.sched_rr_timeslice_ms), or lift the limit on real-time threads";
     case PORT_HINT_SYSV_BYTES:
-        return "raise the length of a message (Linux: sysctl kernel.msgmax and kernel.msgmnb)";
+        return "raise the limit on the length of a message (Linux: sysctl kernel.msgmax and "
+               "kernel.msgmnb)";
     case PORT_HINT_SYSV_QUEUES:
-        return "raise the number of queues (Linux: sysctl kernel.msgmni), or remove some (ipcs -q)";
+        return "raise the limit on queues (Linux: sysctl kernel.msgmni), or remove some (ipcs -q)";
     case PORT_HINT_SOCKET_BUFFER:
         return "raise the buffer of a socket (Linux: sysctl net.core.wmem_default)";
     case PORT_HINT_DEADLINE_BUDGET:
@@ -59,7 +60,7 @@ const char *port_hint(enum port_hint hint)
     case PORT_HINT_ONLINE:
         return "make it readable (Linux: mount -t sysfs sysfs /sys)";
     case PORT_HINT_ONLINE_UNKNOWN:
-        return "the system does not tell which CPUs are online (Linux: "
+        return "the system does not report which CPUs are online (Linux: "
                "/sys/devices/system/cpu/online cannot be read)";
     case PORT_HINT_IDLE_DEVICE:
         return "/dev/cpu_dma_latency";

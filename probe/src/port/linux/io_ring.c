@@ -108,14 +108,14 @@ const char *port_io_ring_refusal(int error)
 {
     int64_t disabled = 0;
     if (error == ENOSYS)
-        return "this kernel has none, or a filter of system calls hides it";
+        return "this kernel has none, or a system call filter hides it";
     if (linux_read_number("/proc/sys/kernel/io_uring_disabled", &disabled) && disabled > 0)
-        return disabled == 1 ? "the sysctl kernel.io_uring_disabled=1 leaves it to one group of "
-                               "users and to CAP_SYS_ADMIN"
+        return disabled == 1 ? "the sysctl kernel.io_uring_disabled=1 limits it to one group and "
+                               "to CAP_SYS_ADMIN"
                              : "switched off by the sysctl kernel.io_uring_disabled=2";
     if (error == ENOMEM)
-        return "the limit on locked memory is too low for it (ulimit -l)";
-    return error == EPERM || error == EACCES ? "a filter of system calls refuses it"
+        return "the limit on locked memory is too low (ulimit -l)";
+    return error == EPERM || error == EACCES ? "a system call filter refuses it"
                                              : "the kernel refuses it";
 }
 

@@ -22,7 +22,7 @@
 enum { FEW_PROCESSES = 2, STATUS_BYTES = 4096 };
 enum { IPC_LOCK = 14, SYS_ADMIN = 21, SYS_NICE = 23 }; /* capabilities, by their kernel numbers */
 
-#define FILTER "a filter of system calls (seccomp)"
+#define FILTER "a system call filter (seccomp)"
 #define UNKNOWN_REMEDY "see what the kernel says of it (dmesg), and run it as root"
 #define DOCTOR_COMMAND "hardstone doctor"
 #define ALLOW_REALTIME                                                                             \
@@ -178,7 +178,7 @@ static void set_realtime(struct port_refusal *refusal, int error)
     bool has_right = rights.has_nice || is_granted(rights.rtprio);
     if (error == ENOSYS)
         set(refusal, "filter", ALLOW_REALTIME,
-            FILTER " hides it: no Linux kernel is without sched_setscheduler");
+            FILTER " hides it: every Linux kernel has sched_setscheduler");
     else if (error != EPERM)
         set(refusal, "other", UNKNOWN_REMEDY, "%s", strerror(error));
     else if (!has_right && is_granted(rights.rtprio_most))
@@ -186,15 +186,15 @@ static void set_realtime(struct port_refusal *refusal, int error)
             "RLIMIT_RTPRIO is 0, and this user may raise it up to the hard limit (ulimit -H -r)");
     else if (!rights.is_known)
         set(refusal, "no_proc",
-            "mount it, then ask again: mount -t proc proc /proc (as root; a container has it "
-            "unless it is taken away)",
-            "/proc/self/status cannot be read here, so whether a capability, a user namespace or "
-            "the budget of a control group refuses it is not known");
+            "mount it, then try again: mount -t proc proc /proc (as root; containers normally "
+            "have it)",
+            "/proc/self/status cannot be read here, so it is not known whether a capability, a "
+            "user namespace or the budget of a control group refuses it");
     else if (!has_right && rights.is_user_namespace)
         set(refusal, "user_namespace",
-            "capabilities do not count here, neither setcap nor --cap-add: set the limit outside "
-            "and start anew (--ulimit rtprio=99 of docker and podman); a rootless container gets "
-            "at most the limit of its user on the host",
+            "capabilities (setcap, --cap-add) do not count here: set the limit outside and start "
+            "again (--ulimit rtprio=99 of docker and podman); a rootless container gets at most "
+            "the limit of its user on the host",
             "this process is in a user namespace, where only RLIMIT_RTPRIO grants real-time "
             "scheduling, and that is 0");
     else if (!has_right && rights.why_not) {
@@ -214,18 +214,18 @@ static void set_realtime(struct port_refusal *refusal, int error)
         set(refusal, "group_budget",
             linux_is_read_only(budget.group)
                 ? "start the container with a budget (--cpu-rt-runtime=US of docker and podman), "
-                  "or give its group one on the host; rights do not help"
-                : "write a budget into its cpu.rt_runtime_us, or start from the root group; "
+                  "or give its group one on the host; more rights do not help"
+                : "write a budget into its cpu.rt_runtime_us, or start from the root group; more "
                   "rights do not help",
             "the control group has no real-time budget (cpu.rt_runtime_us is 0)");
     else if (is_realtime_filtered())
-        set(refusal, "filter", ALLOW_REALTIME, FILTER " refuses it: the right to it is there");
+        set(refusal, "filter", ALLOW_REALTIME, FILTER " refuses it although the right is granted");
     else
         set(refusal, "hidden",
-            "start from the root control group (a kernel with RT_GROUP_SCHED gives others no "
-            "budget), and ask the log of the security module (journalctl -k, ausearch -m avc)",
-            "the right to it is there, and the kernel refuses it all the same: its control group "
-            "or a security module does");
+            "start from the root control group (with RT_GROUP_SCHED others have no budget), and "
+            "see the log of the security module (journalctl -k, ausearch -m avc)",
+            "the right is granted, but the kernel refuses it: because of its control group or a "
+            "security module");
 }
 
 void port_refusal(int error, enum port_asked asked, struct port_refusal *refusal)
@@ -268,7 +268,7 @@ void port_lock_refusal(int error, struct port_refusal *refusal)
             FILTER " refuses it");
     else if (rights.is_user_namespace)
         set(refusal, "user_namespace",
-            "raise the limit (ulimit -l) outside of the user namespace and start anew: --ulimit "
+            "raise the limit (ulimit -l) outside the user namespace and start again: --ulimit "
             "memlock=-1 of docker and podman, for a rootless container up to the limit of its "
             "user; CAP_IPC_LOCK does not count here",
             "%s", strerror(error));

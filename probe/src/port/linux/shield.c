@@ -92,8 +92,8 @@ static int timers(struct port_shield *shield, char *text, size_t bytes)
             return explain(text, bytes, MIGRATION_FILE, error);
     }
     snprintf(text, bytes,
-             may_migrate ? "its own go to other CPUs (timer_migration 1, nohz_full)"
-                         : "those of other CPUs stay there (timer_migration 0)");
+             may_migrate ? "its own timers move to other CPUs (timer_migration 1, nohz_full)"
+                         : "timers of other CPUs stay there (timer_migration 0)");
     return 0;
 }
 
@@ -108,7 +108,7 @@ static int dma_latency(struct port_shield *shield, char *text, size_t bytes)
     int error = linux_dma_latency_hold(full, 0, &shield->latency, &now_us);
     if (error)
         return explain(text, bytes, LATENCY_FILE, error);
-    snprintf(text, bytes, "no idle state that takes time to leave");
+    snprintf(text, bytes, "no idle states with an exit latency");
     return 0;
 }
 
@@ -188,7 +188,7 @@ static int bind_all(struct port_shield *shield, const char *why, char *text, siz
         error = linux_shield_bind_tasks(shield, false, &moved);
     snprintf(text, bytes, "%d threads moved by their affinity (%s)", moved, why);
     linux_shield_refused(shield, "cpuset", NULL,
-                         "%.100s: a thread that asks for the CPU still gets it", why);
+                         "%.100s: a thread that sets its affinity still gets the CPU", why);
     return error;
 }
 
@@ -214,7 +214,9 @@ static int cpuset(struct port_shield *shield, char *text, size_t bytes)
         if (error == ENOTSUP)
             return bind_all(shield, reason, text, bytes);
         if (error == 0)
-            snprintf(text, bytes, "all groups kept off by a partition (control groups, version 2)");
+            snprintf(text, bytes,
+                     "all other groups kept off by a partition (control groups, "
+                     "version 2)");
     }
     if (error == PORT_SHIELD_HELD) {
         snprintf(text, bytes, "%s", reason);

@@ -469,13 +469,13 @@ enum port_undo linux_shield_undo_group(struct port_shield *shield,
         bool is_wide = let_go(shield, &groups, record->field[1]);
         snprintf(text, bytes, "group %s could not be emptied and removed: %s%s", record->field[1],
                  strerror(error),
-                 is_wide ? "; it has all CPUs now" : "; its CPUs could not be changed either");
+                 is_wide ? "; it now has all CPUs" : "; its CPUs could not be changed either");
         return PORT_UNDO_FAILED;
     }
     if (strcmp(origin, record->field[2]) == 0)
         return PORT_UNDONE;
-    snprintf(text, bytes, "group %.100s has gone: its threads are in %.100s now", record->field[2],
-             origin);
+    snprintf(text, bytes, "group %.100s no longer exists: its threads are now in %.100s",
+             record->field[2], origin);
     return PORT_UNDO_FOREIGN;
 }
 

@@ -157,7 +157,7 @@ static const char *why(int error)
     switch (error) {
     case EIO:
     case EPERM:
-        return "the kernel does not let its affinity be changed (managed, or of one CPU)";
+        return "the kernel does not allow a change of its affinity (managed, or of one CPU)";
     case ENOSPC:
         return "the other CPUs have no interrupt vector left";
     case EAGAIN:
@@ -221,9 +221,8 @@ static bool note_balancer(const struct linux_task *task, void *context)
     struct port_shield *shield = context;
     if (strcmp(task->name, "irqbalance") != 0 || linux_task_is_kernel(task))
         return true;
-    linux_shield_refused(
-        shield, setting, NULL,
-        "irqbalance runs and may move interrupts back; stop it for the time of the run");
+    linux_shield_refused(shield, setting, NULL,
+                         "irqbalance runs and may move interrupts back; stop it during the run");
     return false;
 }
 

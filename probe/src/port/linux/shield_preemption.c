@@ -104,7 +104,7 @@ static int explain(const struct port_shield *shield, int error, char *text, size
                                    "(no " SWITCH " in debugfs)"
                                  : "debugfs is not mounted, or the kernel has none");
     else if (error == EPERM && is_locked_down(shield))
-        snprintf(text, bytes, "the kernel is locked down: it keeps everybody off " SWITCH);
+        snprintf(text, bytes, "the kernel is locked down and denies access to " SWITCH);
     else
         snprintf(text, bytes, SWITCH ": %s%s", strerror(error),
                  may_be_locked ? " (the kernel may be locked down)" : "");

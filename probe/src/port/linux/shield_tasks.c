@@ -160,10 +160,10 @@ static void note_bound(const struct pass *pass, const struct linux_task *task,
     name_task(name, task);
     if (cpus_first(&elsewhere) < 0)
         linux_shield_refused(pass->shield, setting, name,
-                             "kernel threads of one CPU, bound to it by the kernel");
+                             "kernel threads that the kernel has bound to one CPU");
     else
         linux_shield_refused(pass->shield, setting, name,
-                             "kernel threads whose affinity the kernel keeps for itself");
+                             "kernel threads whose affinity only the kernel may change");
 }
 
 static bool wish_for(const struct linux_task *task, void *context)

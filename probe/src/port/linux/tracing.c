@@ -36,12 +36,12 @@ static bool is_locked_down(void)
 static int refuse_locked_down(struct outcome *outcome)
 {
     return outcome_set(outcome, STATUS_DENIED, "boot without lockdown=confidentiality",
-                       "the kernel is locked down (confidentiality): it lets nobody trace");
+                       "the kernel is locked down (confidentiality) and refuses tracing");
 }
 
 static int refuse_namespace(struct outcome *outcome)
 {
-    return outcome_set(outcome, STATUS_UNSUPPORTED, "run it outside of the user namespace",
+    return outcome_set(outcome, STATUS_UNSUPPORTED, "run it outside the user namespace",
                        "this process is in a user namespace (a rootless container), whose root may "
                        "neither mount nor open tracefs");
 }
@@ -257,12 +257,11 @@ static int look_at_ids(const struct port_tracing_wish *wish, struct outcome *out
     if (wish->tracer || !linux_link("/proc/self/ns/pid", own, sizeof own) ||
         strcmp(own, LINUX_FIRST_PIDS) == 0)
         return 0;
-    return outcome_set(
-        outcome, STATUS_UNSUPPORTED,
-        linux_in_user_namespace()
-            ? "run it outside of the container"
-            : "run it outside of the container, or with the process ids of the host",
-        "the kernel's events have other thread ids than those of this PID namespace");
+    return outcome_set(outcome, STATUS_UNSUPPORTED,
+                       linux_in_user_namespace()
+                           ? "run it outside the container"
+                           : "run it outside the container, or with the host's PID namespace",
+                       "the thread IDs in the kernel's events are not those of this PID namespace");
 }
 
 static const char *look(const struct port_tracing_wish *wish, struct outcome *outcome)
@@ -318,7 +317,7 @@ pid_t port_tracing_thread(void)
 
 static int misses(struct outcome *outcome, const char *path, const char *what)
 {
-    return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "%s has no %s that is understood", path,
+    return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "%s has no %s in a known form", path,
                        what);
 }
 
@@ -372,7 +371,8 @@ static int set(const struct port_tracing *tracing, const char *file, const char 
     snprintf(path, sizeof path, "%s/%s", tracing->path, file);
     int error = tracefs_write(path, text, kept);
     if (error == EAGAIN)
-        return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "%s did not keep '%s'", path, text);
+        return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "%s did not keep the value '%s'",
+                           path, text);
     return error ? tracefs_refuse(outcome, error, path) : 0;
 }
 
@@ -663,8 +663,8 @@ static int look_at_use(const char *place, struct outcome *outcome)
     if (!uses_it(place) && !is_used_in_instance(place, where, sizeof where))
         return 0;
     return outcome_set(outcome, STATUS_UNSUPPORTED, "wait until it ends",
-                       "timerlat or osnoise is in use by somebody else (%s), and has one period "
-                       "for all",
+                       "timerlat or osnoise is in use by another program (%s), and has one "
+                       "period for all",
                        where);
 }
 
@@ -705,7 +705,7 @@ int port_timerlat_look(int64_t period_us, struct outcome *outcome)
     snprintf(path, sizeof path, "%s/osnoise/per_cpu", place);
     if (!linux_exists(path))
         return outcome_set(outcome, STATUS_UNSUPPORTED, "use Linux 6.5 or later",
-                           "timerlat has no interface for threads of programs");
+                           "timerlat has no interface for user threads");
     return look_at_use(place, outcome) != 0 ? -1 : look_at_bounds(place, outcome);
 }
 

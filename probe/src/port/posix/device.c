@@ -10,7 +10,7 @@ int port_uio_open(int number, const struct port_uio_registers *registers, struct
 {
     (void)number, (void)registers;
     *uio = (struct port_uio){.file = -1, .config_file = -1};
-    return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "this port knows no UIO devices");
+    return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "this port does not support UIO devices");
 }
 
 int port_uio_enable(const struct port_uio *uio)

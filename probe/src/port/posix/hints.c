@@ -5,22 +5,21 @@ const char *port_hint(enum port_hint hint)
 {
     switch (hint) {
     case PORT_HINT_SHARED_MEMORY:
-        return "see that shared memory can be written";
+        return "make shared memory writable";
     case PORT_HINT_SEMAPHORE_RIGHT:
         return "grant what it needs, or choose other kinds (-p kinds=...)";
     case PORT_HINT_OPEN_FILES:
         return "raise the system's limit on open files";
     case PORT_HINT_SPACE:
-        return "make room: in shared memory, or for System V semaphores (ipcs -s "
-               "lists the existing ones)";
+        return "free some shared memory, or System V semaphores (ipcs -s lists the existing ones)";
     case PORT_HINT_READ_ONLY:
         return "it is mounted read-only: mount it writable, or name another folder (--dir)";
     case PORT_HINT_MESSAGE_BYTES:
-        return "raise the length of a message";
+        return "raise the limit on the length of a message";
     case PORT_HINT_QUEUE_MESSAGES:
-        return "raise the messages of a queue, or ask MSG-P-THR for less (-p depth=...)";
+        return "raise the limit on messages of a queue, or ask MSG-P-THR for fewer (-p depth=...)";
     case PORT_HINT_QUEUES:
-        return "raise the number of queues, or remove some";
+        return "raise the limit on queues, or remove some";
     case PORT_HINT_QUEUES_LIMIT:
         return "the number of queues";
     case PORT_HINT_DEPTH_LIMIT:
@@ -28,12 +27,12 @@ const char *port_hint(enum port_hint hint)
     case PORT_HINT_SLICES:
         return "shorten the slices, or lift the limit on real-time threads";
     case PORT_HINT_SLICES_LOST:
-        return "end what takes the CPU from the test; if the slices are long, shorten them, or "
-               "lift the limit on real-time threads";
+        return "end what takes the CPU from the test; if slices are long, shorten them, or lift "
+               "the limit on real-time threads";
     case PORT_HINT_SYSV_BYTES:
-        return "raise the length of a message";
+        return "raise the limit on the length of a message";
     case PORT_HINT_SYSV_QUEUES:
-        return "raise the number of queues, or remove some (ipcs -q)";
+        return "raise the limit on queues, or remove some (ipcs -q)";
     case PORT_HINT_SOCKET_BUFFER:
         return "raise the buffer of a socket";
     case PORT_HINT_DEADLINE_BUDGET:
@@ -51,7 +50,7 @@ const char *port_hint(enum port_hint hint)
     case PORT_HINT_ONLINE:
         return "make it readable";
     case PORT_HINT_ONLINE_UNKNOWN:
-        return "the system does not tell which CPUs are online";
+        return "the system does not report which CPUs are online";
     case PORT_HINT_IDLE_DEVICE:
         return "";
     }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char reason[] = "this port knows no means to reserve a CPU";
+static const char reason[] = "this port cannot reserve a CPU";
 
 int port_shield_apply(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes)

@@ -6,7 +6,7 @@
 
 static int refuse(struct outcome *outcome)
 {
-    return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "this port knows no tracing");
+    return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "this port does not support tracing");
 }
 
 int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outcome)
