@@ -1,4 +1,4 @@
-"""What comparing costs: twenty runs of the whole battery in one report, one run, and the start.
+"""What comparing costs: twenty runs of the whole battery in one report, and one run.
 
 The runs are copies of one that is stored, with the counts of its buckets drawn anew: as many
 figures as twenty boards have, and no two runs alike.
@@ -31,9 +31,6 @@ GOALS = {
     "compare_bytes": 5e6,
     "report_ns": 2.5e9,
     "report_bytes": 2.5e6,
-    "show_ns": 0.6e9,
-    "start_ns": 100e6,
-    "list_ns": 100e6,
 }
 
 
@@ -135,25 +132,6 @@ def _runs_in(folder: Path) -> list[str]:
     return sorted(path.name.removesuffix(".json.gz") for path in runs.glob("*.json.gz"))
 
 
-def start_of(*words: str, metric: str) -> Side:
-    """A command that shows what comes with hardstone, from its start to its end."""
-    return lambda: {metric: processes.run([toolkit.HARDSTONE, *words]).wall_ns}
-
-
-def show_of_battery(folder: Path) -> Side:
-    """The screen of a stored run of the battery, start to end."""
-
-    def show() -> dict[str, float]:
-        command = [toolkit.HARDSTONE, "show", _runs_in(folder)[0], "--store", str(folder)]
-        return {"show_ns": processes.run(command).wall_ns}
-
-    return show
-
-
-def bare_start(metric: str) -> Side:
-    return lambda: {metric: toolkit.bare_python()["wall_ns"]}
-
-
 def comparisons(folder: Path) -> list[Comparison]:
     many = {
         "compare_ns": (f"comparison of {MANY} runs of the battery", "s"),
@@ -179,23 +157,4 @@ def comparisons(folder: Path) -> list[Comparison]:
             most_rounds=MOST_ROUNDS,
         ),
         Comparison("report-battery", one, report_of_battery(folder), goals=GOALS),
-        Comparison(
-            "show-battery",
-            {"show_ns": ("hardstone show of a run of the battery", "ms")},
-            show_of_battery(folder),
-            bare_start("show_ns"),
-            "python -c pass",
-            goals=GOALS,
-        ),
-        *(
-            Comparison(
-                f"start-{name}",
-                {f"{name}_ns": (f"hardstone {' '.join(words)}, start to end", "ms")},
-                start_of(*words, metric=f"{name}_ns"),
-                bare_start(f"{name}_ns"),
-                "python -c pass",
-                goals=GOALS,
-            )
-            for name, words in (("start", ["--help"]), ("list", ["list"]))
-        ),
     ]

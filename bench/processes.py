@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 import time
@@ -20,8 +21,11 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Finished:
+    """`cpu_ns`: the CPU time of the program and of all that it waited for."""
+
     stdout: str
     wall_ns: int
+    cpu_ns: int
 
 
 def require(program: str, package: str) -> str:
@@ -35,7 +39,7 @@ def run(
     command: list[str], environment: dict[str, str] | None = None, fine: tuple[int, ...] = (0,)
 ) -> Finished:
     """Runs `command` to its end; Missing where it ends with a code that is not in `fine`."""
-    begin_ns = time.perf_counter_ns()
+    begin_ns, begin_cpu_ns = time.perf_counter_ns(), _cpu_of_children_ns()
     done = subprocess.run(
         command,
         env=environment,
@@ -48,7 +52,12 @@ def run(
     if done.returncode not in fine:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise Missing(f"{Path(command[0]).name} ended with {done.returncode}: {''.join(last)}")
-    return Finished(done.stdout, wall_ns)
+    return Finished(done.stdout, wall_ns, _cpu_of_children_ns() - begin_cpu_ns)
+
+
+def _cpu_of_children_ns() -> int:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((used.ru_utime + used.ru_stime) * 1e9)
 
 
 def run_observed(command: list[str], observe: Callable[[int], None]) -> str:

@@ -44,7 +44,8 @@ def index(commands: dict[Words, click.Command]) -> str:
 
 
 def help_text(name: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=name, terminal_width=WIDTH)
+    names = hardstone.context_settings["help_option_names"]  # click keeps them with the command
+    context = click.Context(command, info_name=name, terminal_width=WIDTH, help_option_names=names)
     lines = command.get_help(context).splitlines()
     return "\n".join(line.rstrip() for line in lines)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
+from functools import cache
+from pathlib import Path
 
 from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, Register, SeriesSpec
@@ -16,6 +18,7 @@ from hardstone.terminal.explain import (
 )
 from hardstone.units import format_count, format_ns, format_span
 
+BIBLIOGRAPHY = Path(__file__).resolve().parent.parent / "docs" / "bibliography.md"
 CHANGES = re.compile(r"(<!-- tests -->\n).*?(<!-- end -->\n)", re.DOTALL)
 STUDY = re.compile(
     r"(^### \[([A-Z])\][^#]*?)^- \*\*Tests\*\*: .*?\n(?=- )", re.MULTILINE | re.DOTALL
@@ -24,9 +27,9 @@ STUDY = re.compile(
 
 def page(test: Descriptor, catalogue: Catalogue) -> str:
     entry = catalogue.entry(test.id, test.default_samples, test.default_duration_ns)
-    parts = [f"# {test.id}: {test.title}", entry.about, f"Source: {test.source}."]
+    parts = [f"# {test.id}: {test.title}", entry.about, f"Source: {_linked(test.source)}."]
     parts.append(f"```\nhardstone run {test.id}\n```")
-    parts += _section("What falsifies it", [part for part in (entry.distorts, entry.idle) if part])
+    parts += _section("What distorts it", [part for part in (entry.distorts, entry.idle) if part])
     parts += _section("Which kinds enter the kernel", _kernel(entry))
     parts += _section("Needs", [", ".join(test.needs) + "."] if test.needs else [])
     parts += _section("CPU", [cpu_text(test)])
@@ -71,6 +74,25 @@ def bibliography(text: str, register: Register) -> str:
         return f"{section[1]}{filled}\n"
 
     return STUDY.sub(with_tests, text)
+
+
+@cache
+def _anchors() -> dict[str, str]:
+    """The anchor of each study of the bibliography, by its key."""
+    headings = re.findall(r"^### (\[([A-Z])\].*)$", BIBLIOGRAPHY.read_text(), re.MULTILINE)
+    return {key: anchor(heading) for heading, key in headings}
+
+
+def anchor(heading: str) -> str:
+    """That of a heading, as it is made on the web."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _linked(source: str) -> str:
+    """The source of a test, each key a link to its study."""
+    for key, place in _anchors().items():
+        source = source.replace(f"[{key}]", f"[[{key}]](../../{BIBLIOGRAPHY.name}#{place})")
+    return source
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

@@ -74,7 +74,7 @@ def with_readmes(tree: Tree) -> list[File]:
 def anchors(page: File) -> set[str]:
     """Those of the headings of a page, as they are made on the web."""
     headings = HEADING.findall(page.text)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {docs_tests.anchor(heading) for heading in headings}
 
 
 def link_anchors(tree: Tree) -> Iterator[Complaint]:
@@ -236,6 +236,22 @@ def bibliography(tree: Tree) -> Iterator[Complaint]:
         for said in (study["title"], study.get("author", "")):
             if said not in whole:
                 yield page.wrong(1, f"a study of published.json is missing: add {said!r}")
+
+
+NO_ADDRESS = "no public copy known"
+
+
+def addresses(tree: Tree) -> Iterator[Complaint]:
+    """Each entry of the bibliography has an address to open, or says that none is known."""
+    page = tree[BIBLIOGRAPHY]
+    entries = {f"[{key}]": text for key, text in read_studies(page).items()}
+    for _, cells in table_rows(page.text):
+        if set(cells[0]) != {"-"} and cells[0] not in ("name", "method"):
+            entries[cells[0]] = " ".join(cells)
+    for name, text in entries.items():
+        if "](http" not in text and NO_ADDRESS not in text.lower():
+            told = f"{name[:40]!r} has no address: add one that opens, or {NO_ADDRESS!r}"
+            yield page.wrong_word(name, told)
 
 
 def doctor_sources(tree: Tree) -> Iterator[Complaint]:
@@ -468,4 +484,4 @@ def changes(tree: Tree) -> Iterator[Complaint]:
 
 
 RULES = [links, link_anchors, citations, named_sources, decisions, design, glossary, bibliography]
-RULES += [doctor_sources, rights, typed, commands, other_tools, changes]
+RULES += [addresses, doctor_sources, rights, typed, commands, other_tools, changes]

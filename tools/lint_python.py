@@ -96,6 +96,8 @@ ALLOWED["notebook"] = LEAVES | {
     "systems",
     "present",
     "comparison",
+    "report",
+    "files",
     "wording",
     "figure_text",
 }

@@ -7,7 +7,7 @@ profile, and the texts of `hardstone explain`.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from math import prod
@@ -59,8 +59,12 @@ class _Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def parsed(self) -> ProfileCount:
         """ValueError where `duration` is none."""
-        span_ns = 0 if self.duration == "0" else parse_duration_ns(self.duration)
-        return ProfileCount(self.samples, span_ns)
+        return ProfileCount(self.samples, _span_ns(self.duration))
+
+
+@cache  # few texts, read again and again
+def _span_ns(duration: str) -> int:
+    return 0 if duration == "0" else parse_duration_ns(duration)
 
 
 class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -68,6 +72,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 
     order: int
     category: Category
+    known_as: list[str] = []
     about: str
     distorts: str
     takes_duration: bool = msgspec.field(name="duration", default=True)
@@ -108,11 +113,34 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
         return self.uncounted.get(name.partition("/")[0], "")
 
 
-class Catalogue:
-    """The entries of all tests, by ID, in battery order."""
+class RowFigure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A series of a row of the first screen. `labels`: as text; others may have any value, and the
+    worst counts. `about`: what it is, where it stands for the figure of the row."""
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
+    series: str
+    labels: dict[str, str] = {}
+    about: str = ""
+
+
+class FirstScreenRow(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One of the figures that the first screen of every run shows; see `catalogue.toml`."""
+
+    name: str
+    test: str
+    figures: list[RowFigure]
+    reference: str
+    reference_name: str
+    why: str
+
+
+class Catalogue:
+    """The entries of all tests, by ID, in battery order, and the rows of the first screen."""
+
+    def __init__(
+        self, entries: Mapping[str, Entry], first_screen: Sequence[FirstScreenRow] = ()
+    ) -> None:
         self._entries = dict(sorted(entries.items(), key=lambda one: (one[1].order, one[0])))
+        self.first_screen = tuple(first_screen)
 
     def ids(self) -> list[str]:
         """Test IDs in battery order."""
@@ -121,6 +149,15 @@ class Catalogue:
     def place(self, test: str) -> tuple[int, str]:
         """What `test` is sorted by in battery order; one that is not in the catalogue is last."""
         return self.entry(test).order, test
+
+    def called(self, name: str) -> list[str]:
+        """The tests that are known as `name`: "cyclictest", "context switch"."""
+        wanted = folded(name)
+        return [
+            test
+            for test, entry in self._entries.items()
+            if wanted and wanted in map(folded, entry.known_as)
+        ]
 
     def entry(self, test: str, samples: int = 0, duration_ns: int = 0) -> Entry:
         """Entry of `test`; a test that only a newer probe has gets one made of its defaults."""
@@ -138,9 +175,16 @@ class Catalogue:
         )
 
 
+def folded(name: str) -> str:
+    """`name` without case, spaces and hyphens: "wake-up latency" and "Wakeup Latency" are one."""
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
 def parse_catalogue(text: str) -> Catalogue:
     """Catalogue from TOML. ValueError, which names the field, where the data is faulty."""
-    return Catalogue(msgspec.convert(tomllib.loads(text), dict[str, Entry]))
+    found = tomllib.loads(text)
+    rows = msgspec.convert(found.pop("first_screen", []), list[FirstScreenRow])
+    return Catalogue(msgspec.convert(found, dict[str, Entry]), rows)
 
 
 @cache

@@ -18,7 +18,7 @@ STREAM_SCHEMA = "hardstone.stream/1"
 RUN_SCHEMA = "hardstone.run/1"
 TARGETS_SCHEMA = "hardstone.targets/1"
 REGISTER_SCHEMA = "hardstone.register/1"
-FORMULA = "hardstone.rating/2"  # of the stars: docs/method/rating.md
+FORMULA = "hardstone.rating/3"  # of the stars: docs/method/rating.md
 LOADS_SCHEMA = "hardstone.loads/1"
 SHIELD_SCHEMA = "hardstone.shield/1"
 SELFTEST_SCHEMA = "hardstone.selftest/1"
@@ -93,7 +93,7 @@ class Stopped(msgspec.Struct, kw_only=True):
     worst: Int64
 
 
-class Series(msgspec.Struct, kw_only=True):
+class Series(msgspec.Struct, kw_only=True, weakref=True):
     """One distribution. `min`, `mean`, `stddev` and `max` are exact, null when empty.
 
     `stddev` is that of a sample (n - 1), and null for a single value too.

@@ -162,6 +162,7 @@ def write_hostile_comparison(path: Path) -> None:
 
 PAGES: dict[str, Callable[[], Callable[[Path], None]]] = {
     "report": lambda: report_of(sample.document(count=5_000, realtime=False)),
+    "battery": lambda: report_of(sample.battery()),
     "hostile report": lambda: report_of(hostile_document(), hostile_lookup),
     # Of a run that took nothing but the inventory of POSIX.
     "inventory": lambda: report_of(inventories.document()),

@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.browser
 
 TIMES = "\N{MULTIPLICATION SIGN}"
-CHARTS = "figure.chart"
+CHARTS = "figure.chart:not(.narrow)"  # that one is for a phone
 CLOSED = "[...document.querySelectorAll('details')].filter(d => !d.open)"
 SCRIPTED = "img, iframe, object, embed, base, [onload], [onerror], [onmouseover], [onclick]"
 WIDER_THAN_PAGE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -96,7 +96,8 @@ def can_be_read(page: Any, texts: tuple[str, ...]) -> None:
             assert (luminance(ground) < 0.05) == (scheme == "dark")
             for selector in texts:
                 assert contrast(colour_of(page, selector, "color"), ground) >= 4.5, selector
-        assert contrast(colour_of(page, ".plot svg text", "fill"), ground) >= 4.5
+        if page.locator(".plot svg text").count():
+            assert contrast(colour_of(page, ".plot svg text", "fill"), ground) >= 4.5
         lines = "es => es.map(e => getComputedStyle(e).stroke)"
         for text in set(page.eval_on_selector_all(".plot svg [stroke^='var(--series']", lines)):
             assert contrast(parts_of(text), ground) >= 3
@@ -120,7 +121,7 @@ def comes_alive(seen: Any) -> None:
     """One chart of each kind: on hostile pages each chart does."""
     with unfolded(seen.page):
         figures = seen.page.query_selector_all(CHARTS)
-        kinds = {one.query_selector("figcaption").inner_text(): one for one in figures}
+        kinds = {one.query_selector("h2, h3, h4, h5").inner_text(): one for one in figures}
         seen.walk(list(kinds.values()))
     assert seen.page.locator(".plot.live svg").count() >= len(kinds) > 2
 
@@ -137,8 +138,9 @@ def test_a_report(visit: Any) -> None:
 def test_each_chart_is_described(visit: Any) -> None:
     page = visit("report").page
     labels = page.eval_on_selector_all(".plot", "es => es.map(e => e.getAttribute('aria-label'))")
-    assert "worst observed" in labels[0]  # the figure of all tests
-    assert all(" values from " in label for label in labels[1:])
+    assert labels[0].startswith("Distribution, Wake-up latency")
+    described = (" values from ", " values: ", "worst observed", "Largest value of each second")
+    assert all(any(one in label for one in described) for label in labels)
 
 
 def test_a_chart_can_be_moved(visit: Any) -> None:
@@ -181,7 +183,7 @@ def test_the_policy_stops_what_is_put_into_the_page_later(visit: Any) -> None:
 def test_without_scripts_everything_is_there(visit: Any) -> None:
     seen = visit("report", scripts=False)
     text = seen.page.locator("body").inner_text()
-    for expected in ("Not scheduled as real-time", "Key findings", "TMR-P-LAT", "SEM-P-RTP"):
+    for expected in ("Not scheduled as real-time", "Key figures", "TMR-P-LAT", "SEM-P-RTP"):
         assert expected in text
     sizes = "es => es.map(e => e.getBoundingClientRect()).map(box => [box.width, box.height])"
     for width, height in seen.page.eval_on_selector_all(".plot svg", sizes):
@@ -217,11 +219,99 @@ def test_conditions_side_by_side(visit: Any) -> None:
 
 def test_what_was_moved_is_folded_until_it_is_asked_for(visit: Any) -> None:
     seen = visit("conditions")
-    text = seen.page.locator("details", has_text="What was moved off the measuring CPU").first
+    moved = "What was moved off the measuring CPU"
+    text = seen.page.locator("details.aside", has_text=moved).first
+    seen.page.locator("details.result", has_text=moved).first.locator("summary").first.click()
     row = text.get_by_text("2 interrupts stay on CPU 1")
     assert not row.is_visible()
     text.locator("summary").press("Enter")  # a click would miss it while charts are being drawn
     assert row.is_visible()
+
+
+# ---- what is folded ----
+
+# Every number with its unit, or in groups of three digits, that is on more than one line.
+BROKEN = r"""() => {
+  const found = [];
+  const cells = document.querySelectorAll(
+    ".figures td, .late .value strong, details.result > summary .number");
+  for (const cell of cells) {
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      for (const match of node.data.matchAll(/[0-9][0-9.,\u00a0]*( ?[num]?s\b)?/g)) {
+        const range = document.createRange();
+        range.setStart(node, match.index);
+        range.setEnd(node, match.index + match[0].trimEnd().length);
+        const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+        if (tops.size > 1) found.push(match[0]);
+      }
+    }
+  }
+  return found;
+}"""
+
+
+def test_the_first_view_of_a_battery_ends_within_three_screens(visit: Any) -> None:
+    page = visit("battery").page
+    top = page.locator("#tests").bounding_box()["y"] + page.evaluate("scrollY")
+    assert top <= 3 * 900
+    assert page.locator("details.fold[open]").count() == 0
+    assert page.evaluate("document.documentElement.scrollHeight") < 6000
+    titles = page.locator("#glance h3").all_inner_texts()
+    assert titles == ["What failed", "One picture for each family"]
+
+
+def test_a_phone_shows_whole_numbers_and_only_tables_scroll_sideways(visit: Any) -> None:
+    seen = visit("battery", width=390)
+    with unfolded(seen.page):
+        assert seen.page.evaluate(WIDER_THAN_PAGE) <= 0
+        assert seen.page.evaluate(BROKEN) == []
+        wide = seen.page.evaluate(WIDE % ".scroll")
+        seen.page.wait_for_function(
+            "count => document.querySelectorAll('.scroll.is-wide').length >= count", arg=wide
+        )
+        first = seen.page.locator(".result .figures tbody th").first
+        assert first.evaluate("e => getComputedStyle(e).position") == "sticky"
+        assert first.bounding_box()["width"] <= 390 / 2
+
+
+def test_a_link_opens_the_test_that_it_leads_to_and_its_charts_are_drawn(visit: Any) -> None:
+    seen = visit("battery")
+    link = seen.page.locator("#glance .rows a").first
+    target = seen.page.locator(link.get_attribute("href"))
+    assert not target.is_visible()
+    link.click()
+    assert target.is_visible()
+    figure = target.locator("figure.chart").first.element_handle()
+    seen.walk([figure])
+    seen.page.locator("a[href='#reproduce']").click()
+    assert seen.page.locator("#reproduce pre").first.is_visible()
+    seen.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = false)")
+    seen.page.locator("a[href='#reproduce']").click()  # the address stays as it is
+    assert seen.page.locator("#reproduce pre").first.is_visible()
+    assert seen.trouble == []
+    seen.page.close()
+
+
+def test_an_address_opens_what_it_names(visit: Any, written: Callable[[str], Path]) -> None:
+    page = visit("battery").page
+    page.goto(f"{written('battery').as_uri()}#system")
+    page.reload()
+    assert page.locator("#system").is_visible()
+    page.close()
+
+
+def test_paper_has_the_tests_and_not_what_is_folded_within_them(visit: Any) -> None:
+    page = visit("battery").page
+    page.emulate_media(media="print")
+    assert page.locator("details.result article").first.is_visible()
+    assert not page.locator("details.result details.aside").first.is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details.fold:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details.fold[open]").count() == 0
+    page.emulate_media(media="screen")
 
 
 # ---- hostile names ----
@@ -315,7 +405,7 @@ def test_without_scripts_a_comparison_is_whole(visit: Any) -> None:
     assert "Ratio of medians to 1" in text
     summary = page.locator("#why summary").first
     summary.click()
-    assert "Formula hardstone.rating/2" in page.locator("#why").inner_text()
+    assert "Formula hardstone.rating/3" in page.locator("#why").inner_text()
 
 
 def test_sources_are_shown_without_scripts_and_by_keyboard(visit: Any) -> None:

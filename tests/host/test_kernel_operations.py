@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.results import kernel_time_of
 from hardstone.model import StreamEvent, StreamSeries
 from tests import machine
 from tests.host.hogs import PRIORITY, Bursts, hogging

@@ -13,11 +13,15 @@ import sys
 import traceback
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import docs_output
+import docs_tests
 import hardstone
+from hardstone.catalogue import load_catalogue
 from hardstone.errors import HardstoneError
+from hardstone.model import Register
 from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.stats.trust import grade_run
 from hardstone.store.place import default_root
@@ -106,6 +110,43 @@ def test_a_block_shows_a_target_that_cannot_be_reached_only_where_it_says_so(
     assert docs_output.refresh(text, measure=True, matching="lab:debian") == fresh
     with pytest.raises(RuntimeError, match="ended with 4"):
         docs_output.refresh(text.replace("<!-- fails -->\n", ""), measure=True)
+
+
+def test_the_source_of_a_test_is_a_link_to_its_study() -> None:
+    golden = ROOT / "tests" / "process" / "targets" / "golden" / "register.json"
+    register = msgspec.json.decode(golden.read_bytes(), type=Register)
+    test = next(one for one in register.tests if one.id == "TMR-P-LAT")
+    page = docs_tests.page(test, load_catalogue())
+    study = f"../../{docs_tests.BIBLIOGRAPHY.name}#l-latstat-2007"
+    assert f"Source: [[L]]({study}) latstat, Solaris" in page
+
+
+def sources() -> str:
+    """All texts of the toolkit in one line, literals joined as Python joins them."""
+    folder = ROOT / "src" / "hardstone"
+    found = [path for kind in ("*.py", "*.j2", "*.toml") for path in sorted(folder.rglob(kind))]
+    text = " ".join(path.read_text("utf-8") for path in found)
+    return re.sub(r"\s+", " ", re.sub(r'"\s*\n\s*f?"', "", text))
+
+
+def test_the_page_about_the_report_quotes_what_is_printed() -> None:
+    page = (ROOT / "docs" / "how-to" / "read-the-report.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`.+?) \| ", page, re.MULTILINE)
+    quoted = [words for row in rows for words in re.findall(r"`([^`]+)`", row)]
+    pieces = [piece.strip() for words in quoted for piece in words.split("...") if piece.strip()]
+    text = sources()
+    assert len(pieces) > 12
+    assert [piece for piece in pieces if piece not in text] == []
+
+
+def test_users_of_rtla_are_told_of_the_parts_of_a_wake_up() -> None:
+    golden = ROOT / "tests" / "process" / "targets" / "golden" / "register.json"
+    register = msgspec.json.decode(golden.read_bytes(), type=Register)
+    test = next(one for one in register.tests if one.id == "TMR-P-LAT")
+    parts = {one.fixed["part"] for one in test.series if "part" in one.fixed} - {"total"}
+    page = (ROOT / "docs" / "how-to" / "coming-from-other-tools.md").read_text("utf-8")
+    row = next(line for line in page.splitlines() if "[`rtla timerlat`]" in line)
+    assert parts and all(part in row for part in parts), row
 
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hardstone.cli.main import run
 from tests.conftest import ROOT
 from tests.process.targets import sample
 
@@ -17,6 +18,73 @@ def test_a_long_document_arrives_whole() -> None:
     command = [sys.executable, "-m", "hardstone", "list", "published", "--json"]
     found = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     assert json.loads(found.stdout)
+
+
+DRAWING = {"jinja2", "vl_convert", "pypdf"}
+# Where a heavy library is imported: the modules of hardstone that led there, the last first.
+WATCH = """
+import sys, traceback
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name in HEAVY:
+            chain = [one for one in traceback.extract_stack() if "/hardstone/" in one.filename]
+            where = [f"{one.filename.rpartition('/hardstone/')[2]}:{one.lineno}" for one in chain]
+            print(name, "by", " < ".join(reversed(where)), file=sys.stderr)
+sys.meta_path.insert(0, Watch())
+from hardstone.cli.main import run
+sys.exit(run(ARGUMENTS))
+"""
+
+
+def imports_of(heavy: set[str], arguments: list[str]) -> list[str]:
+    """Who imports which `heavy` library while a command runs, as "numpy by a.py:3 < ..."."""
+    program = WATCH.replace("HEAVY", repr(heavy)).replace("ARGUMENTS", repr(arguments))
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(ROOT / "src")},
+    )
+    assert done.returncode in (0, 3) and (done.stdout or "--help" in arguments), done.stderr
+    return [line for line in done.stderr.splitlines() if line.split(" ", 1)[0] in heavy]
+
+
+@pytest.fixture(scope="module")
+def battery(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A target on which every test works, and the store of a run of all of them."""
+    folder = tmp_path_factory.mktemp("battery")
+    tests = {test.id: [*sample.stream(test.id)] for test in sample.register().tests}
+    target = f"fake:{sample.scenario(folder, tests)}"
+    store = str(folder / "store")
+    assert run(["run", *tests, "--target", target, "--store", store, "--quiet"]) in (0, 3)
+    return target, store
+
+
+# What a command may load, beside which it loads none of HEAVY.
+LIGHT = {
+    "help": ["--help"],
+    "list": ["list", "--target", "TARGET"],
+    "explain": ["explain", "KRN-P-PRE", "TMR-P-LAT", "--target", "TARGET"],
+    "doctor": ["doctor", "--target", "TARGET"],
+    "runs": ["runs", "--store", "STORE"],
+    "show": ["show", "last", "--store", "STORE"],
+    "why": ["show", "last", "--why", "--store", "STORE"],
+}
+
+
+@pytest.mark.parametrize("command", LIGHT)
+def test_a_screen_takes_no_library_for_arrays_charts_or_pages(
+    command: str, battery: tuple[str, str]
+) -> None:
+    named = dict(zip(("TARGET", "STORE"), battery, strict=True))
+    arguments = [named.get(one, one) for one in LIGHT[command]]
+    assert not imports_of({"numpy", "scipy"} | DRAWING, arguments)
+
+
+def test_whoever_imports_a_library_is_named(battery: tuple[str, str]) -> None:
+    found = imports_of({"numpy"}, ["show", "last", "TMR-P-LAT", "--project", "--store", battery[1]])
+    assert found and "stats/projection.py" in found[0]
 
 
 def loaded_by(arguments: list[str]) -> set[str]:
@@ -33,9 +101,6 @@ def loaded_by(arguments: list[str]) -> set[str]:
         env={"PYTHONPATH": str(ROOT / "src")},
     )
     return set(done.stderr.split())
-
-
-DRAWING = {"jinja2", "vl_convert", "pypdf"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"]])

@@ -18,6 +18,7 @@ import pytest
 
 import moved
 import pip_failure
+import setup
 from tests.conftest import ROOT
 
 # A package without dependencies that says where its source is, in place of the real one:
@@ -128,6 +129,29 @@ def test_a_clone_that_is_copied_or_moved_runs_its_own_code(checkout: Path, tmp_p
     subprocess.run(["sh", "-c", command], check=True)
     done = subprocess.run([link], capture_output=True, text=True, check=True)
     assert done.stdout == f"{here}/src/where.py\n"
+
+
+def test_an_installation_says_first_what_it_takes_and_keeps_no_more(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packages = checkout / ".venv" / "lib" / "python3.11" / "site-packages"
+    kept, dropped = packages / "numpy" / "testing", packages / "scipy" / "stats" / "tests"
+    for folder in (kept, dropped):
+        folder.mkdir(parents=True)
+    commands: list[list[str]] = []
+    said: list[str] = []
+
+    def run(command: list[str], *_: object) -> None:
+        said.append(capsys.readouterr().out)
+        commands.append(command)
+
+    for name, value in {"ROOT": checkout, "VENV": checkout / ".venv", "run_logged": run}.items():
+        monkeypatch.setattr(setup, name, value)
+    monkeypatch.setattr(setup, "PYTHON", Path("/bin/true"))
+    setup.install("run")
+    assert re.search("requirements/run.txt: about [0-9]+ MB in .venv, [0-9]+ MB", said[0])
+    assert {"--no-cache-dir", "--no-compile"} <= {*commands[0]}
+    assert kept.exists() and not dropped.exists()
 
 
 def test_what_is_set_up_is_left_and_not_in_a_copy(ready: Path, tmp_path: Path) -> None:

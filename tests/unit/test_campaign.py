@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from hardstone.campaign.campaign import Campaign, Outcome, realtime_advice
@@ -214,6 +215,39 @@ def test_only_a_test_that_ran_exits_zero_also_where_a_behaviour_fails(
     (result, _) = outcome.document.results
     assert (result.status, outcome.exit_code) == (changed.get("status", "measured"), code)
     assert [one.passed for one in result.verdicts] == [False] * ("verdicts" in changed)
+
+
+UNSUPPORTED = sample.stream(FIRST, status="unsupported", reason="this kernel has no such timer")
+
+
+@pytest.mark.parametrize(
+    ("tests", "code"),
+    [
+        (("*",), EXIT_OK),  # evaluate
+        (("tmr-*", SECOND), EXIT_OK),
+        ((FIRST, SECOND), FAILED),
+        (("*", FIRST.lower()), FAILED),  # a pattern does not excuse what is named as well
+    ],
+)
+def test_an_unsupported_test_is_a_failure_only_where_it_was_named(
+    tmp_path: Path, store: Store, tests: tuple[str, ...], code: int
+) -> None:
+    known = {one: one for one in (FIRST, SECOND)}
+    streams = {one: sample.stream(one) for one in known} | {FIRST: UNSUPPORTED}
+    target = FakeTarget(sample.scenario(tmp_path, streams))
+    plan = make(tests)
+    few = [one for one in plan.tests if one.test in known]
+    outcome = Campaign(target, store).run(msgspec.structs.replace(plan, tests=few), target.facts())
+    assert sorted(one.status for one in outcome.document.results) == ["measured", "unsupported"]
+    assert outcome.exit_code == code
+
+
+def test_a_battery_without_any_figure_does_not_exit_zero(tmp_path: Path, store: Store) -> None:
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: UNSUPPORTED}))
+    plan = make(("*",))
+    few = [one for one in plan.tests if one.test == FIRST]
+    plan = msgspec.structs.replace(plan, tests=few)
+    assert Campaign(target, store).run(plan, target.facts()).exit_code == FAILED
 
 
 def test_without_realtime_it_measures_and_says_what_to_grant_unless_it_was_not_asked_for(

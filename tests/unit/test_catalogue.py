@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hardstone.catalogue import (
     PROFILES,
     expected_ns,
+    folded,
     load_catalogue,
     parse_catalogue,
     variant_count,
@@ -24,6 +25,7 @@ from hardstone.catalogue import (
 from hardstone.cli.run import evaluate
 from hardstone.model import Descriptor, ParamSpec, ParamValue
 from hardstone.plan.make import Request, make_plan, own_time_ns
+from hardstone.systems.published import figures_of
 from hardstone.terminal.lists import kind_of
 from tests.process.targets import sample
 
@@ -34,7 +36,7 @@ MINUTE_NS = 60_000_000_000
 # What the probe knows of a test (its variants, how long a value takes) is not told here again.
 FIELDS = {
     *("means", "idle"),
-    *("order", "category", "duration", "about", "distorts"),
+    *("order", "category", "known_as", "duration", "about", "distorts"),
     *("uncounted", "enters_kernel"),
     *PROFILES,
 }
@@ -103,9 +105,53 @@ def test_what_sets_the_time_of_a_value_is_a_time_of_the_test() -> None:
         assert passing == ({named} if named and test != "SIM-P-RF" else set()), test
 
 
+@pytest.mark.parametrize(
+    ("name", "tests"),
+    [
+        ("cyclictest", ["TMR-P-LAT"]),
+        ("Wakeup Latency", ["TMR-P-LAT"]),
+        ("pmqtest", ["MSG-P-LAT"]),
+        ("signaltest", ["SIG-P-LAT"]),
+        ("ptsematest", ["MUT-P-ARC"]),
+        ("svsematest", ["SEM-P-RTP"]),
+        ("oslat", ["CLK-P-DUR", "CLK-P-BIN"]),
+        ("hwlatdetect", ["CLK-P-DUR", "CLK-P-BIN"]),
+        ("timerlat", ["TMR-P-LAT"]),
+        ("context-switch", ["THR-P-SLS"]),
+        ("bintime", ["CLK-P-BIN"]),
+        ("priority inversion", ["MUT-B-ARC", "MUT-B-INV", "MUT-P-INV"]),
+        ("", []),
+        ("nothing", []),
+    ],
+)
+def test_tests_are_found_by_the_names_that_people_know(name: str, tests: list[str]) -> None:
+    assert CATALOGUE.called(name) == tests
+
+
+def test_each_test_is_known_by_a_name_that_is_no_id() -> None:
+    ids = {folded(test) for test in CATALOGUE.ids()}
+    for test in CATALOGUE.ids():
+        names = [*map(folded, CATALOGUE.entry(test).known_as)]
+        assert names and len(names) == len(set(names)) and not ids & set(names), test
+
+
 def test_the_catalogue_repeats_nothing_that_the_probe_knows() -> None:
     text = resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
-    assert {name for table in tomllib.loads(text).values() for name in table} == FIELDS
+    found = tomllib.loads(text)
+    del found["first_screen"]
+    assert {name for table in found.values() for name in table} == FIELDS
+
+
+def test_each_row_of_the_first_screen_has_a_series_of_its_test_and_a_reference() -> None:
+    rows = CATALOGUE.first_screen
+    assert len(rows) == len({row.name for row in rows}) == 12
+    for row in rows:
+        series = {one.name for one in described(row.test).series}
+        assert {one.series for one in row.figures} <= series, row.name
+        assert all(one.about for one in row.figures[1:]) and not row.figures[0].about
+        of_system = [one for one in figures_of(row.test) if one.system == row.reference]
+        assert row.reference == "rating" or of_system, row.name
+        assert row.why.endswith(".")
 
 
 @pytest.mark.parametrize(("profile", "least", "most"), [("quick", 0.8, 1.4), ("standard", 8, 12)])

@@ -187,6 +187,10 @@ STUDIES = {
     PUBLISHED: json.dumps({"studies": {"one": {"title": "A study", "author": "Doe"}}}),
     RULES_OF_DOCTOR: 'brings = { source = "Doe et al. 1987, table 2" }\n',
 }
+ADDRESSES = {
+    "docs/bibliography.md": "# Studies\n\n### [O] A study\n\nDoe: [it](https://x.org/y).\n\n## Methods\n"
+    "| method | where |\n| --- | --- |\n| Doe 1934 | No public copy known |\n"
+}
 TO_TYPE = {
     "Makefile": "check:\n",
     "docs/how-to/one.md": "```sh\nhardstone list --json   # all\n```\n`make check`\n"
@@ -596,6 +600,13 @@ OF_DOCS = [
         STUDIES,
         {PUBLISHED: '{"studies": {"one": {"title": "No study"}}}'},
         "docs/bibliography.md:1: a study of published.json is missing: add 'No study'",
+    ),
+    *changed(
+        "addresses",
+        ADDRESSES,
+        "docs/bibliography.md",
+        ("[it](https://x.org/y)", "it", "3: '[O]' has no address"),
+        ("No public copy known", "No copy", "10: 'Doe 1934' has no address"),
     ),
     *broken(
         "doctor-sources",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import FrameType
 from typing import TypeVar
@@ -63,7 +64,7 @@ from hardstone.model import (
     Tool,
     Trust,
 )
-from hardstone.stats.conditions import environment_moved, names_in
+from hardstone.stats.conditions import condition_of, environment_moved, names_in
 from hardstone.stats.join import joined_run
 from hardstone.stats.sustained import mark_breach
 from hardstone.stats.trust import grade_run, has_run
@@ -76,14 +77,18 @@ from hardstone.targets.base import Stop, Target, run_options
 def _exit_code(
     document: RunDocument, *, is_target_gone: bool = False, is_broken: bool = False
 ) -> int:
-    """0 only if every requested test was measured and can be trusted.
+    """0 only if every requested test was measured and can be trusted. Of the tests that a pattern
+    or a battery chose, those that the system does not support count as no failure.
 
     `is_target_gone`: it cannot be reached, or its probe does not answer. `is_broken`: the probe
     sent something else than a stream, which is bad input. A behaviour that fails is a finding about
     the system and not an error.
     """
     results = document.results
-    is_whole = all(result.status == "measured" and result.complete for result in results)
+    is_whole = all(
+        (one.status == "measured" and one.complete) or _is_only_unsupported(one, document)
+        for one in results
+    )
     applies = {
         EXIT_INTERRUPTED: document.status == "interrupted",
         EXIT_UNREACHABLE: is_target_gone,
@@ -93,6 +98,26 @@ def _exit_code(
         EXIT_UNTRUSTWORTHY: not is_whole or document.trust.grade == "untrustworthy",
     }
     return worst_code(code for code, is_so in applies.items() if is_so)
+
+
+def _is_only_unsupported(result: Result, document: RunDocument) -> bool:
+    """Whether the system lacks what the test needs, and nobody asked for it by name.
+
+    A load or a CPU configuration is asked for by name: where nothing was measured under it, its
+    results are not excused.
+    """
+    if result.status != "unsupported" or not result.reason:
+        return False
+    words = document.plan.command
+    is_chosen = words[:1] == ["evaluate"] or (
+        words[:1] == ["run"]
+        and result.test not in map(str.upper, words)
+        and any(fnmatchcase(result.test, word.upper()) for word in words[1:])
+    )
+    return is_chosen and any(
+        one.status == "measured" and condition_of(one) == condition_of(result)
+        for one in document.results
+    )
 
 
 def _standing_code(document: RunDocument) -> int:

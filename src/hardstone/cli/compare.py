@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
+from hardstone.cli.help import WHAT, Option, declare
 from hardstone.cli.options import (
     files_option,
     json_option,
@@ -27,19 +28,35 @@ if TYPE_CHECKING:
     from hardstone.systems.subjects import MeasuredRun, Subject
 
 
-@click.command("compare")
+@declare(
+    "compare",
+    "hardstone compare last~1 last",
+    "hardstone compare last published:qnx -o compare.html",
+)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @output_option
 @click.option(
     "--reference",
+    cls=Option,
+    group=WHAT,
     default="1",
     show_default=True,
     metavar="N|ID",
-    help="The system that the others are set against: its number, or what names it.",
+    help="Compare the others with this system: its number, ID or name.",
 )
-@click.option("--load", metavar="LOAD", help="Of runs with several loads only this one.")
 @click.option(
-    "--cpu-config", metavar="CONFIG", help="Of runs with several CPU configurations only this one."
+    "--load",
+    cls=Option,
+    group=WHAT,
+    metavar="LOAD",
+    help="Compare only results under this load.",
+)
+@click.option(
+    "--cpu-config",
+    cls=Option,
+    group=WHAT,
+    metavar="CONFIG",
+    help="Compare only results in this CPU configuration.",
 )
 @files_option
 @json_option
@@ -54,12 +71,14 @@ def command(
     as_json: bool,
     store: Path | None,
 ) -> int:
-    """Compare 2 to 20 systems: stars, decisive figures, what differs; with -o everything.
+    """Compare 2 to 20 runs or published systems.
 
-    SYSTEM is a run (an ID, the start of one, a name, or "last"; see runs) or published:KEY, a
-    system of the literature (list published). A run under several loads or CPU configurations is
-    one system for each. -o writes HTML, or PDF where the name of FILE ends in .pdf. --json prints
-    every figure with its source. Exits with 3 where figures of a run cannot be true.
+    The screen has the stars, the decisive figures and what differs; -o writes all figures as HTML,
+    or PDF if the name of FILE ends in .pdf. SYSTEM is a run (an ID or the start of one, a name,
+    last, or last~1 for the run before the last; hardstone runs lists them) or published:KEY
+    (hardstone list published). Each load and CPU configuration of a run is a system of its own.
+    --json prints every figure with its source. The exit code is 3 if figures of a run contradict
+    each other.
     """
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
@@ -173,7 +192,7 @@ def _under(document: RunDocument, load: str | None, cpu_config: str | None) -> l
     asked += [f"CPU configuration {cpu_config}"] if cpu_config is not None else []
     there = sorted({f"{one.condition.load} on {one.condition.cpu_config}" for one in every})
     raise InputError(
-        f"run {document.id} has nothing under {' and '.join(asked)[:120]}",
+        f"run {document.id} has no results under {' and '.join(asked)[:120]}",
         f"it has {'; '.join(there)[:300]}",
     )
 
@@ -226,10 +245,11 @@ class _ComparisonFile:
 
     def check(self) -> None:
         """InputError if the output has no folder, or is something else than a file."""
-        from hardstone.cli.report import no_folder
+        from hardstone.cli.report import check_suffix, no_folder
         from hardstone.files import regular_target
 
         if self._output is not None:
+            check_suffix(self._output, (".html", ".htm", ".pdf"))
             folder = regular_target(self._output).parent
             if not folder.is_dir():
                 raise no_folder(folder)

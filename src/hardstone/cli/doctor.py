@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from hardstone.cli.help import CONDITIONS, HOW_LONG, WHAT, declare
 from hardstone.cli.options import (
     LabOptions,
     OutcomeOptions,
@@ -34,31 +33,50 @@ class DoctorOptions(LabOptions):
     """Options of `hardstone doctor`."""
 
     wants_all: bool = option(
-        "--all", is_flag=True, help="Also show rules that are fine or unknown."
+        "--all",
+        group=WHAT,
+        is_flag=True,
+        help="Also show rules that are fine or unknown, through a pager at a terminal.",
     )
     explain: str | None = option(
-        "--explain", metavar="RULE", help="Explain one rule and its result here."
+        "--explain", group=WHAT, metavar="RULE", help="Explain RULE and its result here."
     )
     prove: str | None = option(
-        "--prove", metavar="RULE", help="Measure the effect of a rule's settings in pairs."
+        "--prove",
+        group=WHAT,
+        metavar="RULE",
+        help="Measure what the settings of RULE change, in pairs of runs with and without them.",
     )
     pairs: str | None = option(
-        "--pairs", metavar="N", help="Pairs of runs of --prove, at least 10 (default: 12)."
+        "--pairs",
+        group=HOW_LONG,
+        metavar="N",
+        help="With --prove: number of pairs, at least 10 (default: 12).",
     )
     duration: str | None = option(
         "-D",
         "--duration",
+        group=HOW_LONG,
         metavar="TIME",
-        help="Measuring time of each run of --prove (default: 5s).",
+        help="With --prove: measuring time of each run (default: 5s).",
     )
     test: str | None = option(
-        "--test", metavar="TEST", help="Test of --prove (default: TMR-P-LAT)."
+        "--test",
+        group=CONDITIONS,
+        metavar="TEST",
+        help="With --prove: the test to run (default: TMR-P-LAT).",
     )
     load: str | None = option(
-        "--load", metavar="LOAD", help="Load of all runs of --prove (default: none)."
+        "--load",
+        group=CONDITIONS,
+        metavar="LOAD",
+        help="With --prove: the load of all runs (default: none).",
     )
     seed: str | None = option(
-        "--seed", metavar="N", help="Seed for the order in pairs of --prove (default: 0)."
+        "--seed",
+        group=CONDITIONS,
+        metavar="N",
+        help="With --prove: the seed that decides which run of a pair is first (default: 0).",
     )
     wait_s: float | None = shared(OutcomeOptions, "wait_s")
     target: str = shared(TargetOption, "target")
@@ -67,15 +85,20 @@ class DoctorOptions(LabOptions):
     quiet: bool = shared(OutcomeOptions, "quiet")
 
 
-@click.command("doctor")
-@options_of(DoctorOptions, lab_after="target")
+@declare(
+    "doctor",
+    "hardstone doctor",
+    "hardstone doctor --explain governor",
+    "hardstone doctor --prove governor",
+)
+@options_of(DoctorOptions)
 def command(options: DoctorOptions) -> int:
-    """Check whether a machine is fit for real-time work, and say what to change.
+    """Check whether a machine is fit for real-time work.
 
-    Each rule is found, fine or unknown, for the user who would run the probe. A rule that
-    is found has a level: blocks, hurts or note. The probe checks its own code too
-    (hardstone-probe selftest). The doctor changes nothing. Only --prove applies settings,
-    and only during its own runs. Exit code 5 when a rule blocks.
+    Each problem is shown with its level (blocker, problem or note) and what to change. The checks
+    are those of the user who runs the probe; the probe checks its own code too. The doctor changes
+    nothing. Only --prove applies settings, and only during its own runs. The exit code is 5 if
+    there is a blocker.
     """
     if options.prove is not None and options.explain is not None:
         raise InputError("--prove and --explain are both given", "give one of them")
@@ -96,9 +119,11 @@ def command(options: DoctorOptions) -> int:
     if options.as_json:
         print_json(diagnosis)
     else:
+        from hardstone.cli.messages import paged
         from hardstone.doctor.screen import print_diagnosis
 
-        print_diagnosis(diagnosis, wants_all=options.wants_all)
+        with paged():
+            print_diagnosis(diagnosis, wants_all=options.wants_all)
     return EXIT_PRIVILEGE if blocks(diagnosis) else EXIT_OK
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from hardstone.cli.help import DECISION, OUTPUT, WHAT, WHERE, declare
 from hardstone.cli.options import OutcomeOptions, option, options_of, shared
 from hardstone.errors import InputError
 
@@ -21,94 +22,130 @@ class GateOptions:
     """Options of `hardstone gate`."""
 
     limits: Path | None = option(
-        "--limits", type=_FILE, metavar="FILE", help="Limits to hold RUN against, in TOML."
+        "--limits", group=WHAT, type=_FILE, metavar="FILE", help="Check RUN against limits in TOML."
     )
     baselines: tuple[str, ...] = option(
         "--baseline",
+        group=WHAT,
         multiple=True,
         metavar="RUN",
-        help="Runs to hold RUN against, 10 at least, or published:ID for a study's figures. "
-        "Several.",
+        help="Check RUN against this baseline: one of at least 10 repeats, or published:ID. Repeat "
+        "it to name each run of the baseline.",
     )
     pattern: str = option(
         "--test",
+        group=WHAT,
         default="*",
         metavar="PATTERN",
-        help="Only tests of this name of --limits or --baseline: 'TMR-*'.",
+        help="With --limits or --baseline: check only these tests, as in 'TMR-*'.",
     )
-    suggest: bool = option("--suggest", is_flag=True, help="Write limits that all RUNs pass.")
+    suggest: bool = option(
+        "--suggest", group=WHAT, is_flag=True, help="Write limits that all RUNs pass."
+    )
     margin: str | None = option(
         "--margin",
+        group=DECISION,
         metavar="N%",
-        help="Margin of --suggest (default: 25%), of --pairs (10% in the median, 25% in p99), or "
-        "what --baseline must be able to find (30%).",
+        help="Accepted change (default: 25% with --suggest; with --pairs 10% in the median and 25% "
+        "in p99); with --baseline the change that it must be able to detect (30%).",
     )
     output: Path | None = option(
-        "-o", "--output", type=_FILE, metavar="FILE", help="File for the limits of --suggest."
+        "-o",
+        "--output",
+        group=OUTPUT,
+        type=_FILE,
+        metavar="FILE",
+        help="With --suggest: write the limits to FILE.",
     )
     pairs: str | None = option(
         "--pairs",
+        group=WHAT,
+        is_common=True,
         is_flag=False,
         flag_value="12",
         metavar="[N]",
-        help="Measure TEST in N interleaved pairs (default: 12, at least 10), and compare.",
+        help="Measure TEST in N interleaved pairs of A and B (default: 12, at least 10), and "
+        "compare them.",
     )
     first: str | None = option(
-        "--first", metavar="OPTIONS", help="Options of `hardstone run` of side A of --pairs."
+        "--first",
+        group=WHAT,
+        metavar="OPTIONS",
+        help="With --pairs: options of hardstone run for side A.",
     )
     second: str | None = option(
-        "--second", metavar="OPTIONS", help="Those of side B, which must not be worse."
+        "--second",
+        group=WHAT,
+        metavar="OPTIONS",
+        help="With --pairs: options for side B, which must not be worse than A.",
     )
     targets: tuple[str, ...] = option(
         "--target",
+        group=WHERE,
         multiple=True,
         metavar="NAME",
-        help="Target of both sides of --pairs; two: of A, then of B.",
+        help="With --pairs: target of both sides; give it twice for A and for B.",
     )
     again: Path | None = option(
         "--again",
+        group=WHAT,
         type=_FILE,
         metavar="FILE",
-        help="Judge again what --pairs --json printed, from the stored runs.",
+        help="Decide again from the stored runs; FILE is the output of --pairs --json.",
     )
     deadline: str | None = option(
-        "--deadline", metavar="TIME", help="--pairs: also gate values above it: 100us."
+        "--deadline",
+        group=DECISION,
+        metavar="TIME",
+        help="With --pairs: also compare the share of values above TIME: 100us.",
     )
     alpha: str | None = option(
-        "--alpha", metavar="N%", help="--pairs: level of the test (default: 1%)."
+        "--alpha",
+        group=DECISION,
+        metavar="N%",
+        help="With --pairs: significance level (default: 1%).",
     )
     tails: bool | None = option(
         "--tails/--no-tails",
+        group=DECISION,
         default=None,
-        help="--pairs: gate p99 and p99.9 too (default: unless the machine is virtual).",
+        help="With --pairs: compare p99 and p99.9 too (default: unless the machine is virtual).",
     )
     wait_s: float | None = shared(OutcomeOptions, "wait_s")
-    junit: Path | None = option("--junit", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
+    junit: Path | None = option(
+        "--junit", group=OUTPUT, type=_FILE, metavar="FILE", help="Also write JUnit XML to FILE."
+    )
     github: str | None = option(
         "--github",
+        group=OUTPUT,
         is_flag=False,
         flag_value="",
         metavar="[FILE]",
-        help="Also write a Markdown summary (default: to $GITHUB_STEP_SUMMARY).",
+        help="Also write a Markdown summary to FILE (default: $GITHUB_STEP_SUMMARY).",
     )
     store: Path | None = shared(OutcomeOptions, "store")
     as_json: bool = shared(OutcomeOptions, "as_json")
     quiet: bool = shared(OutcomeOptions, "quiet")
 
 
-@click.command("gate")
+@declare(
+    "gate",
+    "hardstone gate last --limits limits.toml",
+    "hardstone gate last --baseline good",
+    "hardstone gate --pairs 12 TMR-P-LAT --second '--load heavy'",
+)
 @click.argument("words", nargs=-1, metavar="RUN|TEST...")
 @options_of(GateOptions)
 def command(words: tuple[str, ...], options: GateOptions) -> int:
-    """Gate figures: PASS (exit code 0), FAIL (1) or INCONCLUSIVE (3).
+    """Check runs against limits or baselines: PASS or FAIL.
 
-    RUN is an ID, the start of one, a name, "last", or published:ID. It is held against a file of
-    limits or against baselines: 10 runs at least, of run --repeat or of the store, that show what
-    varies between runs. With --pairs TEST is measured by turns as A and as B: that finds the
-    smallest changes. --again judges the same runs with another --margin, --alpha, --deadline or
-    --tails.
+    The exit code is 0 (PASS), 1 (FAIL) or 3 (INCONCLUSIVE). RUN is an ID or the start of one, a
+    name, last, last~1 for the run before the last, or published:ID. It is checked against a file of
+    limits, or against a baseline of at least 10 runs (hardstone run --repeat), which show what
+    varies between runs. --pairs measures TEST alternately as A and as B, and so detects the
+    smallest changes. --again decides again with another --margin, --alpha, --deadline or --tails.
 
-    A figure that is missing, denied, incomplete, not trustworthy or not decided never passes.
+    A figure that is missing, denied, incomplete, untrustworthy or undecided never passes.
     """
     mode = _mode(options)
     if mode == "again":

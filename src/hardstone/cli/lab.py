@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hardstone.cli.help import WHAT, Option, declare_group
 from hardstone.cli.messages import print_json, tell, tell_error
-from hardstone.cli.options import json_option
+from hardstone.cli.options import json_option, quiet_option
 from hardstone.errors import EXIT_OK, TargetError
 
 if TYPE_CHECKING:
@@ -21,24 +22,37 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 
 
-@click.group("lab", no_args_is_help=False)
+@declare_group(
+    "lab",
+    "hardstone lab get debian-rt",
+    "hardstone evaluate --target lab:debian-rt",
+    no_args_is_help=False,
+)
 def command() -> None:
     """Fetch, add, list or remove kernels for virtual machines.
 
-    A kernel NAME of the lab is measured with --target lab:NAME.
+    --target lab:NAME measures the kernel NAME.
     """
 
 
-@command.command("get")
+@command.command(
+    "get", examples=("hardstone lab get debian", "hardstone lab get debian-rt@6.12 --arch arm64")
+)
 @click.argument("what", metavar="debian|debian-rt[@VERSION]")
-@click.option("--arch", metavar="[amd64|arm64]", help="Architecture (default: this machine's).")
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@click.option(
+    "--arch",
+    cls=Option,
+    group=WHAT,
+    metavar="[amd64|arm64]",
+    help="Architecture (default: this machine's).",
+)
+@quiet_option
 def get(what: str, arch: str | None, quiet: bool) -> int:
     """Fetch Debian's standard or PREEMPT_RT kernel with apt.
 
-    VERSION is for example 6.12, 6.1.192 or 6.1.192-2; without one the release's own kernel is
-    fetched. apt checks the signature as this machine's sources say, and keeps the lists in a
-    folder of the lab: nothing is installed, and no root is needed.
+    VERSION is for example 6.12, 6.1.192 or 6.1.192-2 (default: the kernel of the release). apt uses
+    the sources of this machine, checks their signatures, and keeps the package lists in a folder of
+    the lab. Nothing is installed; root is not needed.
     """
     from hardstone.lab.debian import get_debian, parse_wanted
 
@@ -48,20 +62,60 @@ def get(what: str, arch: str | None, quiet: bool) -> int:
     return _print_stored(kernel, before)
 
 
-@command.command("add")
+@command.command(
+    "add",
+    examples=(
+        "hardstone lab add mine --kernel arch/x86/boot/bzImage --config .config",
+        "hardstone lab add mine --kernel bzImage --modules lib/modules/6.12.1",
+    ),
+)
 @click.argument("name")
-@click.option("--kernel", type=_FILE, metavar="PATH", required=True, help="bzImage, or Image.")
-@click.option("--modules", type=_FILE, metavar="DIR", help="Its folder lib/modules/RELEASE.")
-@click.option("--config", type=_FILE, metavar="FILE", help="Its config, to check it.")
-@click.option("--append", metavar="TEXT", default="", help="Added to its command line.")
 @click.option(
-    "--busybox", type=_FILE, metavar="PATH", help="A static busybox (default: this machine's)."
+    "--kernel",
+    cls=Option,
+    group=WHAT,
+    type=_FILE,
+    metavar="PATH",
+    required=True,
+    help="Image of the kernel: bzImage or Image.",
+)
+@click.option(
+    "--modules",
+    cls=Option,
+    group=WHAT,
+    type=_FILE,
+    metavar="DIR",
+    help="Its modules: the folder lib/modules/RELEASE.",
+)
+@click.option(
+    "--config",
+    cls=Option,
+    group=WHAT,
+    type=_FILE,
+    metavar="FILE",
+    help="Its configuration, to check it.",
+)
+@click.option(
+    "--append",
+    cls=Option,
+    group=WHAT,
+    metavar="TEXT",
+    default="",
+    help="Append TEXT to its command line.",
+)
+@click.option(
+    "--busybox",
+    cls=Option,
+    group=WHAT,
+    type=_FILE,
+    metavar="PATH",
+    help="A static busybox (default: this machine's).",
 )
 def add(name: str, kernel: Path, **more: Any) -> int:
-    """Add a kernel that was built or fetched otherwise.
+    """Add a kernel that you built or downloaded.
 
-    The files are copied. A kernel of that NAME is replaced. Without --modules the kernel
-    must have virtio_pci and virtio_console built in.
+    The files are copied. An existing kernel NAME is replaced. Without --modules the kernel must
+    have virtio_pci and virtio_console built in.
     """
     from hardstone.lab.debian import read_kernel
     from hardstone.lab.kernels import add_kernel
@@ -71,7 +125,7 @@ def add(name: str, kernel: Path, **more: Any) -> int:
     return _print_stored(*add_kernel(name, read_kernel(kernel, **more)))
 
 
-@command.command("list")
+@command.command("list", examples=("hardstone lab list", "hardstone lab list --json"))
 @json_option
 def list_kernels(as_json: bool) -> int:
     """List the kernels of the lab."""
@@ -109,7 +163,9 @@ def list_kernels(as_json: bool) -> int:
     return EXIT_OK
 
 
-@command.command("remove")
+@command.command(
+    "remove", examples=("hardstone lab remove mine", "hardstone lab remove debian debian-rt")
+)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 def remove(names: tuple[str, ...]) -> int:
     """Remove kernels from the lab."""

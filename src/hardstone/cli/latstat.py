@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 import click
 
+from hardstone.cli.help import CONDITIONS, HOW_LONG, OUTPUT, WHAT, declare
 from hardstone.cli.options import (
+    PRIORITY_HELP,
     ConditionOptions,
     LabOptions,
     MeasureOptions,
@@ -17,6 +19,7 @@ from hardstone.cli.options import (
     option,
     options_of,
     resume_option,
+    shared,
     typed_options,
 )
 from hardstone.errors import InputError
@@ -30,62 +33,85 @@ class _RecordingOptions:
     duration: str | None = option(
         "-D",
         "--duration",
+        group=HOW_LONG,
+        is_common=True,
         metavar="TIME",
-        help=f"Measuring time: 300 (seconds), 30s, 24h; 0: until Ctrl-C, {_LONGEST} at most "
-        f"(default: {_DEFAULT}; with --samples as long as they take).",
+        help="Measuring time: 300 (seconds), 30s, 24h; 0 measures until Ctrl-C, at most "
+        f"{_LONGEST} (default: {_DEFAULT}; with --samples no limit).",
     )
     interval: str | None = option(
         "-i",
         "--interval",
+        group=WHAT,
+        is_common=True,
         metavar="US",
-        help="Time between two wake-ups, in us (default: 1000).",
+        help="Period of the wake-ups in us (default: 1000).",
     )
     samples: str | None = option(
-        "--samples", metavar="N", help="Ends after N wake-ups on each CPU."
+        "--samples", group=HOW_LONG, metavar="N", help="Stop after N wake-ups on each CPU."
     )
     cpu: str | None = option(
-        "-a", "--cpu", metavar="LIST", help="CPUs to measure, a thread on each: 1, 0,2 or 0-3."
+        "-a",
+        "--cpu",
+        group=WHAT,
+        is_common=True,
+        metavar="LIST",
+        help="CPUs to measure, with one thread on each: 1, 0,2 or 0-3.",
     )
     priority: str | None = option(
         "-p",
         "--priority",
+        group=CONDITIONS,
+        is_common=True,
         metavar="N|max",
-        help="Real-time priority (default: maximum - 1; max: as in the studies).",
+        help=PRIORITY_HELP,
     )
     mlockall: bool = option(
-        "-m", "--mlockall", is_flag=True, help="Accepted: memory is always locked where it may be."
+        "-m",
+        "--mlockall",
+        group=CONDITIONS,
+        is_flag=True,
+        help="No effect; memory is locked whenever permitted.",
     )
     threshold: str | None = option(
         "--threshold",
+        group=HOW_LONG,
         metavar="TIME",
-        help="Stops at the first latency above it, exit code 1: 100 (us), 100us, 1ms.",
+        help="Stop at the first latency above TIME, with exit code 1: 100 (us), 100us, 1ms.",
     )
     go_on: bool = option(
-        "--go-on", is_flag=True, help="With --threshold: told, and measuring goes on."
+        "--go-on",
+        group=HOW_LONG,
+        is_flag=True,
+        help="With --threshold: report and continue.",
     )
     on_threshold: str | None = option(
         "--on-threshold",
+        group=OUTPUT,
         metavar="COMMAND",
-        help="Command that is run then, words without a shell; HARDSTONE_VALUE_NS and others say "
-        "what happened.",
+        help="With --threshold: run COMMAND, without a shell; HARDSTONE_VALUE_NS and other "
+        "variables describe the event.",
     )
     parts: str | None = option(
         "--parts",
+        group=WHAT,
         metavar="[auto|none|timerlat|tracepoints]",
-        help="What splits a latency into its parts (default: auto, what is there; none: nothing).",
+        help="Split each latency into its parts with this tracer (default: auto, the first that is "
+        "available).",
     )
     params: tuple[str, ...] = option(
         "--param",
+        group=WHAT,
         multiple=True,
         metavar="KEY=VALUE",
-        help="Another parameter of the test; see explain TMR-P-LAT.",
+        help="Set another parameter; hardstone explain TMR-P-LAT lists them.",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _ResumeOption:
     resume: str | None = resume_option(
-        "Goes on with a recording that was cut off, by default the last one: same document."
+        "Continue an interrupted recording in the same document (default: the last)."
     )
 
 
@@ -100,6 +126,21 @@ class LatstatOptions(
     _RecordingOptions,
 ):
     """Options of `hardstone latstat`."""
+
+    load: tuple[str, ...] = shared(
+        ConditionOptions,
+        "load",
+        metavar="LOAD",
+        help="Load during the recording: heavy, heavy@cpu, cpu=10ms/100ms, heavy+storm. See "
+        "hardstone load --help.",
+    )
+    cpu_config: tuple[str, ...] = shared(
+        ConditionOptions,
+        "cpu_config",
+        metavar="CONFIG",
+        help="CPU configuration: shared, single (other CPUs offline), shielded (other work kept "
+        "off the CPU).",
+    )
 
 
 def plan_options(options: LatstatOptions) -> MeasureOptions:
@@ -145,14 +186,19 @@ def _cpus(text: str | None) -> tuple[str | None, str | None]:
         raise InputError(f"-a: {error}", "give for example 1, 0,2 or 0-3") from None
 
 
-@click.command("latstat")
+@declare(
+    "latstat",
+    "hardstone latstat -D 24h -a 0-3",
+    "hardstone latstat -D 1h --threshold 200us --load heavy",
+)
 @options_of(LatstatOptions)
 @click.pass_context
 def command(context: click.Context, /, options: LatstatOptions) -> int:
-    """Record how late a thread wakes up, for minutes or weeks, in constant memory.
+    """Record wake-up latency for minutes, hours or weeks.
 
-    The test is TMR-P-LAT. On a terminal the distribution is shown while it grows. Ctrl-C keeps
-    what was measured (exit code 130), and so does a kill or a power cut; --resume goes on.
+    The test is TMR-P-LAT; it needs constant memory. At a terminal the distribution is shown while
+    it grows. After Ctrl-C (exit code 130), a kill or a power cut the results so far are stored, and
+    --resume continues.
     """
     from hardstone.cli.recording import record, resume
 

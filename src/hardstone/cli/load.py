@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
+from hardstone.cli.help import CONDITIONS, HOW_LONG, Option, declare
 from hardstone.cli.options import (
     GuestOptions,
     json_option,
     lab_target,
     machine_option,
     options_of,
+    quiet_option,
 )
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY
 
@@ -29,19 +31,31 @@ _LACKING = {"load_short", "load_unseen", "load_ended_early", "load_not_settled"}
 _TO_TELL = {*_LACKING, "load_limited"}
 
 
-@click.command("load")
+@declare(
+    "load",
+    "hardstone load heavy -D 5m",
+    "hardstone load cpu=10ms/100ms+disk+network=4000/s --cpus 2-3",
+)
 @click.argument("load", metavar="LOAD")
 @click.option(
     "-D",
     "--duration",
+    cls=Option,
+    group=HOW_LONG,
     metavar="TIME",
-    help="How long: 300 (seconds), 30s, 5m (default: until Ctrl-C).",
+    help="Stop after TIME: 300 (seconds), 30s, 5m (default: at Ctrl-C).",
 )
-@click.option("--cpus", metavar="LIST", help="CPUs of the load, such as 0,2-3 (default: all).")
+@click.option(
+    "--cpus",
+    cls=Option,
+    group=CONDITIONS,
+    metavar="LIST",
+    help="Run the load on these CPUs, such as 0,2-3 (default: all).",
+)
 @machine_option
 @options_of(GuestOptions)
 @json_option
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@quiet_option
 def command(
     load: str,
     duration: str | None,
@@ -51,16 +65,17 @@ def command(
     quiet: bool,
     options: GuestOptions,
 ) -> int:
-    """Load a machine, and report what each element of the load reached.
+    """Load a machine without measuring it.
+
+    The degree that each element of the load reached is reported.
 
     LOAD is heavy, storm, latstat, or elements joined by +, each with or without a degree:
     cpu=10ms/100ms+disk+network=4000/s+search. The elements are cpu, disk, interrupt, network,
     syscall, memory, search, storm, build, kernel, messages, and 'stress-ng:OPTIONS'. A degree
-    holds for the whole system, or with @cpu for each CPU: heavy@cpu. network=4000/s@HOST:PORT
-    sends packets to a host; without a host they go over loopback. A name of a host is looked up
-    on this machine.
+    applies to the whole system, or with @cpu to each CPU: heavy@cpu. network=4000/s@HOST:PORT
+    sends packets to a host, otherwise they use loopback. This machine resolves the name of HOST.
 
-    Without -D the load runs until Ctrl-C, which then is no error. Exit code 3: an element
+    Without -D the load runs until Ctrl-C, and the exit code is 0. The exit code is 3 if an element
     reached less than 80 % of its degree, or ended early.
     """
     from hardstone.campaign.campaign import stop_on_signals

@@ -13,6 +13,7 @@ import click
 
 from hardstone import __version__
 from hardstone.cli.ctrl_c import ignore, take_over
+from hardstone.cli.help import Group, write_commands
 from hardstone.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -34,44 +35,44 @@ COMMANDS = {
     "latstat": "latstat",
     "simulate": "simulate",
     "load": "load",
-    "list": "catalogue.list_tests",
-    "explain": "catalogue.explain",
-    "doctor": "doctor",
     "posix": "posix",
-    "runs": "runs",
     "show": "show",
     "report": "report",
+    "runs": "runs",
+    "list": "catalogue.list_tests",
+    "explain": "catalogue.explain",
     "compare": "compare",
     "gate": "gate",
+    "doctor": "doctor",
     "shield": "shield",
     "lab": "lab",
     "probe": "probe",
 }
 # What each does, as its own help begins: a test holds it. So the list of all loads none of them.
 SUMMARIES = {
-    "evaluate": "Run the whole battery, store the run, print its summary and write an HTML report.",
-    "run": "Run chosen tests in the order given, each under every load and CPU configuration.",
-    "latstat": "Record how late a thread wakes up, for minutes or weeks, in constant memory.",
-    "simulate": "Simulate a tire of point masses, over sizes, threads and policies.",
-    "load": "Load a machine, and report what each element of the load reached.",
-    "list": "List the tests: ID, title, origin, kind, needs.",
-    "explain": "Explain tests: what is measured, between which two moments, what distorts it.",
-    "doctor": "Check whether a machine is fit for real-time work, and say what to change.",
-    "posix": "Show which options of POSIX a system has: by headers, by sysconf, and by a real "
-    "call.",
-    "runs": "List the stored runs, oldest first.",
-    "show": "Show a stored run on one screen; with --all, or of the TESTs named, everything.",
-    "report": "Write the report of a stored run; one file that needs no network.",
-    "compare": "Compare 2 to 20 systems: stars, decisive figures, what differs; with -o "
-    "everything.",
-    "gate": "Gate figures: PASS (exit code 0), FAIL (1) or INCONCLUSIVE (3).",
-    "shield": "Reserve a CPU, run COMMAND there, then restore all settings.",
+    "evaluate": "Run all tests, store the run, and write an HTML report.",
+    "run": "Run chosen tests under each load and CPU configuration.",
+    "latstat": "Record wake-up latency for minutes, hours or weeks.",
+    "simulate": "Simulate a tire, in real time or as fast as possible.",
+    "load": "Load a machine without measuring it.",
+    "posix": "Show which POSIX options a system has, and which work.",
+    "show": "Show a stored run on one screen, or all of it.",
+    "report": "Write the report of a stored run as one file.",
+    "runs": "List the stored runs, or remove some.",
+    "list": "List the tests, or the published systems.",
+    "explain": "Explain what a test measures and what distorts it.",
+    "compare": "Compare 2 to 20 runs or published systems.",
+    "gate": "Check runs against limits or baselines: PASS or FAIL.",
+    "doctor": "Check whether a machine is fit for real-time work.",
+    "shield": "Reserve a CPU, run COMMAND there, restore all settings.",
     "lab": "Fetch, add, list or remove kernels for virtual machines.",
     "probe": "Find or build the probe, the executable that measures.",
 }
+# The sections of that list, each with its first command; the others follow it.
+_SECTIONS = {"evaluate": "Measure", "show": "Look", "compare": "Compare", "doctor": "Prepare"}
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """Imports the module of a command only when the command, or its help, is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -83,11 +84,16 @@ class LazyGroup(click.Group):
         return command_of(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        room = formatter.width - 6 - max(map(len, SUMMARIES))
-        commands = [click.Command(name, help=text) for name, text in SUMMARIES.items()]
-        rows = [(one.name or "", one.get_short_help_str(room)) for one in commands]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        sections: dict[str, dict[str, str]] = {}
+        for name, text in SUMMARIES.items():
+            if name in _SECTIONS:
+                rows = sections.setdefault(_SECTIONS[name], {})
+            rows[name] = text
+        write_commands(formatter, sections)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -113,6 +119,7 @@ def command_of(name: str) -> click.Command:
 
 @click.group(
     cls=LazyGroup,
+    examples=("hardstone evaluate", "hardstone run TMR-P-LAT --load none,heavy"),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -121,11 +128,9 @@ def command_of(name: str) -> click.Command:
 def hardstone(ctx: click.Context) -> int:
     """Measure how real-time an operating system is.
 
-    \b
-    Start with:  hardstone evaluate
-    Exit codes:  0 fine, 1 a threshold was crossed, 2 wrong usage, 3 not
-    trustworthy or not measurable, 4 target unreachable, 5 privilege or
-    facility missing, 70 internal error, 130 interrupted.
+    Exit codes: 0 fine, 1 a threshold was crossed, 2 wrong usage, 3 not trustworthy or not
+    measurable, 4 target unreachable, 5 privilege or facility missing, 70 internal error, 130
+    interrupted.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)

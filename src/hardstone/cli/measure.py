@@ -43,7 +43,7 @@ from hardstone.errors import (
     InputError,
     worst_code,
 )
-from hardstone.files import regular_target
+from hardstone.files import regular_target, replace_file
 from hardstone.model import (
     TARGETS_SCHEMA,
     Facts,
@@ -101,7 +101,7 @@ def _cause(typed: str, *, is_local: bool) -> str | None:
     if not typed.strip() or not typed.isprintable():
         return "the name is empty or not printable"
     if not is_local and not typed.startswith("/"):
-        return f"{typed} is no absolute path, which one on another machine must be"
+        return f"{typed} is not absolute; a folder on another machine must be"
     path = Path(typed).absolute()
     if len(os.fsencode(path)) > _LONGEST:
         return f"the name is longer than {_LONGEST} bytes"
@@ -185,19 +185,52 @@ def run_one(
     problem = None if show is None else printed(lambda: show(document))
     is_named = show is not None and problem is None and not options.as_json
     code = _finish(outcome, output, is_named=is_named) or problem or EXIT_OK
+    code = code or _export(document, options)
     tell_code(code, document, prepared.facts.facts, prepared.target)
     return document, code
 
 
+def exports_of(options: OutcomeOptions) -> dict[str, Path]:
+    """The files of --export-json and --export-csv that were asked for, by option."""
+    asked = {"--export-json": options.export_json, "--export-csv": options.export_csv}
+    return {option: path for option, path in asked.items() if path is not None}
+
+
+def _export(document: RunDocument, options: OutcomeOptions) -> int:
+    """Writes the files of --export-json and --export-csv: the exit code."""
+    exports = exports_of(options)
+    if not exports:
+        return EXIT_OK
+    from hardstone.report.export import run_csv, run_json
+
+    code = EXIT_OK
+    for option, path in exports.items():
+        write = run_json if option == "--export-json" else run_csv
+        try:
+            replace_file(regular_target(path), write(document), None, is_durable=False)
+        except (OSError, InputError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            tell(f"{option}: {path} cannot be written: {reason}; the run is stored")
+            code = InputError.exit_code
+        else:
+            tell(f"exported: {path}")
+    return code
+
+
 def place_problems(options: OutcomeOptions) -> list[str]:
-    """What is wrong with the places of --store and -o."""
+    """What is wrong with the places of --store, -o and the exports."""
     problems = []
     store, output = options.store, options.output
     try:
         if store is not None and store.exists() and not store.is_dir():
             problems.append(f"--store: {store} is not a folder; name another place")
         if output is not None:
-            _check_writable(output)
+            from hardstone.cli.report import check_suffix
+
+            check_suffix(output)
+            check_writable("-o", output)
+        for option, path in exports_of(options).items():
+            check_writable(option, path)
     except OSError as error:
         problems.append(f"--store: {store}: {error.strerror or error}; name another place")
     except InputError as error:
@@ -205,21 +238,22 @@ def place_problems(options: OutcomeOptions) -> list[str]:
     return problems
 
 
-def _check_writable(output: Path) -> None:
-    """Hours of measuring must not end with a report that cannot be written."""
+def check_writable(option: str, output: Path) -> None:
+    """InputError unless the file of `option` can be written: hours of measuring must not end with a
+    report that cannot."""
     try:
         target = regular_target(output)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"-o: {output}: {reason}", "name another file") from error
+        raise InputError(f"{option}: {output}: {reason}", "name another file") from error
     folder = target.parent
     if not folder.is_dir():
         from hardstone.cli.report import no_folder
 
-        raise no_folder(folder)
+        raise no_folder(folder, option)
     places = [folder, target] if target.exists() else [folder]
     if not all(os.access(place, os.W_OK) for place in places):
-        raise InputError(f"-o: {output} cannot be written", "name another file")
+        raise InputError(f"{option}: {output} cannot be written", "name another file")
 
 
 def _finish(outcome: Outcome, output: Path | None, *, is_named: bool) -> int:
@@ -233,9 +267,12 @@ def _finish(outcome: Outcome, output: Path | None, *, is_named: bool) -> int:
     elif outcome.problem is not None:
         tell_error(outcome.problem, f"the run {run_id} is not stored: ")
         if outcome.spare is None:
-            tell("of it is left what the journal took; print it with --json to keep it")
+            tell("only what the journal holds is left; use --json to keep the results")
         else:
-            tell(f"until the machine ends it is in {outcome.spare}; to store it", "hardstone runs")
+            tell(
+                f"it is kept in {outcome.spare} until the machine stops; to store it",
+                "hardstone runs",
+            )
     if output is None:
         return outcome.exit_code
     try:
@@ -272,8 +309,10 @@ def measure_several(
     if options.output is not None:
         raise InputError(
             f"-o: one file cannot hold the reports of {len(names)} runs",
-            "leave it out; each run has its report: hardstone report RUN -o FILE",
+            "leave -o out and write each report: hardstone report RUN -o FILE",
         )
+    for option in exports_of(options):
+        raise InputError(f"{option}: one file cannot hold {len(names)} runs", "leave it out")
     for name in names:
         find_target(name)  # a wrong name is reported before anything is measured
     targets = _TargetLoop(names, options, (PlanError, *ends_at), procedure.prepare)

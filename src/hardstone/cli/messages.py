@@ -5,13 +5,14 @@ A command to type stands on a line of its own below, in the form that works from
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
@@ -81,11 +82,8 @@ def print_json(document: object) -> None:
     import msgspec
 
     encoded = msgspec.json.format(msgspec.json.encode(document), indent=2).decode("utf-8")
-    try:
-        click.echo(_STEERING.sub(lambda found: json.dumps(found[0])[1:-1], encoded))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise BrokenPipeError from None  # click would exit with 1 if it had a number
+    click.echo(_STEERING.sub(lambda found: json.dumps(found[0])[1:-1], encoded))
+    sys.stdout.flush()
 
 
 def abandon(stream: TextIO | None) -> None:
@@ -117,6 +115,8 @@ class _WatchedFile(io.FileIO):
     def write(self, data: Buffer, /) -> int:
         try:
             return super().write(data)
+        except BrokenPipeError:
+            raise BrokenPipeError from None  # click would exit with 1 if it had a number
         except OSError as error:
             self.problem = error
             raise
@@ -147,9 +147,8 @@ def printed(show: Callable[[], object]) -> int | None:
     try:
         show()
         sys.stdout.flush()
-    except BrokenPipeError:
+    except BrokenPipeError:  # as by head, which has seen enough
         abandon(sys.stdout)
-        tell("the reader of the output left")
         return EXIT_OK
     except OSError as error:
         abandon(sys.stdout)
@@ -157,6 +156,59 @@ def printed(show: Callable[[], object]) -> int | None:
         tell(f"standard output cannot be written: {reason}")
         return EXIT_USAGE
     return None
+
+
+@contextlib.contextmanager
+def paged() -> Iterator[None]:
+    """Prints what is written to standard output meanwhile through a pager, as git does: $PAGER, or
+    less, which ends at once where all fits on the screen. Directly where no terminal reads it, or
+    $PAGER is empty or cat. Whoever leaves the pager early has seen enough."""
+    if not _has_pager():
+        yield
+        return
+    os.environ.setdefault("LESS", "-FRX")
+    usual = sys.stdout
+    with click.get_pager_file() as pager:
+        sys.stdout = _Paged(pager)
+        try:
+            yield
+        finally:
+            sys.stdout = usual
+
+
+def _has_pager() -> bool:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+        return False
+    import shlex
+    import shutil
+
+    try:
+        program, *_ = shlex.split(os.environ.get("PAGER", "less")) or ["cat"]
+    except ValueError:  # an open quote
+        return False
+    return program != "cat" and shutil.which(program) is not None
+
+
+class _Paged(io.TextIOBase):
+    """Standard output on its way to a pager, which is at a terminal."""
+
+    encoding = "utf-8"
+
+    def __init__(self, pager: IO[str]) -> None:
+        self._pager = pager
+
+    def isatty(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        self._pager.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        self._pager.flush()
 
 
 def tell_code(
@@ -173,10 +225,10 @@ def tell_code(
     if probe is None:
         from hardstone.doctor.diagnose import doctor_command
 
-        text += "; its result says what to do, and the doctor what grants rights"
+        text += "; see its result for what to do, and the doctor for how to grant rights"
         tell(text, doctor_command(document.plan.target))
     else:
-        tell(f"{text}; grant the probe its rights, then measure again", *grant_commands(probe))
+        tell(f"{text}; grant them to the probe, then measure again", *grant_commands(probe))
 
 
 def _grantable_probe(facts: Mapping[str, Scalar], target: Target) -> str | None:

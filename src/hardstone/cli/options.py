@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from hardstone.cli.help import CONDITIONS, HOW_LONG, LAB, OUTPUT, WHAT, WHERE, Option
 from hardstone.errors import InputError, printable
 from hardstone.units import parse_duration_ns
 
@@ -28,7 +29,7 @@ class _StoreFolder(click.Path):
     ) -> str | bytes | os.PathLike[str]:
         if not os.fspath(value).strip():
             raise InputError(
-                "--store: the name of the folder is empty", "name one, or leave it out"
+                "--store: the name of the folder is empty", "name one, or leave out --store"
             )
         return super().convert(value, param, ctx)
 
@@ -48,24 +49,31 @@ class _Wait(click.ParamType):  # type: ignore[type-arg]
 
 
 _SYSTEM_UNDER_TEST = "System under test: local, lab:NAME[,KEY=VALUE...], or fake:FILE."
+_OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
+PRIORITY_HELP = "Real-time priority (default: the maximum less 1; the studies used max)."
 
 
-def option(*names: str, **how: Any) -> Any:
-    """A field of a command's options that people type: its names, and `how` click reads it."""
+def option(*names: str, group: str, **how: Any) -> Any:
+    """A field of a command's options that people type: its names, its group in the help, and `how`
+    click reads it."""
+    how |= {"cls": Option, "group": group}
     unless = True if how.get("is_flag") and "flag_value" not in how else None
     default = () if how.get("multiple") else False if unless else None
     return field(default=how.get("default", default), metadata={"names": names, "how": how})
 
 
-def shared(kind: type[Any], name: str) -> Any:
-    """The same option in another command."""
+def shared(kind: type[Any], name: str, **changed: Any) -> Any:
+    """The same option in another command, with what is `changed` there."""
     (one,) = [one for one in fields(kind) if one.name == name]
-    return field(default=one.default, metadata=one.metadata)
+    how = {**one.metadata["how"], **changed}
+    return field(default=one.default, metadata={**one.metadata, "how": how})
 
 
 def resume_option(help_text: str) -> Any:
     """The option --resume of a command, without a run or with one."""
-    return option("--resume", is_flag=False, flag_value="", metavar="[RUN]", help=help_text)
+    return option(
+        "--resume", group=WHAT, is_flag=False, flag_value="", metavar="[RUN]", help=help_text
+    )
 
 
 def read_count(option_name: str, text: str, least: int, most: int, what: str, remedy: str) -> int:
@@ -78,16 +86,10 @@ def read_count(option_name: str, text: str, least: int, most: int, what: str, re
     return int(text)
 
 
-def options_of(kind: type[Any], *, lab_after: str = "") -> Callable[[Decorated], Decorated]:
+def options_of(kind: type[Any]) -> Callable[[Decorated], Decorated]:
     """The command takes one `kind`, a dataclass of options in the order of its fields, in place of
-    an argument for each. Those of the lab come after `lab_after`, by default last."""
-    of_lab = [one for one in fields(LabOptions) if hasattr(kind, one.name)]
-    of_lab.sort(key=lambda one: one.name != "lab_cpus")
-    others = [one for one in fields(kind) if "names" in one.metadata]
-    others = [one for one in others if not one.name.startswith(_LAB)]
-    named = [one.name for one in others]
-    place = named.index(lab_after) + 1 if lab_after else len(others)
-    declared = [*others[:place], *of_lab, *others[place:]]
+    an argument for each."""
+    declared = [one for one in fields(kind) if "names" in one.metadata]
 
     def decorate(work: Decorated) -> Decorated:
         @wraps(work)
@@ -124,30 +126,34 @@ class GuestOptions:
     """Settings of a kernel of the lab, for a command with a --cpus of its own."""
 
     lab_memory: str | None = option(
-        "--memory", metavar="SIZE", help="Lab: memory of the guest: 512M, 2G."
+        "--memory", group=LAB, metavar="SIZE", help="Memory of the guest: 512M, 2G."
     )
     lab_preempt: str | None = option(
         "--preempt",
+        group=LAB,
         metavar="[none|voluntary|full|lazy]",
-        help="Lab: preemption model that the kernel is booted with.",
+        help="Preemption model that the kernel is booted with.",
     )
     lab_accel: str | None = option(
         "--accel",
+        group=LAB,
         metavar="[auto|kvm|tcg]",
-        help="Lab: how the guest's processor is run (default: KVM where it works).",
+        help="How the guest's processor is run (default: KVM where it works).",
     )
     lab_deterministic: bool = option(
         "--deterministic",
+        group=LAB,
         is_flag=True,
-        help="Lab: time counts instructions, on one CPU; a run repeats to the nanosecond.",
+        help="Time counts instructions, on one CPU; a run repeats to the nanosecond.",
     )
     lab_device: str | None = option(
         "--device",
+        group=LAB,
         metavar="[edu]",
-        help="Lab: a device whose interrupts programs raise (/dev/uio0).",
+        help="Add a device whose interrupts programs can raise (/dev/uio0).",
     )
     lab_append: str | None = option(
-        "--append", metavar="TEXT", help="Lab: more for the kernel's command line."
+        "--append", group=LAB, metavar="TEXT", help="Append TEXT to the kernel's command line."
     )
 
 
@@ -155,7 +161,9 @@ class GuestOptions:
 class LabOptions(GuestOptions):
     """Settings of a kernel of the lab."""
 
-    lab_cpus: str | None = option("--cpus", metavar="N", help="Lab: CPUs of the guest.")
+    lab_cpus: str | None = option(
+        "--cpus", group=LAB, is_common=True, metavar="N", help="Number of CPUs of the guest."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,9 +172,10 @@ class MachineOption:
 
     target: str = option(
         "--target",
+        group=WHERE,
         metavar="NAME",
         show_default=True,
-        help="Where: local, or lab:NAME[,KEY=VALUE...].",
+        help="Machine: local, or lab:NAME[,KEY=VALUE...].",
         default="local",
     )
 
@@ -176,7 +185,13 @@ class TargetOption:
     """One system under test."""
 
     target: str = option(
-        "--target", metavar="NAME", show_default=True, help=_SYSTEM_UNDER_TEST, default="local"
+        "--target",
+        group=WHERE,
+        is_common=True,
+        metavar="NAME",
+        show_default=True,
+        help=_SYSTEM_UNDER_TEST,
+        default="local",
     )
 
 
@@ -186,9 +201,11 @@ class TargetsOption:
 
     target: tuple[str, ...] = option(
         "--target",
+        group=WHERE,
+        is_common=True,
         metavar="NAME",
         show_default=True,
-        help=f"{_SYSTEM_UNDER_TEST} Several: one after another, then a table.",
+        help=f"{_SYSTEM_UNDER_TEST} Repeat it to measure several in turn and compare them.",
         default=("local",),
         multiple=True,
     )
@@ -200,10 +217,11 @@ class PolicyOption:
 
     policy: str = option(
         "--policy",
+        group=CONDITIONS,
         metavar="[fifo|rr|other]",
         default="fifo",
         show_default=True,
-        help="Scheduling policy.",
+        help="Scheduling policy of the measuring threads.",
     )
 
 
@@ -211,120 +229,181 @@ class PolicyOption:
 class ConditionOptions:
     """Conditions of a plan: each command that measures has them."""
 
-    clock: str = option(
-        "--clock",
-        metavar="[auto|monotonic]",
-        default="auto",
-        show_default=True,
-        help="The processor's counter if it passes its checks, or clock_gettime only.",
-    )
     load: tuple[str, ...] = option(
         "--load",
+        group=CONDITIONS,
+        is_common=True,
         multiple=True,
         default=("none",),
         metavar="LOADS",
         show_default=True,
-        help="Loads; each test runs under each: none,heavy,heavy@cpu,latstat,cpu=10ms/100ms.",
+        help="Run each test under each of these loads: none,heavy,heavy@cpu,cpu=10ms/100ms. See "
+        "hardstone load --help.",
     )
     cpu_config: tuple[str, ...] = option(
         "--cpu-config",
+        group=CONDITIONS,
+        is_common=True,
         multiple=True,
         default=("shared",),
         metavar="CONFIGS",
         show_default=True,
-        help="CPU configurations; each test runs in each: shared,single (others offline),shielded.",
-    )
-    seed: str = option(
-        "--seed", default="0", metavar="N", show_default=True, help="Seed for random draws."
+        help="Run each test in each of these CPU configurations: shared, single (other CPUs "
+        "offline), shielded (other work kept off the CPU).",
     )
     dma_latency: str | None = option(
         "--dma-latency",
+        group=CONDITIONS,
         metavar="US",
-        help="Longest exit latency of idle states while a test measures (cyclictest: 0).",
+        help="Maximum idle-state exit latency during tests; 0 disables deep idle, as cyclictest "
+        "does.",
+    )
+    clock: str = option(
+        "--clock",
+        group=CONDITIONS,
+        metavar="[auto|monotonic]",
+        default="auto",
+        show_default=True,
+        help="Clock: the processor's counter if it passes its checks (auto), or clock_gettime.",
+    )
+    seed: str = option(
+        "--seed",
+        group=CONDITIONS,
+        default="0",
+        metavar="N",
+        show_default=True,
+        help="Seed of the random numbers.",
     )
     trace: bool = option(
         "--trace",
+        group=CONDITIONS,
         is_flag=True,
-        help="Keep the kernel's events around the worst values (needs root and tracefs).",
+        help="Keep the kernel's trace around the worst values (needs root and tracefs).",
     )
-    name: str = option("--name", default="", metavar="TEXT", help="A name for the run.")
+    name: str = option(
+        "--name", group=OUTPUT, default="", metavar="TEXT", help="Name of the run, to find it by."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeOptions:
     """What becomes of a run: each command that measures has them."""
 
-    wait_s: float | None = option(
-        "--wait",
-        type=_Wait(),
-        metavar="TIME",
-        help="Longest wait for another measurement on the machine (default: until it ends).",
+    output: Path | None = option(
+        "-o",
+        "--output",
+        group=OUTPUT,
+        is_common=True,
+        type=_OUTPUT_FILE,
+        metavar="FILE",
+        help="Write the report to FILE, in the format of its suffix, such as .html or .pdf.",
     )
+    export_json: Path | None = option(
+        "--export-json",
+        group=OUTPUT,
+        type=_OUTPUT_FILE,
+        metavar="FILE",
+        help="Write the run document to FILE as JSON.",
+    )
+    export_csv: Path | None = option(
+        "--export-csv",
+        group=OUTPUT,
+        type=_OUTPUT_FILE,
+        metavar="FILE",
+        help="Write count, min, median, mean, quantiles and max of each series to FILE.",
+    )
+    as_json: bool = option(
+        "--json", group=OUTPUT, is_flag=True, help="Print one JSON document instead of text."
+    )
+    dry_run: bool = option(
+        "--dry-run", group=OUTPUT, is_flag=True, help="Print the plan and measure nothing."
+    )
+    quiet: bool = option("-q", "--quiet", group=OUTPUT, is_flag=True, help="Show no progress.")
     store: Path | None = option(
         "--store",
+        group=WHERE,
         type=_StoreFolder(path_type=Path),
         metavar="DIR",
         help="Folder of the stored runs (default: $XDG_DATA_HOME/hardstone).",
     )
-    output: Path | None = option(
-        "-o",
-        "--output",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="File to write the report to; PDF where it ends in .pdf.",
+    wait_s: float | None = option(
+        "--wait",
+        group=WHERE,
+        type=_Wait(),
+        metavar="TIME",
+        help="If another measurement runs on the machine, wait at most TIME for it to finish "
+        "(default: no limit).",
     )
-    dry_run: bool = option("--dry-run", is_flag=True, help="Print the plan and measure nothing.")
-    as_json: bool = option("--json", is_flag=True, help="Print one JSON document.")
-    quiet: bool = option("-q", "--quiet", is_flag=True, help="Show no progress.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
     """What is measured, and for how long."""
 
-    profile: str = option(
-        "--profile",
-        metavar="[quick|standard|soak]",
-        default="quick",
-        show_default=True,
-        help="Length of the whole battery: about 1 minute, 10 minutes, or hours.",
-    )
-    samples: str | None = option(
-        "--samples", metavar="N", help="Samples per series, instead of the profile's."
+    params: tuple[str, ...] = option(
+        "-p",
+        "--param",
+        group=WHAT,
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a parameter of a test; lists with commas. hardstone explain TEST lists them.",
     )
     duration: str | None = option(
         "-D",
         "--duration",
+        group=HOW_LONG,
+        is_common=True,
         metavar="TIME",
         help="Measuring time of each test: 300 (seconds), 30s, 5m, 24h.",
     )
+    profile: str = option(
+        "--profile",
+        group=HOW_LONG,
+        metavar="[quick|standard|soak]",
+        default="quick",
+        show_default=True,
+        help="Length of each test; all tests take about 1 minute (quick), 10 minutes (standard) or "
+        "hours (soak).",
+    )
+    samples: str | None = option(
+        "--samples",
+        group=HOW_LONG,
+        metavar="N",
+        help="Samples of each series, instead of the profile's number.",
+    )
     interval: str | None = option(
-        "-i", "--interval", metavar="US", help="Interval in us, for tests with interval_ns."
-    )
-    params: tuple[str, ...] = option(
-        "-p",
-        "--param",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="A parameter of a test, lists with commas; see explain.",
-    )
-    folder: str | None = option(
-        "--dir",
-        metavar="PATH",
-        help="Folder for the files of FIO tests and their load (default: that of the store).",
-    )
-    compare_preemption: bool = option(
-        "--compare-preemption",
-        is_flag=True,
-        help="Measure with kernel preemption off, then on, and compare (root, or a lab kernel).",
+        "-i",
+        "--interval",
+        group=WHAT,
+        metavar="US",
+        help="Period in us, for tests with the parameter interval_ns.",
     )
     cpu: str | None = option(
-        "-a", "--cpu", metavar="N", help="CPU for the measuring threads of all tests."
+        "-a",
+        "--cpu",
+        group=CONDITIONS,
+        is_common=True,
+        metavar="N",
+        help="Run the measuring threads of all tests on CPU N.",
     )
     priority: str | None = option(
         "--priority",
+        group=CONDITIONS,
         metavar="N|max",
-        help="Real-time priority (default: maximum - 1; max: as in the studies).",
+        help=PRIORITY_HELP,
+    )
+    compare_preemption: bool = option(
+        "--compare-preemption",
+        group=CONDITIONS,
+        is_flag=True,
+        help="Measure with kernel preemption off, then on, and compare (needs root, or a kernel of "
+        "the lab).",
+    )
+    folder: str | None = option(
+        "--dir",
+        group=WHERE,
+        metavar="PATH",
+        help="Folder for the files of FIO tests and their load (default: that of the store).",
     )
 
 
@@ -350,11 +429,14 @@ machine_option = _decorator_of(MachineOption, "target")
 store_option = _decorator_of(OutcomeOptions, "store")
 output_option = _decorator_of(OutcomeOptions, "output")
 json_option = _decorator_of(OutcomeOptions, "as_json")
+quiet_option = _decorator_of(OutcomeOptions, "quiet")
 files_option = click.option(
     "--files",
+    cls=Option,
+    group=OUTPUT,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Each chart as SVG and PNG too, with its data as CSV: in a new folder DIR.",
+    help="Also write each chart as SVG and PNG, and its data as CSV, to the new folder DIR.",
 )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli.help import declare
 from hardstone.cli.options import (
     ConditionOptions,
     LabOptions,
@@ -40,17 +41,20 @@ class PosixOptions(LabOptions, TargetsOption):
     quiet: bool = shared(OutcomeOptions, "quiet")
 
 
-@click.command("posix")
+@declare("posix", "hardstone posix", "hardstone posix last")
 @click.argument("run", required=False)
 @options_of(PosixOptions)
 @click.pass_context
 def command(context: click.Context, /, run: str | None, options: PosixOptions) -> int:
-    """Show which options of POSIX a system has: by headers, by sysconf, and by a real call.
+    """Show which POSIX options a system has, and which work.
 
-    Without RUN the test POS-B-INV is run on the target, stored, and shown. RUN is an ID, the
-    start of one, a name, or "last"; see runs. Two views: the options by part, with limits and
-    profiles; and the real-time features that HP listed in 1987, each with what other tests of
-    the same run measured. So a RUN of evaluate says most.
+    Each option is looked up in the headers and with sysconf, and tried with a real call. Without
+    RUN, the test POS-B-INV is run on the target, stored and shown. RUN is an ID or the start of
+    one, a name, last, or last~1 for the run before the last; hardstone runs lists them.
+
+    The first view has the options by part of POSIX, with limits and profiles. The second has the
+    real-time features that HP listed in 1987, with the figures of other tests of the same run; a
+    run of evaluate has all of them.
     """
     if run is None:
         return _measure(options)
@@ -72,9 +76,11 @@ def _show(run: str, store: Path | None, *, as_json: bool) -> int:
     if as_json:
         _print_json([document])
     else:
+        from hardstone.cli.messages import paged
         from hardstone.posix.screen import print_posix
 
-        print_posix(document)
+        with paged():
+            print_posix(document)
     return consistency_exit(document)
 
 

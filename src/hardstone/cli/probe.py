@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
+from hardstone.cli.help import WHAT, Option, declare_group
 from hardstone.errors import EXIT_OK
 
 
-@click.group("probe", no_args_is_help=False)
+@declare_group("probe", "hardstone probe build", "hardstone probe path", no_args_is_help=False)
 def command() -> None:
     """Find or build the probe, the executable that measures."""
 
 
-@command.command("path")
+@command.command("path", examples=("hardstone probe path", 'file "$(hardstone probe path)"'))
 def path() -> int:
     """Print the path of the probe in use."""
     from hardstone.targets.find import find_probe
@@ -21,14 +22,18 @@ def path() -> int:
     return EXIT_OK
 
 
-@command.command("build")
+@command.command(
+    "build", examples=("hardstone probe build", "hardstone probe build --arch aarch64")
+)
 @click.option(
     "--arch",
+    cls=Option,
+    group=WHAT,
     type=click.Choice(["x86_64", "aarch64"]),
-    help="Build for a guest of the lab of this architecture, and keep the result for it.",
+    help="Build for guests of the lab with this architecture, and keep the result.",
 )
 def build(arch: str | None) -> int:
-    """Build the probe from the source tree, with Meson or with cc alone."""
+    """Build the probe from the source tree, with Meson or only cc."""
     from hardstone.cli.messages import tell
     from hardstone.targets.build import build_probe, own_arch, programs_for
 

@@ -13,16 +13,13 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from math import log10
 from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.text import Text
 
 from hardstone.campaign.collect import (
     CampaignEvent,
@@ -44,20 +41,26 @@ from hardstone.cli.progress import PassiveReporter, suitable
 from hardstone.cli.resume import check_agreement, check_params, is_of, recorded_now, tests_text
 from hardstone.errors import InputError
 from hardstone.files import pause
-from hardstone.model import Plan, Result, RunDocument, Series
+from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan.make import rest_of
-from hardstone.stats.identity import edges_of, parse_layout
 from hardstone.stats.join import measured_ns
 from hardstone.stats.sustained import Breach, reported_breach, worst_breach
 from hardstone.store.store import Store
 from hardstone.targets import find_target
 from hardstone.terminal.console import words
+from hardstone.terminal.distribution import (
+    TEST,
+    bar_rows,
+    lines_of,
+    moment_of_worst,
+    table_rows,
+    wakeups,
+)
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import clean
 
-_TEST = "TMR-P-LAT"
 _WAKEUP = "wakeup"
-_BEGIN = "begin one: hardstone latstat"
+_START = "start one: hardstone latstat"
 _DEADLINE_S = 60.0
 _STEP_S = 0.05
 _SAID_BYTES = 300
@@ -72,12 +75,14 @@ def command_words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise InputError(f"--on-threshold: {error}", "close the quotation") from None
+        raise InputError(f"--on-threshold: {error}", "close the quotes") from None
     if not words:
-        raise InputError("--on-threshold: there is no command", "name one, or leave it out")
+        raise InputError(
+            "--on-threshold: the command is empty", "give one, or leave the option out"
+        )
     if shutil.which(words[0]) is None:
         raise InputError(
-            f"--on-threshold: there is no program {words[0][:60]!r}",
+            f"--on-threshold: program {words[0][:60]!r} not found",
             "name an executable file, or one in a folder of PATH",
         )
     return words
@@ -148,7 +153,7 @@ class BreachCommand:
                 self.poll()
                 if self._process is not None and time.monotonic() >= tell_at:
                     tell_at = self._end_at + _DEADLINE_S
-                    tell(f"waiting for {self._words[0]} of --on-threshold to end; Ctrl-C ends it")
+                    tell(f"waiting for {self._words[0]} (--on-threshold); press Ctrl-C to end it")
         except KeyboardInterrupt:
             self.end()
 
@@ -156,7 +161,7 @@ class BreachCommand:
         """Ends it and its children, if it still runs, because of an interrupt."""
         self.poll()
         if self._process is not None:
-            self._kill("was ended: interrupted")
+            self._kill("was killed: interrupted")
 
     def _kill(self, problem: str) -> None:
         if self._process is not None:
@@ -260,7 +265,7 @@ class RecordingReporter(PassiveReporter):
         if look.result is not None:
             self._look_for_breach(look.result)
         elif not look.can_come:
-            self.say(f"there is no view of the recording: {look.reason}")
+            self.say(f"the live view is not available: {look.reason}")
         return look
 
     def _rate_hz(self, look: Snapshot | None, elapsed_ns: int) -> float | None:
@@ -276,20 +281,20 @@ class RecordingReporter(PassiveReporter):
     def _look_for_breach(self, result: Result) -> None:
         limit_ns = None if self._plan is None else self._plan.watched_ns
         if limit_ns is not None:
-            self._tell_breach(worst_breach(result, limit_ns), "measuring goes on")
+            self._tell_breach(worst_breach(result, limit_ns), "measurement continues")
 
     def _finish(self, result: Result) -> None:
         if result.status != "measured":
-            self._tell_breach(reported_breach(result), "measuring stopped")
+            self._tell_breach(reported_breach(result), "measurement stopped")
         self._look_for_breach(result)
 
     def _tell_breach(self, breach: Breach | None, follows: str) -> None:
-        """Tells the first breach, and each that is larger than all before it."""
+        """Reports the first breach, and each that is larger than all before it."""
         if breach is None or breach.value_ns <= self._largest_ns or self._plan is None:
             return
         self._largest_ns = breach.value_ns
         where = "" if breach.cpu is None else f" on CPU {breach.cpu}"
-        after = f", {format_span(breach.at_ns)} after the begin"
+        after = f", {format_span(breach.at_ns)} after the start"
         limit = format_ns(breach.threshold_ns)
         self.say(f"{format_ns(breach.value_ns)}{where}{after} is above {limit}; {follows}")
         if self._command is not None:
@@ -297,7 +302,7 @@ class RecordingReporter(PassiveReporter):
 
 
 class PlainRecording(RecordingReporter):
-    """A line at the begin, and one every ten seconds."""
+    """A line at the start, and one every ten seconds."""
 
     interval_ns = _PLAIN_NS
 
@@ -328,7 +333,7 @@ class LiveRecording(RecordingReporter):
             vertical_overflow="crop",
         )
         self._result: Result | None = None
-        self._said = "nothing is recorded yet"
+        self._said = "no value has been recorded yet"
         self._rate: float | None = None
 
     def __enter__(self) -> Self:
@@ -351,7 +356,8 @@ class LiveRecording(RecordingReporter):
             self._said = look.reason or self._said
             self._rate = progress.rate_hz or self._rate
         shown = Progress(progress.elapsed_ns, progress.left_ns, self._rate)
-        self._live.update(recording_view(_TEST, self._result, self._said, shown), refresh=True)
+        view = recording_view(TEST, self._result, self._said, shown, self._live.console)
+        self._live.update(view, refresh=True)
 
 
 def record(options: LatstatOptions) -> int:
@@ -361,11 +367,11 @@ def record(options: LatstatOptions) -> int:
     command = _command(options, has_threshold=options.threshold is not None)
     name = lab_target(options.target, options)
     with closing(find_target(name)) as target:
-        prepared = prepare(target, name, (_TEST,), plan_options(options))
+        prepared = prepare(target, name, (TEST,), plan_options(options))
         count = len(prepared.plan.tests)
         if count != 1:
             raise InputError(
-                f"latstat records under one load in one CPU configuration, not {count}",
+                f"latstat records under one load and one CPU configuration, not {count}",
                 "join elements with +, as in heavy+storm, or use: hardstone run TMR-P-LAT",
             )
         return _run(prepared, options, command, None)
@@ -378,14 +384,14 @@ def resume(reference: str, options: LatstatOptions, given: set[str]) -> int:
     asked_name = lab_target(options.target if "target" in given else name, options)
     if asked_name != name:
         raise InputError(
-            f"run {whole.id} is of the target {name}, not of {asked_name}",
-            "leave the target and its options out: it is resumed where it began",
+            f"run {whole.id} was measured on {name}, not on {asked_name}",
+            "leave out the target and its options: a recording is resumed where it started",
         )
     params = whole.plan.tests[0].params
     has_threshold = whole.plan.watched_ns is not None or bool(params.get("threshold_ns"))
     command = _command(options, has_threshold=has_threshold)
     with closing(find_target(name)) as target:
-        asked = prepare(target, name, (_TEST,), plan_options(options))
+        asked = prepare(target, name, (TEST,), plan_options(options))
         check_agreement(whole, asked.plan, given, options.params)
         prepared = _prepared_rest(asked, whole)
         return _run(prepared, options, command, whole)
@@ -411,7 +417,7 @@ def _last_unfinished(store: Store) -> RunDocument:
     for entry in reversed(store.runs()):
         if entry.status != "complete":
             document = store.load(entry.id)
-            if not is_of(document, _TEST):
+            if not is_of(document, TEST):
                 continue
             _check(store, document)
             if _rest(document) is not None:
@@ -420,22 +426,25 @@ def _last_unfinished(store: Store) -> RunDocument:
                 return document
             spent.append(document.id)
     if spent:
-        raise InputError(_nothing_left(spent), _BEGIN)
-    raise InputError("no recording was cut off: there is none to resume", _BEGIN)
+        raise InputError(_nothing_left(spent), _START)
+    raise InputError("no recording was interrupted, so there is none to resume", _START)
 
 
 def _nothing_left(run_ids: list[str]) -> str:
-    more = f" and {len(run_ids) - 1} before it" if len(run_ids) > 1 else ""
-    return f"of run {run_ids[0]}{more} nothing is left to record"
+    more = len(run_ids) - 1
+    have = f"run {run_ids[0]} and {more} earlier have" if more else f"run {run_ids[0]} has"
+    return f"{have} nothing left to record"
 
 
 def _check(store: Store, document: RunDocument) -> None:
     """InputError for a run that cannot be resumed."""
-    if not is_of(document, _TEST):
-        cause = f"run {document.id} is no recording of {_TEST} alone: it has {tests_text(document)}"
-        raise InputError(cause, _BEGIN)
+    if not is_of(document, TEST):
+        cause = (
+            f"run {document.id} is not a recording of {TEST} alone: it has {tests_text(document)}"
+        )
+        raise InputError(cause, _START)
     if document.status == "complete":
-        raise InputError(f"run {document.id} is complete: nothing is left to record", _BEGIN)
+        raise InputError(f"run {document.id} is complete and cannot be resumed", _START)
     if document.id in store.recorded_now():
         raise recorded_now(document.id)
 
@@ -445,7 +454,7 @@ def _prepared_rest(asked: Prepared, whole: RunDocument) -> Prepared:
     check_params(whole, asked.register)
     plan = _rest(whole)
     if plan is None:
-        raise InputError(_nothing_left([whole.id]), _BEGIN)
+        raise InputError(_nothing_left([whole.id]), _START)
     return replace(asked, plan=plan)
 
 
@@ -496,11 +505,7 @@ def _command(options: LatstatOptions, *, has_threshold: bool) -> BreachCommand |
     return BreachCommand(command_words(text))
 
 
-_BAR = "\N{FULL BLOCK}"
-_BAR_CHARACTERS = 36
 _MOST_ROWS = 18
-_MOST_CPUS = 12
-_STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True)
@@ -512,22 +517,19 @@ class Progress:
     rate_hz: float | None
 
 
-@dataclass(frozen=True)
-class _Bin:
-    lower_ns: int
-    upper_ns: int
-    count: int
-
-
-def recording_view(name: str, result: Result | None, said: str, progress: Progress) -> Group:
+def recording_view(
+    name: str, result: Result | None, said: str, progress: Progress, console: Console
+) -> Group:
     """The live view of a recording; `said` stands in for `result` where there is none."""
     spans = f"{format_span(progress.elapsed_ns)} elapsed, {format_span(progress.left_ns)} left"
     head = words(f"{name}  {spans}", "bold")
     if result is None:
         return Group(head, words(said))
     found = wakeups(result)
-    rows = [*_table(found, progress), "", *_bars(found)]
-    return Group(head, *(Text(clean(row), no_wrap=True) for row in rows))
+    rows = table_rows(found)
+    if progress.rate_hz is not None:
+        rows.append(f"{format_count(round(progress.rate_hz))} wake-ups per s")
+    return Group(head, *lines_of([*rows, "", *bar_rows(found, console, _MOST_ROWS)], console))
 
 
 def _recording_line(result: Result, progress: Progress) -> str:
@@ -542,78 +544,4 @@ def _recording_line(result: Result, progress: Progress) -> str:
         return text
     cpu = worst.labels.get("cpu")
     where = "" if cpu is None else f" on CPU {cpu}"
-    return f"{text}, worst {format_ns(worst.max)} at {_at(worst)}{where}"
-
-
-def wakeups(result: Result) -> list[Series]:
-    """The series of the whole latency, one for each CPU, of those that have values."""
-    return [
-        one
-        for one in result.series
-        if one.name == _WAKEUP and one.labels.get("part", "total") == "total" and one.count
-    ]
-
-
-def _log_bins(found: Sequence[Series]) -> list[_Bin]:
-    """Counts of all CPUs in steps of 1, 2, 5, 10, from the first in use to the last.
-
-    A bucket counts where it begins, which is at most a thousandth of its value off.
-    """
-    counts: dict[int, int] = {}
-    for series in found:
-        bits = parse_layout(series.histogram.layout)
-        for index, count in series.histogram.buckets:
-            place = _place(edges_of(index, bits)[0])
-            counts[place] = counts.get(place, 0) + count
-    if not counts:
-        return []
-    used = range(min(counts), max(counts) + 1)
-    return [_Bin(_lower(place), _lower(place + 1), counts.get(place, 0)) for place in used]
-
-
-def _place(value_ns: int) -> int:
-    """The number of the step that a value lies in; 0 begins at 1 ns, and holds 0 too."""
-    digits = str(max(value_ns, 1))
-    return 3 * (len(digits) - 1) + sum(int(digits[0]) >= step for step in _STEPS) - 1
-
-
-def _lower(place: int) -> int:
-    exponent, step = divmod(place, len(_STEPS))
-    return _STEPS[step] * int(10**exponent)
-
-
-def _table(found: Sequence[Series], progress: Progress) -> list[str]:
-    head = f"{'CPU':>4} {'wake-ups':>15} {'mean':>9} {'worst':>9}  at"
-    rows = []
-    for series in found[:_MOST_CPUS]:
-        cpu = series.labels.get("cpu", "-")
-        mean, worst = format_ns(series.mean), format_ns(series.max)
-        rows.append(
-            f"{cpu:>4} {format_count(series.count):>15} {mean:>9} {worst:>9}  {_at(series)}"
-        )
-    if len(found) > _MOST_CPUS:
-        rows.append(f"and {len(found) - _MOST_CPUS} more CPUs")
-    if progress.rate_hz is not None:
-        rows.append(f"{format_count(round(progress.rate_hz))} wake-ups per s")
-    return [head, *rows]
-
-
-def _bars(found: Sequence[Series]) -> list[str]:
-    bins = _log_bins(found)
-    if len(bins) > _MOST_ROWS:  # the tail is what matters
-        below = bins[: len(bins) - _MOST_ROWS + 1]
-        rest = _Bin(below[0].lower_ns, below[-1].upper_ns, sum(one.count for one in below))
-        bins = [rest, *bins[len(below) :]]
-    most = max((one.count for one in bins), default=0)
-    rows = ["from          wake-ups  (bars: logarithmic)"]
-    for one in bins:
-        bar = ""
-        if one.count:
-            share = (log10(one.count) + 1) / (log10(most) + 1)
-            bar = _BAR * max(1, round(share * _BAR_CHARACTERS))
-        rows.append(f"{format_ns(one.lower_ns):>8} {format_count(one.count):>15}  {bar}")
-    return rows
-
-
-def _at(series: Series) -> str:
-    return format_span(series.worst[0].at_ns) if series.worst else "-"
+    return f"{text}, worst {format_ns(worst.max)} at {moment_of_worst(worst)}{where}"

@@ -42,9 +42,11 @@ def repeat(text: str, tests: Sequence[str], options: MeasureOptions) -> int:
         (len(names) > 1, "several targets"),
         (options.compare_preemption, "--compare-preemption"),
         (options.output is not None, "-o"),
+        (options.export_json is not None, "--export-json"),
+        (options.export_csv is not None, "--export-csv"),
     ):
         if is_typed:
-            raise InputError(f"--repeat: not with {option}", "leave one of both out")
+            raise InputError(f"--repeat cannot be combined with {option}", "leave one of them out")
     with closing(find_target(names[0])) as target:
 
         def prepared(number: int, first: str) -> Prepared:
@@ -73,7 +75,7 @@ def find_unfinished(
         elif entry.status != "complete" and entry.tests == 1:
             return None
     if "repeat" in given:
-        raise InputError("no repeats are incomplete: there is nothing to resume")
+        raise InputError("all repeats are complete: there is nothing to resume")
     return None
 
 
@@ -82,7 +84,7 @@ def resume(whole: RunDocument, options: MeasureOptions, given: set[str]) -> int:
     fixed = sorted(given - _FREE)
     if fixed:
         raise InputError(
-            f"--{fixed[0].replace('_', '-')}: repeats are resumed as they were begun",
+            f"--{fixed[0].replace('_', '-')}: repeats are resumed with their first options",
             "leave it out",
         )
     name, asked = whole.plan.target, _repeat_of(whole)
@@ -179,9 +181,10 @@ class _Session:
 
     def _tell_cut(self, number: int) -> None:
         complete = sum(one.status == "complete" for one in self._documents)
-        text = f"ended in run {number} of {self._count}; {complete} complete runs are stored"
+        stored = f"{complete} complete run{' is' if complete == 1 else 's are'}"
+        text = f"stopped in run {number} of {self._count}; {stored} stored"
         if self._first:
-            tell(f"{text}; the others:", f"hardstone run --resume {self._first}")
+            tell(f"{text}; to measure the rest", f"hardstone run --resume {self._first}")
         else:
             tell(text)
 
@@ -194,11 +197,11 @@ class _Session:
             return
         print_run(complete[-1])
         if len(complete) == len(self._numbers):
-            text = f"{self._count} runs of one plan are stored"
+            text = f"{self._count} runs of this plan are stored"
             if self._count < LEAST_RUNS:
-                text += f", of {LEAST_RUNS} that a gate takes"
+                text += f" (a gate needs {LEAST_RUNS})"
             tell(
-                f"{text}; to hold another run against them",
+                f"{text}; to compare another run with them",
                 f"hardstone gate RUN --baseline {self._first}",
             )
 

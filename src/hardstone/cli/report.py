@@ -10,30 +10,48 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli.help import WHAT, Option, declare
 from hardstone.cli.options import files_option, one_array_thread, output_option, store_option
 from hardstone.errors import HardstoneError, InputError
 from hardstone.units import parse_duration_ns
+from hardstone.wording import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from hardstone.model import Descriptor, Register, RunDocument
 
 
-@click.command("report")
+@declare(
+    "report",
+    "hardstone report last -o report.html",
+    "hardstone report last -o picture.png --limit 100us",
+)
 @click.argument("run")
 @output_option
 @click.option(
     "--limit",
     "limits",
+    cls=Option,
+    group=WHAT,
     multiple=True,
     metavar="TIME",
-    help="TMR-P-LAT: count the points above it: 100 (us), 50us, 1ms. Several.",
+    help="TMR-P-LAT: count the latencies above TIME: 100 (us), 50us, 1ms. Repeat it for several "
+    "limits.",
 )
 @click.option(
     "--beside",
+    cls=Option,
+    group=WHAT,
     metavar="RUN",
-    help="SIM-*: another run, such as one of another kernel, beside this one.",
+    help="SIM-*: draw another run, for example of another kernel, in the same charts.",
+)
+@click.option(
+    "--badge",
+    cls=Option,
+    group=WHAT,
+    is_flag=True,
+    help='Write a badge as SVG instead: "real-time | worst wake-up 22.4 ms".',
 )
 @files_option
 @store_option
@@ -42,16 +60,21 @@ def command(
     output: Path | None,
     limits: tuple[str, ...],
     beside: str | None,
+    badge: bool,
     files: Path | None,
     store: Path | None,
 ) -> int:
-    """Write the report of a stored run; one file that needs no network.
+    """Write the report of a stored run as one file.
 
-    RUN is an ID, the start of one, a name, or "last"; see runs. Without -o the
-    report goes to the folder "reports" within the store. It is HTML, or PDF where the name of
-    FILE ends in .pdf. Exits with 3 where figures of the run cannot be true: the report names
-    them first, and marks them.
+    The file needs no network. Its suffix chooses the format: .html and .pdf are the whole report,
+    .png and .svg its opening as one picture, with the machine, the answer and the distribution.
+    Without -o an HTML file is written to the folder reports of the store. RUN is an ID or the start
+    of one, a name, last, or last~1 for the run before the last; hardstone runs lists them. The exit
+    code is 3 if figures of the run contradict each other; the report names them first, and marks
+    them.
     """
+    if output is not None:
+        check_suffix(output, (".svg",) if badge else SUFFIXES)
     one_array_thread()
     from hardstone.cli.catalogue import read_register
     from hardstone.cli.messages import tell
@@ -70,7 +93,11 @@ def command(
             if not has_tire(one):
                 cause = f"--beside compares simulations of the tire, and run {one.id} has none"
                 raise InputError(cause, "name two runs of hardstone simulate")
-    place = output or default_report(opened.path, document.id)
+    place = output or default_report(opened.path, document.id, ".svg" if badge else ".html")
+    if badge:
+        write_badge(document, place)
+        tell(f"badge: {place}")
+        return consistency_exit(document)
     register = None
     if not document.descriptors:
         with contextlib.suppress(HardstoneError):  # without a probe tests stay unexplained
@@ -99,31 +126,45 @@ def _check_limits(document: RunDocument, asked: Sequence[int]) -> None:
         raise InputError(f"--limit: at most {MOST_LIMITS} limits", "leave some out")
 
 
-def default_report(store: Path, run_id: str) -> Path:
+def default_report(store: Path, run_id: str, suffix: str = ".html") -> Path:
     """Place of a report that nobody named: the folder `reports` within `store`, made for it."""
     folder = store / "reports"
     with contextlib.suppress(OSError):  # the report that goes there says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
-    place = folder / f"{run_id}.html"
+    place = folder / f"{run_id}{suffix}"
     if place.is_symlink():  # nobody named the file that it leads to
         with contextlib.suppress(OSError):
             place.unlink()
     return place
 
 
-def no_folder(folder: Path) -> InputError:
+def no_folder(folder: Path, option: str = "-o") -> InputError:
     """The error that there is no `folder` for the report, with a remedy that can work."""
     above = next(one for one in folder.absolute().parents if one.exists())
     if os.access(above, os.W_OK | os.X_OK):
         return InputError(
-            f"-o: there is no folder {folder}", f"mkdir -p {shlex.quote(str(folder))}"
+            f"{option}: there is no folder {folder}", f"mkdir -p {shlex.quote(str(folder))}"
         )
     is_readonly = os.statvfs(above).f_flag & os.ST_RDONLY
     why = "its file system is read-only" if is_readonly else "you may not write there"
     return InputError(
         f"there is no folder {folder}, and none can be made in {above}: {why}",
-        "name a file elsewhere with -o FILE",
+        f"name a file elsewhere with {option} FILE",
     )
+
+
+SUFFIXES = (".html", ".htm", ".pdf", ".png", ".svg")
+_PICTURES = (".png", ".svg")
+
+
+def check_suffix(output: Path, known: Sequence[str] = SUFFIXES) -> None:
+    """InputError where the name of `output` ends in another suffix. A name without one is HTML."""
+    suffix = output.suffix.lower()
+    if suffix not in known and (suffix or ".html" not in known):
+        shown = f"'{one_line(suffix)[:20]}'" if suffix else "a name without suffix"
+        raise InputError(
+            f"-o: {shown} is not a format of this report", f"end FILE in {', '.join(known)}"
+        )
 
 
 def write_report(
@@ -133,30 +174,51 @@ def write_report(
     limits: Sequence[int] = (),
     beside: RunDocument | None = None,
 ) -> None:
-    """Writes the report, as PDF where the name of `output` ends so. Tests are explained by the
-    descriptors of the document; in an old one, which has none, by those of `register`. `beside`:
-    another run, whose tire is compared.
+    """Writes the report in the format that the name of `output` ends in. Tests are explained by
+    the descriptors of the document; in an old one, which has none, by those of `register`.
+    `beside`: another run, whose tire is compared.
 
     InputError where there is no folder for it or something else than a file is.
     """
-    from hardstone.files import regular_target
     from hardstone.report.drawing import Drawer, helpers_for
 
+    check_suffix(output)
     tests = _tests(document, register)
-    with Drawer(helpers_for(document)) as drawer:
-        try:
-            folder = regular_target(output).parent
-            if not folder.is_dir():
-                raise no_folder(folder)
+    with _written(output):
+        if output.suffix.lower() in _PICTURES:
+            from hardstone.report.picture import write_picture
+
+            write_picture(document, output, limits=limits)
+            return
+        with Drawer(helpers_for(document)) as drawer:
             if is_pdf(output):
                 from hardstone.report.pdf import write_pdf as write
             else:
                 from hardstone.report.page import write_html as write
             write(document, output, tests.get, drawer=drawer, limits=limits, beside=beside)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            cause = f"{output} cannot be written: {reason}"
-            raise InputError(cause, "name a file with -o") from error
+
+
+def write_badge(document: RunDocument, output: Path) -> None:
+    """Writes the badge of a run; InputError as for `write_report`."""
+    from hardstone.report.picture import write_badge as write
+
+    with _written(output):
+        write(document, output)
+
+
+@contextlib.contextmanager
+def _written(output: Path) -> Iterator[None]:
+    """Within, `output` is written; InputError where there is no folder for it."""
+    from hardstone.files import regular_target
+
+    try:
+        folder = regular_target(output).parent
+        if not folder.is_dir():
+            raise no_folder(folder)
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{output} cannot be written: {reason}", "name a file with -o") from error
 
 
 def is_pdf(output: Path) -> bool:

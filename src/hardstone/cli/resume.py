@@ -21,7 +21,7 @@ from hardstone.targets import find_target
 if TYPE_CHECKING:
     from hardstone.cli.simulate import SweepOptions
 
-_BEGIN = f"begin one: hardstone run {SUSTAINED}"
+_BEGIN = f"start one: hardstone run {SUSTAINED}"
 
 
 def _param(name: str) -> Callable[[Plan], object]:
@@ -66,8 +66,8 @@ def check_agreement(
         changed.append("--go-on")
     if changed:
         raise InputError(
-            f"{changed[0]}: run {whole.id} was begun with another value",
-            "leave it out: a recording is resumed as it was begun",
+            f"{changed[0]}: run {whole.id} was started with another value",
+            "leave it out: a recording is resumed with the options it was started with",
         )
 
 
@@ -77,7 +77,7 @@ def check_target(
     """InputError if another target was typed than that of the stored run."""
     name = whole.plan.target
     if "target" in given and lab_targets(options.target, options) != [name]:
-        raise InputError(f"run {whole.id} is of the target {name}", "leave the target out")
+        raise InputError(f"run {whole.id} was measured on {name}", "leave the target out")
 
 
 def check_params(whole: RunDocument, register: Register) -> None:
@@ -86,8 +86,8 @@ def check_params(whole: RunDocument, register: Register) -> None:
     asked = {(one.test, name) for one in whole.plan.tests for name in one.params}
     for _, name in sorted(asked - known)[:1]:
         raise InputError(
-            f"this probe has no parameter {name[:60]!r}, which run {whole.id} was begun with",
-            "resume it with the version that began it",
+            f"this probe does not know the parameter {name[:60]!r} of run {whole.id}",
+            "resume it with the version that started it",
         )
 
 
@@ -104,19 +104,19 @@ def tests_text(document: RunDocument) -> str:
 
 def recorded_now(run_id: str) -> InputError:
     """The error that a run cannot be resumed while another process records it."""
-    return InputError(
-        f"run {run_id} is recorded by another process now", "wait for its end, or end it"
-    )
+    return InputError(f"another process is recording run {run_id}", "wait until it ends, or end it")
 
 
 def resume(reference: str, tests: Sequence[str], options: MeasureOptions, given: set[str]) -> int:
     """Goes on with a stored search; `given` are the options that were typed."""
     if any(test.upper() != SUSTAINED for test in tests):
-        raise InputError(f"only {SUSTAINED} can be resumed here, not {tests[0][:60]}", _BEGIN)
+        raise InputError(
+            f"hardstone run --resume takes {SUSTAINED} only, not {tests[0][:60]}", _BEGIN
+        )
     whole = _find_search(open_store(options.store), reference)
     rest = _rest(whole)
     if rest is None:
-        raise InputError(f"of run {whole.id} nothing is left to measure", _BEGIN)
+        raise InputError(f"run {whole.id} has nothing left to measure", _BEGIN)
     name = whole.plan.target
     check_target(whole, options, given)
     with closing(find_target(name)) as target:
@@ -137,7 +137,8 @@ def _find_search(store: Store, reference: str) -> RunDocument:
     if reference:
         document = store.load(reference)
         if not is_of(document, SUSTAINED):
-            cause = f"run {document.id} is not of {SUSTAINED} alone: it has {tests_text(document)}"
+            tests = tests_text(document)
+            cause = f"run {document.id} does not consist of {SUSTAINED} alone: it has {tests}"
             raise InputError(cause, _BEGIN)
     else:
         document = _last_unfinished(store)
@@ -152,7 +153,7 @@ def _last_unfinished(store: Store) -> RunDocument:
             document = store.load(entry.id)
             if is_of(document, SUSTAINED) and _rest(document) is not None:
                 return document
-    raise InputError(f"no run of {SUSTAINED} was cut off: there is none to resume", _BEGIN)
+    raise InputError(f"no run of {SUSTAINED} was interrupted, so there is none to resume", _BEGIN)
 
 
 def _rest(whole: RunDocument) -> Plan | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import click
 
+from hardstone.cli.help import WHAT, declare
 from hardstone.cli.options import MeasureOptions, option, options_of, resume_option, typed_options
 
 
@@ -15,24 +16,28 @@ class RunOptions(MeasureOptions):
 
     repeat: str | None = option(
         "--repeat",
+        group=WHAT,
         metavar="N",
-        help="N runs of the plan, one after another: what varies between runs, for gate "
-        "--baseline.",
+        help="Run the plan N times, to see what varies between runs (for gate --baseline).",
     )
     resume: str | None = resume_option(
-        "Goes on with repeats or with a search of IRQ-S-SUS, by default the last cut off."
+        "Continue interrupted repeats, or an interrupted search of IRQ-S-SUS (default: the last)."
     )
 
 
-@click.command("run")
+@declare(
+    "run",
+    "hardstone run TMR-P-LAT -D 30s --load none,heavy",
+    "hardstone run 'sem-*' MUT-P-INV --name before --export-csv before.csv",
+)
 @click.argument("tests", nargs=-1, metavar="TEST...")
 @options_of(RunOptions)
 @click.pass_context
 def run(context: click.Context, /, tests: tuple[str, ...], options: RunOptions) -> int:
-    """Run chosen tests in the order given, each under every load and CPU configuration.
+    """Run chosen tests under each load and CPU configuration.
 
-    TEST is an ID or a glob in any case, such as TMR-P-LAT or 'sem-*'; see list.
-    An HTML report is written where -o says so.
+    TEST is an ID or a pattern in upper or lower case, such as TMR-P-LAT or 'sem-*'; hardstone list
+    shows them all. Tests run in the order given. No report is written without -o.
     """
     if options.resume is None and not tests:
         raise click.UsageError("Missing argument 'TEST...'.", context)
@@ -53,12 +58,17 @@ def run(context: click.Context, /, tests: tuple[str, ...], options: RunOptions) 
     return resume(options.resume, tests, options, given)
 
 
-@click.command("evaluate")
+@declare(
+    "evaluate",
+    "hardstone evaluate",
+    "hardstone evaluate --profile standard --load none,heavy -o report.html",
+)
 @options_of(MeasureOptions)
 def evaluate(options: MeasureOptions) -> int:
-    """Run the whole battery, store the run, print its summary and write an HTML report.
+    """Run all tests, store the run, and write an HTML report.
 
-    The report goes into the folder `reports` of the store, unless -o names a file.
+    A summary is printed. The report is written to the folder `reports` of the store, or to the FILE
+    of -o.
     """
     from hardstone.cli.measure import measure
 

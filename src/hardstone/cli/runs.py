@@ -1,29 +1,48 @@
-"""`hardstone runs`: the runs of the store."""
+"""`hardstone runs`: the runs of the store, listed or removed."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from hardstone.cli.help import WHAT, Option, declare_group
 from hardstone.cli.options import json_option, store_option
-from hardstone.errors import EXIT_OK
+from hardstone.errors import EXIT_OK, InputError
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from hardstone.store.documents import RunEntry
+    from hardstone.store.store import Store
 
 
-@click.command("runs")
+@declare_group(
+    "runs",
+    "hardstone runs",
+    "hardstone show last~1",
+    "hardstone runs remove last",
+    invoke_without_command=True,
+)
 @store_option
 @json_option
-def command(store: Path | None, as_json: bool) -> int:
-    """List the stored runs, oldest first."""
+@click.pass_context
+def command(context: click.Context, /, store: Path | None, as_json: bool) -> int:
+    """List the stored runs, or remove some.
+
+    Without a command the runs are listed, oldest first. Wherever a command takes a RUN, you can
+    give its ID or the start of one, its name (the latest run of that name), last, or last~1 for the
+    run before the last, last~2 for the one before that, and so on.
+    """
+    if context.invoked_subcommand is not None:
+        return EXIT_OK
     from hardstone.cli.messages import print_json, tell
     from hardstone.cli.open_store import open_store
     from hardstone.targets.host_memory import lost_recordings
@@ -41,18 +60,23 @@ def command(store: Path | None, as_json: bool) -> int:
     if as_json:
         print_json(entries)
     else:
-        _print_runs(entries, unreadable_count=len(unreadable))
+        from hardstone.cli.messages import paged
+
+        with paged():
+            _print_runs(entries, unreadable_count=len(unreadable))
     return EXIT_OK
 
 
 _HERE = "local"
 _TARGET_CHARACTERS = 120
-_LINE_CHARACTERS = 20
-_STATUS_CHARACTERS = 13
+_LINE_CHARACTERS = 24
+_MINUTE_CHARACTERS = len("2026-11-30 02:54")
 
 
 def _print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
-    """Prints one row for each run, or a message if there is none or none is readable."""
+    """Prints two lines or more for each run, or a message if there is none or none is readable."""
+    from rich.text import Text
+
     from hardstone.terminal.console import (
         make_console,
         make_table,
@@ -69,23 +93,31 @@ def _print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> No
         console.print(words("no runs yet; to measure:"))
         print_command(console, "hardstone evaluate")
         return
-    from hardstone.present.overview import status_words  # which loads numpy
-
-    has_targets = any(entry.target != _HERE for entry in entries)
     table = make_table()
-    table.add_column("run", no_wrap=True)
-    table.add_column("name, target" if has_targets else "name", overflow="fold", ratio=1)
+    for head in ("run, tests", "date (UTC), trust"):
+        table.add_column(head, no_wrap=True)
     table.add_column("stars", justify="right", no_wrap=True)
-    table.add_column("tests", justify="right")
-    table.add_column("status", max_width=_STATUS_CHARACTERS)
-    table.add_column("trust", no_wrap=True)
+    table.add_column("name, machine", overflow="fold", ratio=1)
     for entry in entries:
-        status = status_words(entry.status, entry.lacking or "", entry.tests)
-        run, *rest = map(words, (entry.id, _stars(entry), str(entry.tests), status, entry.grade))
-        table.add_row(run, _name(entry), *rest)
+        minute = entry.started_utc.replace("T", " ")[:_MINUTE_CHARACTERS]
+        status = [words(line, "dim") for line in wrap(_status(entry), len(entry.id))]
+        table.add_row(
+            Text("\n").join([words(entry.id), *status]),
+            Text("\n").join([words(minute), words(entry.grade, "dim")]),
+            words(_stars(entry)),
+            Text("\n").join([words(entry.name), *_machine(entry)]),
+        )
     print_table(console, table)
     if any(entry.rated_as and entry.stars is not None for entry in entries):
-        console.print(words("* not the full rating; why: hardstone show RUN --why", "dim"))
+        console.print(words("* partial rating; see hardstone show RUN --why", "dim"))
+
+
+def _status(entry: RunEntry) -> str:
+    """ "48 tests", "1 failed of 48 tests", "3 tests, incomplete"."""
+    tests = f"{entry.tests} test{'' if entry.tests == 1 else 's'}"
+    if entry.status != "complete":
+        return f"{tests}, {entry.status}"
+    return f"{entry.lacking} of {tests}" if entry.lacking else tests
 
 
 def _stars(entry: RunEntry) -> str:
@@ -99,19 +131,117 @@ def _stars(entry: RunEntry) -> str:
     return f"{bound}{entry.stars:.1f}{'*' if entry.rated_as else ' '}"
 
 
-def _name(entry: RunEntry) -> Text:
-    """The name, and below it the target if that is not this machine, a setting a line.
-
-    80 columns have no room for a column of its own.
-    """
-    from rich.text import Text
-
+def _machine(entry: RunEntry) -> list[Text]:
+    """The target if that is not this machine, a setting a line, and the machine."""
     from hardstone.terminal.console import words
     from hardstone.wording import shorten
 
-    name = words(entry.name)
-    if entry.target == _HERE:
-        return name
-    parts = shorten(entry.target, _TARGET_CHARACTERS).replace(",", ",\n").split("\n")
-    lines = [line for part in parts for line in wrap(part, _LINE_CHARACTERS)]
-    return Text("\n").join([name, *(words(line, "dim") for line in lines)])
+    parts = [] if entry.target == _HERE else shorten(entry.target, _TARGET_CHARACTERS).split(",")
+    parts = [f"{part}," for part in parts[:-1]] + parts[-1:] + [entry.machine or ""]
+    return [words(line, "dim") for part in parts for line in wrap(part, _LINE_CHARACTERS)]
+
+
+@dataclass(frozen=True)
+class _Removal:
+    """A run that is to be removed; what else refers to it."""
+
+    id: str
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
+@command.command(
+    "remove",
+    examples=(
+        "hardstone runs remove last",
+        "hardstone runs remove 20261130T025420Z-cb0d51 before --yes",
+    ),
+)
+@click.argument("references", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--yes", "is_confirmed", cls=Option, group=WHAT, is_flag=True, help="Remove without asking."
+)
+@store_option
+@json_option
+@click.pass_context
+def remove(
+    context: click.Context,
+    /,
+    references: tuple[str, ...],
+    is_confirmed: bool,
+    store: Path | None,
+    as_json: bool,
+) -> int:
+    """Remove stored runs.
+
+    At a terminal you are asked first; elsewhere --yes is needed. All RUNs are looked up before any
+    is removed. A run that is being recorded or continued is not removed. Reports stay.
+    """
+    from hardstone.cli.messages import print_json, tell
+    from hardstone.cli.open_store import open_store
+
+    above: dict[str, Any] = context.parent.params if context.parent is not None else {}
+    opened = open_store(store or above.get("store"))
+    found = {one.id: one for one in (_removal(opened, reference) for reference in references)}
+    busy = [run_id for run_id in found if run_id in opened.recorded_now()]
+    if busy:
+        raise InputError(
+            f"run {busy[0]} is being recorded now; nothing was removed",
+            "wait for it to finish, or stop it",
+        )
+    for one in found.values():
+        for remark in one.remarks:
+            tell(remark)
+    if not is_confirmed and not _is_agreed(list(found.values())):
+        tell("nothing was removed")
+        return EXIT_OK
+    rows = []
+    for one in found.values():
+        files = opened.remove(one.id)
+        rows.append({"id": one.id, "files": list(map(str, files))})
+        if not as_json:
+            click.echo(f"removed {one.text}")
+        report = opened.path / "reports" / f"{one.id}.html"
+        if os.path.lexists(report):
+            tell(f"its report is still there: {report}")
+    if as_json or above.get("as_json"):
+        print_json({"removed": rows})
+    return EXIT_OK
+
+
+def _is_agreed(found: Sequence[_Removal]) -> bool:
+    """Whether the person at the terminal agrees. InputError where nobody can be asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError("removing runs needs an answer, and there is no terminal", "add --yes")
+    for one in found:
+        click.echo(one.text, err=True)
+    count = "this run" if len(found) == 1 else f"these {len(found)} runs"
+    return click.confirm(f"Remove {count}?", err=True)
+
+
+def _removal(store: Store, reference: str) -> _Removal:
+    """The run that `reference` names; InputError if it names none, or several.
+
+    The document itself says which run it is, not the index. One that cannot be read is removed only
+    by its whole ID.
+    """
+    from hardstone.store.place import is_run_id
+    from hardstone.wording import one_line
+
+    try:
+        document = store.load(reference)
+    except InputError:
+        if is_run_id(reference) and os.path.lexists(store.path_of(reference)):
+            return _Removal(reference, f"{reference} (cannot be read)")
+        raise
+    run_id, repeat = document.id, document.plan.repeat
+    remarks = []
+    if repeat is not None:
+        remarks.append(
+            f"run {run_id} is number {repeat.number} of {repeat.count} repeats: gate --baseline "
+            "can no longer use it"
+        )
+    if document.status != "complete":
+        remarks.append(f"run {run_id} was interrupted: --resume can no longer continue it")
+    name = one_line(document.name)
+    return _Removal(run_id, f"{run_id}  {name}".rstrip(), tuple(remarks))

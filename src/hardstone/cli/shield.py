@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from hardstone.cli.help import CONDITIONS, OUTPUT, WHAT, declare
 from hardstone.cli.options import (
     GuestOptions,
     MachineOption,
@@ -32,48 +33,75 @@ class ShieldOptions(GuestOptions):
     """Options of `hardstone shield`, all but the last of them those of the probe's command."""
 
     cpu: str | None = option(
-        "-a", "--cpu", metavar="N", help="CPU to reserve (default: an isolated one, or the last)."
+        "-a",
+        "--cpu",
+        group=WHAT,
+        metavar="N",
+        help="Reserve CPU N (default: an isolated one, or the last).",
     )
-    cpus: str | None = option("--cpus", metavar="LIST", help="Several CPUs to reserve: 2-3,6.")
+    cpus: str | None = option(
+        "--cpus", group=WHAT, metavar="LIST", help="Reserve several CPUs: 2-3,6."
+    )
     policy: str | None = option(
         "--policy",
+        group=CONDITIONS,
         type=click.Choice(["fifo", "rr", "other"]),
         help="Scheduling policy of COMMAND (default: unchanged; fifo with --priority).",
     )
     priority: str | None = option(
         "--priority",
+        group=CONDITIONS,
         metavar="N|max",
-        help="Real-time priority of COMMAND (50 if only --policy is given).",
+        help="Real-time priority of COMMAND (default with --policy: 50).",
     )
     settings: str | None = option(
         "--settings",
+        group=CONDITIONS,
         metavar="LIST",
-        help="Only some of cpuset, interrupts, workqueues, timers, watchdog, governor, "
-        "dma_latency.",
+        help="Change only these: cpuset, interrupts, workqueues, timers, watchdog, governor, "
+        "dma_latency (default: all).",
     )
     restore: bool = option(
-        "--restore", is_flag=True, help="Restore the settings that a killed shield left."
+        "--restore",
+        group=WHAT,
+        is_flag=True,
+        help="Restore the settings that a killed shield left changed.",
     )
     forget: bool = option(
-        "--forget", is_flag=True, help="With --restore: give up what cannot be restored."
+        "--forget",
+        group=WHAT,
+        is_flag=True,
+        help="With --restore: give up settings that cannot be restored.",
     )
-    show: bool = option("--show", is_flag=True, help="Show what is reserved now, and what can be.")
+    show: bool = option(
+        "--show", group=WHAT, is_flag=True, help="Show what is reserved now and what can be."
+    )
     verbose: bool = option(
-        "--verbose", is_flag=True, help="List every change, and all that could not be moved."
+        "--verbose",
+        group=OUTPUT,
+        is_flag=True,
+        help="List every change, and everything that could not be moved.",
     )
-    as_json: bool = option("--json", is_flag=True, help="With --show: one JSON document.")
+    as_json: bool = option(
+        "--json", group=OUTPUT, is_flag=True, help="With --show: print one JSON document."
+    )
     target: str = shared(MachineOption, "target")
 
 
-@click.command("shield", context_settings={"allow_interspersed_args": False})
+@declare(
+    "shield",
+    "sudo hardstone shield -a 3 --priority 80 -- ./controller",
+    "sudo hardstone shield --show",
+    context_settings={"allow_interspersed_args": False},
+)
 @options_of(ShieldOptions)
 @click.argument("words", metavar="[-- COMMAND ARG...]", nargs=-1, type=click.UNPROCESSED)
 def command(words: tuple[str, ...], options: ShieldOptions) -> int:
-    """Reserve a CPU, run COMMAND there, then restore all settings.
+    """Reserve a CPU, run COMMAND there, restore all settings.
 
-    While COMMAND runs, other processes, interrupts and movable kernel threads are kept
-    off the CPU. Input, output and exit code are those of COMMAND. Standard error names
-    what could not be moved. Needs root. With --target lab:NAME, COMMAND runs in the guest.
+    While COMMAND runs, other processes, interrupts and movable kernel threads are kept off the CPU.
+    Input, output and exit code are those of COMMAND. Standard error names what could not be moved.
+    Root is needed. With --target lab:NAME, COMMAND runs in the guest.
     """
     from hardstone.targets.find import find_probe
 

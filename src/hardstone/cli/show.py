@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli.help import OUTPUT, WHAT, Option, declare
 from hardstone.cli.options import json_option, store_option
 from hardstone.errors import EXIT_OK, InputError
 
@@ -19,45 +20,90 @@ if TYPE_CHECKING:
 _PUBLISHED = "published:"
 
 
-@click.command("show")
+@declare(
+    "show",
+    "hardstone show last",
+    "hardstone show last --why",
+    "hardstone show last~1 TMR-P-LAT --deadline 100us",
+)
 @click.argument("run")
 @click.argument("tests", nargs=-1, metavar="[TEST]...")
-@store_option
+@click.option(
+    "--all",
+    "is_all",
+    cls=Option,
+    group=WHAT,
+    is_flag=True,
+    help="Show all series, claims and notes, through a pager at a terminal.",
+)
+@click.option(
+    "--why",
+    cls=Option,
+    group=WHAT,
+    is_flag=True,
+    help="Show where each star comes from, and what another half star requires.",
+)
+@click.option(
+    "--deadline",
+    cls=Option,
+    group=WHAT,
+    metavar="TIME",
+    help="Count values above TIME; if none, give the upper bound on their share.",
+)
+@click.option(
+    "--published",
+    cls=Option,
+    group=WHAT,
+    is_flag=True,
+    help="Show the published figures of its tests next to those of the run.",
+)
+@click.option(
+    "--project",
+    cls=Option,
+    group=WHAT,
+    is_flag=True,
+    help="Estimate the maximum of another run of the same length, for each series of TEST.",
+)
+@click.option(
+    "--csv",
+    "as_csv",
+    cls=Option,
+    group=OUTPUT,
+    is_flag=True,
+    help="Print count, min, mean, quantiles and max of each series as CSV.",
+)
 @json_option
-@click.option("--all", "is_all", is_flag=True, help="All series, claims and notes of the run.")
-@click.option("--published", is_flag=True, help="Beside the published figures of its tests.")
-@click.option("--why", is_flag=True, help="Where each star comes from, and what one more takes.")
-@click.option(
-    "--project", is_flag=True, help="The next maximum of each series of the TESTs, or why not."
-)
-@click.option(
-    "--deadline", metavar="TIME", help="How many values of each series are above it: 100us."
-)
+@store_option
 def command(
     run: str,
     tests: tuple[str, ...],
     store: Path | None,
     as_json: bool,
+    as_csv: bool,
     is_all: bool,
     published: bool,
     why: bool,
     project: bool,
     deadline: str | None,
 ) -> int:
-    """Show a stored run on one screen; with --all, or of the TESTs named, everything.
+    """Show a stored run on one screen, or all of it.
 
-    RUN is an ID, the start of one, a name, or "last"; see runs. TEST may be a pattern such as
-    'MUT-*'. --json prints the whole document. With --why, RUN may be a published system such as
-    published:qnx, and --json prints the rating. Exits with 3 where figures of the run cannot be
-    true: they are named first, and marked.
+    RUN is an ID or the start of one, a name, last, or last~1 for the run before the last; hardstone
+    runs lists them. TEST is an ID or a pattern such as 'MUT-*'; with it everything about these
+    tests is shown, and with --all everything about the run. --json prints the run document. The
+    exit code is 3 if figures of the run contradict each other; they are named first, and marked.
 
-    --project foresees the largest of as many values again, by extreme values, where nothing speaks
-    against that; else it says everything that does.
+    With --why, RUN may also be a published system such as published:qnx, and --json prints the
+    rating.
 
-    --deadline counts the values above TIME, of all series of durations or of those of the TESTs,
-    with the exact interval of their share; without any, what the share is at most. --json prints
-    these.
+    --project estimates the maximum of another run of the same length (extreme-value theory), or
+    lists why no estimate is possible.
+
+    --deadline counts the values above TIME in each series of durations, with the exact confidence
+    interval of their share. --json prints these counts.
     """
+    if as_csv and (why or as_json or is_all or published or project or deadline is not None):
+        raise InputError("--csv prints the series of the run or of TESTs", "give --csv alone")
     if why or run.startswith(_PUBLISHED):
         has_more = is_all or tests or published or project or deadline is not None
         if why and has_more:
@@ -90,11 +136,24 @@ def command(
         print_json(document)
         return consistency_exit(document)
     shown = _of_tests(document, tests) if tests else document
-    _print(shown, project=project, published=published, is_whole=is_all or bool(tests))
+    if as_csv:
+        from hardstone.report.export import run_csv
+
+        click.echo(run_csv(shown), nl=False)
+        return consistency_exit(document)
+    if not (is_all or tests or published):
+        from hardstone.terminal.one_screen import print_screen
+
+        print_screen(shown)
+        return consistency_exit(document)
+    from hardstone.cli.messages import paged
+
+    with paged():
+        _print_all(shown, project=project, published=published)
     return consistency_exit(document)
 
 
-def _print(shown: RunDocument, *, project: bool, published: bool, is_whole: bool) -> None:
+def _print_all(shown: RunDocument, *, project: bool, published: bool) -> None:
     if project:
         from hardstone.terminal.whole_run import print_projections
 
@@ -103,19 +162,15 @@ def _print(shown: RunDocument, *, project: bool, published: bool, is_whole: bool
         from hardstone.terminal.columns import print_with_published
 
         print_with_published(shown)
-    elif is_whole:
+    else:
         from hardstone.terminal.whole_run import print_whole
 
         print_whole(shown)
-    else:
-        from hardstone.terminal.one_screen import print_screen
-
-        print_screen(shown)
 
 
 def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) -> int:
     """The rating of a run or of a published system."""
-    from hardstone.cli.messages import print_json
+    from hardstone.cli.messages import paged, print_json
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.stars_text import rated_document
     from hardstone.systems.rating import rate, rate_run
@@ -130,14 +185,16 @@ def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) ->
         if as_json:
             print_json(rated_document([(system, rating)]))
         else:
-            print_published_why(system, rating)
+            with paged():
+                print_published_why(system, rating)
         return EXIT_OK
     document = open_store(store).load(run)
     rated = rate_run(document)
     if as_json:
         print_json(rated_document(rated))
     else:
-        print_why(rated)
+        with paged():
+            print_why(rated)
     return consistency_exit(document)
 
 
@@ -145,7 +202,7 @@ def _show_misses(
     run: str, tests: Sequence[str], store: Path | None, deadline: str, *, as_json: bool
 ) -> int:
     """How often the series of a run missed a deadline."""
-    from hardstone.cli.messages import print_json
+    from hardstone.cli.messages import paged, print_json
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.deadlines import misses_document
     from hardstone.terminal.whole_run import print_misses
@@ -161,7 +218,8 @@ def _show_misses(
     if as_json:
         print_json(misses_document(shown, deadline_ns))
     else:
-        print_misses(shown, deadline_ns)
+        with paged():
+            print_misses(shown, deadline_ns)
     return consistency_exit(document)
 
 

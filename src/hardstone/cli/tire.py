@@ -137,7 +137,7 @@ class _PlainReporter(PlainReporter):
     def start_text(self, plan: Plan) -> str:
         curves = len(self._sweep.sweeper.curves.main)
         span_ns = self._sweep.left_ns() + sum(one.expected_ns for one in plan.tests)
-        before = f", {self._sweep.count} points are there" if self._sweep.count else ""
+        before = f", {self._sweep.count} points already measured" if self._sweep.count else ""
         return f"{curves} curve{'' if curves == 1 else 's'}, about {format_span(span_ns)}{before}"
 
     def begin_text(self, event: MeasuringStarted, name: str) -> str:
@@ -162,7 +162,7 @@ def _point_text(one: PlannedTest | Result, name: str) -> str:
     curve = curve_of(one)
     masses = masses_of(one)
     if curve is None:
-        return f"{name}  {masses} masses, pictures" if masses else name
+        return f"{name}  {masses} masses, pictures" if masses else f"{name}, for the cost model"
     threads = f"{curve.threads} thread{'' if curve.threads == 1 else 's'}"
     parts = [f"{masses} masses", threads, curve.policy]
     return f"{name}  {', '.join([*parts, *_solver(curve)])}"
@@ -179,16 +179,25 @@ def _tell_curves(sweeper: Sweeper, document: RunDocument) -> None:
     ):
         tell(f"no point was measured: {shorten(next(iter(ended.values())), 300)}")
         return
-    _tell_each("ended early", ended, sweeper)
+    _tell_each(f"{_of_all(len(ended), len(curves), 'curve')} ended early", ended, sweeper)
     timed = document.status == "complete" and sweeper.sweep.within_ns
-    remedy = "; more time or fewer curves: --within, --threads" if timed else ""
-    _tell_each(f"are coarse{remedy}", coarse, sweeper)
+    remedy = "; allow more time or test fewer curves (--within, --threads)" if timed else ""
+    are = "is" if len(coarse) == len(curves) == 1 else "are"
+    what = _of_all(len(coarse), len(curves), "limit")
+    _tell_each(f"{what} {are} rough{remedy}", coarse, sweeper)
+
+
+def _of_all(count: int, total: int, what: str) -> str:
+    """ "all 4 limits", "2 of 4 limits", "the limit"."""
+    if count < total:
+        return f"{count} of {total} {what}s"
+    return f"the {what}" if total == 1 else f"all {total} {what}s"
 
 
 def _tell_each(what: str, found: Mapping[Curve, str], sweeper: Sweeper) -> None:
     if not found:
         return
-    tell(f"{len(found)} of {len(sweeper.curves.main)} curves {what}")
+    tell(what)
     for curve, why in list(found.items())[:_MOST_NAMED]:
         tell(f"{_curve_text(curve, sweeper)}: {shorten(why, 200)}")
     if len(found) > _MOST_NAMED:
@@ -230,7 +239,7 @@ def _print_comparison(documents: Sequence[RunDocument]) -> None:
     print_tires(documents)
     first, *others = documents
     for other in others:
-        tell("drawn beside each other", f"hardstone report {first.id} --beside {other.id}")
+        tell("to draw both in one report", f"hardstone report {first.id} --beside {other.id}")
 
 
 def _shown_sweep(
@@ -355,12 +364,12 @@ def resume(
             sweeping = _SweepRun(Sweeper(whole.plan, asked.register), whole)
         except (KeyError, ValueError, TypeError):
             raise InputError(
-                f"the plan of run {whole.id} is not one that this version makes",
-                "resume it with the version that began it",
+                f"this version does not support the plan of run {whole.id}",
+                "resume it with the version that started it",
             ) from None
         plan = msgspec.structs.replace(whole.plan, tests=unmeasured_tests(whole))
         if not plan.tests and not sweeping.more(msgspec.structs.replace(whole, results=[])):
-            raise InputError(f"of run {whole.id} nothing is left to measure", _begin(mode))
+            raise InputError(f"run {whole.id} has nothing left to measure", _begin(mode))
         prepared = replace(asked, plan=plan)
         return _shown_sweep(prepared, options, sweeping, wants_report=wants_report)
 
@@ -377,7 +386,7 @@ def _find_sweep(store: Store, mode: str, reference: str) -> RunDocument:
     document = store.load(reference) if reference else _last_unfinished(store, mode)
     sweep = document.plan.sweep
     if sweep is None:
-        raise InputError(f"run {document.id} is no sweep of hardstone simulate", _begin(mode))
+        raise InputError(f"run {document.id} is not a sweep of hardstone simulate", _begin(mode))
     if sweep.test != MODES[mode]:
         other = next((name for name, test in MODES.items() if test == sweep.test), mode)
         raise InputError(
@@ -385,7 +394,7 @@ def _find_sweep(store: Store, mode: str, reference: str) -> RunDocument:
             f"hardstone simulate {other} --resume {document.id}",
         )
     if document.status == "complete":
-        raise InputError(f"run {document.id} is complete: nothing is left to measure", _begin(mode))
+        raise InputError(f"run {document.id} is complete and cannot be resumed", _begin(mode))
     if document.id in recorded:
         raise recorded_now(document.id)
     return document
@@ -398,15 +407,15 @@ def _last_unfinished(store: Store, mode: str) -> RunDocument:
             sweep = document.plan.sweep
             if sweep is not None and sweep.test == MODES[mode]:
                 return document
-    raise InputError("no sweep was cut off: there is none to resume", _begin(mode))
+    raise InputError("no sweep was interrupted, so there is none to resume", _begin(mode))
 
 
 def _check_agreement(whole: RunDocument, asked: Plan, given: set[str]) -> None:
     for name, value in _VALUES.items():
         if name in given and value(asked) != value(whole.plan):
             raise InputError(
-                f"--{name.replace('_', '-')}: run {whole.id} was begun with another value",
-                "leave it out: a sweep is resumed as it was begun",
+                f"--{name.replace('_', '-')}: run {whole.id} was started with another value",
+                "leave it out: a sweep is resumed with the options it was started with",
             )
 
 
@@ -426,4 +435,4 @@ def _as_begun(
 
 
 def _begin(mode: str) -> str:
-    return f"begin one: hardstone simulate {mode}"
+    return f"start one: hardstone simulate {mode}"

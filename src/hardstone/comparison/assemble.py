@@ -26,24 +26,23 @@ from hardstone.wording import shorten
 _LATSTAT, _DEDICATED = "solaris-latstat-2007", "dedicated-systems-2012"
 _US = 1_000
 _SINGLE_RUNS = (
-    "Each run is one measurement: a ratio holds between two runs. Whether two systems differ is "
-    "decided by interleaved pairs only: hardstone gate --pairs."
+    "One run each proves no difference between systems: a ratio holds for these two runs. Use "
+    "interleaved pairs: hardstone gate --pairs."
 )
 _RATIO_NOTE = (
     "Ratios are of medians, to the reference; intervals allow for values that depend on each other."
 )
 _PUBLISHED_NOTE = (
-    "A published system has no distribution and no counts: its figures stand beside those of runs "
-    "without a ratio. Hardware differs; compare the distance from mean to worst, and the effect of "
-    "load."
+    "A published system has no distribution and no counts, so it has no ratio to a run. Its "
+    "hardware differs: compare the distance from mean to worst, and the effect of load."
 )
 _TICK_NOTE = (
     "equals the tick: the worst exceeds its mean by as much as the longest tick of its system, "
     "within 20 %; a tick within the call may explain it [D]."
 )
 _GREY_NOTE = (
-    "Grey: not comparable with the reference, for the reason that is given. A worst alone is grey "
-    "where the counts differ by more than 10 %: more values usually show a larger worst."
+    "Grey: not comparable with the reference, for the reason given. The worst alone is grey if the "
+    "counts differ by more than 10 %: more values usually show a larger worst."
 )
 _SPREAD_NOTE = "Predictability: the worst observed divided by the mean [O]; 1 is best."
 
@@ -108,7 +107,7 @@ def _check_systems(subjects: Sequence[Subject], reference: int) -> None:
         )
     if count > MOST_SYSTEMS:
         raise InputError(
-            f"{count} systems, and a comparison holds {MOST_SYSTEMS}",
+            f"{count} systems; a comparison takes {MOST_SYSTEMS} at most",
             "leave some out, or choose conditions with --load and --cpu-config",
         )
     seen: set[tuple[str, str]] = set()
@@ -145,7 +144,7 @@ def _yardsticks() -> list[Yardstick]:
 def _notes(columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]) -> Iterator[str]:
     for column in columns:
         if column.apart:
-            yield f"{column.label} stands apart: {column.apart}."
+            yield f"{column.label} is not comparable: {column.apart}."
     differing = [
         one.name for one in conditions if one.differs and not one.name.startswith("values of")
     ]

@@ -36,7 +36,8 @@ _SYSTEM_DASHES = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3], [1, 4], [12, 4])
 _GREY_DASH = [1, 3]
 _NEAR = 10.0
 NEAR_PANELS = 2.0  # whose curves need the room
-_ROOM = 1.15
+_MOST_BEYOND = 0.4  # of what the values span, on either side
+_ROOM = 1.1
 _MIDDLE = 0.45
 
 
@@ -75,7 +76,9 @@ def room_for(
     standards: Sequence[Standard], low: float, high: float, near: float = _NEAR
 ) -> tuple[list[Standard], float, float]:
     """The yardsticks to draw, and the ends of an axis that holds them too: those that it holds
-    already, or that are beyond its ends by no more than the factor `near`."""
+    already, or that are beyond its ends by no more than the factor `near`, and by so little that
+    the values still fill most of the axis."""
+    near = min(near, (high / low) ** _MOST_BEYOND)
     shown = [one for one in standards if low / near <= one.value <= high * near]
     ends = [low, high, *(one.value * _ROOM for one in shown), *(one.value / _ROOM for one in shown)]
     return shown, min(ends), max(ends)
@@ -286,11 +289,11 @@ _LABEL_WIDTH = 6.2
 _TEXT_WIDTH = 7.0  # of the widest fonts that browsers take for sans-serif
 _TEXT_GAP = 8
 _MOST_FOR_TEXT = 0.55
-_WORDS_LEFT = 0.35  # to the left of the bars the names leave room above them
+_WORDS_LEFT = 0.35  # to the left of the dots the names leave room above them
 
 
 @dataclass(frozen=True)
-class Bar:
+class Amounts:
     """One figure of one system. `end` is its value or bound; None where it is "missing", or where
     there is "nothing", neither average nor worst. `text` is what it says, such as "< 100 ns" or
     "not published"."""
@@ -304,17 +307,17 @@ class Bar:
 
 
 def pair_chart(
-    bars: Sequence[Bar], unit: Unit, title: str, standards: Sequence[Standard] = ()
+    found: Sequence[Amounts], unit: Unit, title: str, standards: Sequence[Standard] = ()
 ) -> Spec:
-    """Two bars for each system, with their figures in words. A figure below a bound has a hollow
-    bar that ends in a triangle to the left, one above a bound a triangle to the right; what may
-    not be compared is grey, what is missing is named."""
-    names = list(dict.fromkeys(one.name for one in bars))
+    """A dot for the average of each system and one for its worst, with their figures in words. A
+    figure below a bound is a hollow triangle to the left, one above a bound a triangle to the
+    right; what may not be compared is grey, what is missing is named."""
+    names = list(dict.fromkeys(one.name for one in found))
     label = min(max(map(len, names), default=0) * _LABEL_WIDTH, _WIDEST_LABEL)
     width = int(_WHOLE - label)
-    low, high = domain([one.end for one in bars if one.end is not None], 1.6)
+    low, high = domain([one.end for one in found if one.end is not None], 1.6)
     shown, low, high = room_for(standards, low, high)
-    high = _with_room(bars, low, high, width)
+    high = _with_room(found, low, high, width)
     x: Spec = {
         "field": "v",
         "type": "quantitative",
@@ -323,14 +326,12 @@ def pair_chart(
         "title": f"{title} (log)",
     }
     # Rows that share their fields follow one another, so that the page has these once.
-    ordered = sorted(bars, key=lambda one: (one.which, one.kind, one.is_grey))
+    ordered = sorted(found, key=lambda one: (one.which, one.kind, one.is_grey))
     return {
         "config": CONFIG,
         "data": {"values": [_pair_row(one, low) for one in ordered]},
         "layer": [
-            _filled(x, low, unit, _y(names, is_open=bool(shown))),
-            _hollow(low, unit),
-            *_ends(),
+            *_dots(x, unit, _y(names, is_open=bool(shown))),
             *_texts(),
             *_standard_layers(shown, (low, high), "x", middle=_WORDS_LEFT),
         ],
@@ -343,17 +344,17 @@ def pair_chart(
     }
 
 
-def _with_room(bars: Sequence[Bar], low: float, high: float, width: int) -> float:
-    """The end of an axis on which every bar has room for its words to the right."""
+def _with_room(found: Sequence[Amounts], low: float, high: float, width: int) -> float:
+    """The end of an axis on which every figure has room for its words to the right."""
     most = high
-    for one in bars:
+    for one in found:
         words = min((len(one.text) * _TEXT_WIDTH + _TEXT_GAP) / width, _MOST_FOR_TEXT)
         end = drawn(one.end) if one.end is not None else low
         most = max(most, low * (end / low) ** (1 / (1 - words)))
     return most
 
 
-def _pair_row(one: Bar, low: float) -> dict[str, Any]:
+def _pair_row(one: Amounts, low: float) -> dict[str, Any]:
     return {
         "u": one.name,
         "c": one.which,
@@ -368,13 +369,11 @@ def _y(names: Sequence[str], *, is_open: bool) -> Spec:
     axis: Spec = {"labelLimit": _WIDEST_LABEL, "labelOverlap": False, "grid": False}
     axis.update(ticks=False, domain=False)
     scale: Spec = {"domain": list(names)}  # in their order, whichever figures are missing
-    if is_open:  # above the first bars, for the words of the yardsticks
+    if is_open:  # above the first dots, for the words of the yardsticks
         scale["paddingOuter"] = 1
     return {"field": "u", "type": "nominal", "title": None, "axis": axis, "scale": scale}
 
 
-# Room between the bars of a pair. A bar that is thinner than its band does not stand in the middle
-# of it: Vega-Lite moves it by a share of the outer band.
 _ASIDE: Spec = {"paddingInner": 0.18, "paddingOuter": 0.09}
 _PLACE: Spec = {
     "y": {"field": "u", "type": "nominal"},
@@ -389,7 +388,7 @@ def _pair_colour() -> Spec:
         "type": "nominal",
         "sort": None,
         "scale": {"domain": [AVERAGE, WORST], "range": PALETTE[:2]},
-        "legend": {"symbolType": "square", "symbolSize": 80},
+        "legend": {"symbolType": "circle", "symbolSize": 70},
     }
 
 
@@ -402,55 +401,34 @@ def _tips(unit: Unit) -> list[Spec]:
     ]
 
 
-def _filled(x: Spec, low: float, unit: Unit, y: Spec) -> Spec:
-    return {
-        "transform": [{"filter": "datum.k === 'value' || datum.k === 'above'"}],
-        "mark": mark("bar", height={"band": 1}),
-        "encoding": {
-            "x": x,
-            "x2": {"datum": low},
-            **_PLACE,
-            "y": y,
-            "color": _pair_colour(),
-            "tooltip": _tips(unit),
-        },
-    }
+_MARKS: dict[Kind, Spec] = {
+    "value": {"shape": "circle", "filled": True, "size": 60},
+    "below": {"shape": "triangle-left", "filled": False, "size": 60, "strokeWidth": 1.5},
+    "above": {"shape": "triangle-right", "filled": True, "size": 60},
+}
 
 
-def _hollow(low: float, unit: Unit) -> Spec:
-    """Anything from the left end up to the bound."""
-    return {
-        "transform": [{"filter": "datum.k === 'below'"}],
-        "mark": mark("bar", height={"band": 1}, filled=False, strokeDash=[2, 2], strokeWidth=1.2),
-        "encoding": {
-            "x": {"field": "v", "type": "quantitative"},
-            "x2": {"datum": low},
-            **_PLACE,
-            "color": _pair_colour(),
-            "tooltip": _tips(unit),
-        },
-    }
-
-
-def _ends() -> list[Spec]:
+def _dots(x: Spec, unit: Unit, y: Spec) -> list[Spec]:
     return [
         {
             "transform": [{"filter": f"datum.k === '{kind}'"}],
-            "mark": mark("point", shape=f"triangle-{side}", filled=True, size=50, opacity=1),
+            "mark": mark("point", opacity=1, **look),
             "encoding": {
-                "x": {"field": "v", "type": "quantitative"},
+                "x": x,
                 **_PLACE,
+                "y": y,
                 "color": _pair_colour(),
+                "tooltip": _tips(unit),
             },
         }
-        for kind, side in (("below", "left"), ("above", "right"))
+        for kind, look in _MARKS.items()
     ]
 
 
 def _texts() -> list[Spec]:
-    """The figures next to their bars; at the left end why one is missing."""
+    """The figures next to their dots; at the left end why one is missing."""
     look: Spec = {"align": "left", "baseline": "middle", "fontSize": 10}
-    known = mark("text", dx=6, color="var(--ink)", **look)
+    known = mark("text", dx=8, color="var(--ink)", **look)
     missing = mark("text", dx=3, fontStyle="italic", color=GREY, **look)
     encoding: Spec = {
         "x": {"field": "v", "type": "quantitative"},

@@ -33,7 +33,7 @@ from hardstone.comparison.view import (
 from hardstone.errors import InputError
 from hardstone.figure_text import quantile_value
 from hardstone.kernel import page as kernel_charts
-from hardstone.kernel.analysis import TEST, KernelTime, Operation
+from hardstone.kernel.results import TEST, KernelTime, Operation
 from hardstone.kernel.tables import KernelHistory, kernel_history, summary
 from hardstone.model import Series, Unit
 from hardstone.report import charts as run_charts
@@ -276,7 +276,7 @@ def course_figure(place: Place) -> Figure | None:
     else:
         spec = _overlaid(place, found, run_charts.time_chart, axis="y")
     if len(found) < len(whole):
-        about += f" {len(whole) - len(found)} systems are too short, or have no times."
+        about += f" {len(whole) - len(found)} systems have too few values, or no times."
     head = ["from (s)", unit_title("largest", place.row.unit)]
     return _figure(place, "time", "Over time", about, spec, _table(place, head, lines), found)
 
@@ -358,7 +358,7 @@ def _figure(
         shown = standards_for(place.row, place.standards)
         about += f" Red lines: {'; '.join(one.text for one in shown)}." if shown else ""
     if any(one.is_grey for one in found):
-        about += " Systems in grey may not be compared with the reference."
+        about += " Systems in grey are not comparable with the reference."
     return system_figure(
         f"{place.name}-{kind}",
         f"{label}: {title.lower()}",
@@ -384,14 +384,14 @@ _KERNEL_NAME_CHARACTERS = 22
 
 
 _SECTIONS = (
-    "Share of kernel time in sections shorter than each length, of all operations together, from "
-    "where it can be told from the idle latency."
+    "Share of kernel time in sections shorter than each length, of all operations together, for "
+    "lengths above the idle latency."
 )
 
 
 _HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
 _RATES = "Blocking intervals longer than each length, per second, of all operations together."
-_OVERLAID = " Band: 95 %, of the first. Dashed: a lower rate may not have been seen."
+_OVERLAID = " Band: 95 %, of the first. Dashed: lower rates may have been missed."
 _MOST_POINTS = 40
 
 
@@ -430,7 +430,7 @@ class _Chart:
         spoken = [f"{one.whole.name}: {summary(one.time)}" for one in self.systems]
         alt = f"{self.title}. {'; '.join(spoken)}."
         if any(one.column.apart for one in self.systems):
-            about = f"{self.about} Grey: may not be compared with the reference."
+            about = f"{self.about} Grey: not comparable with the reference."
         else:
             about = self.about
         return system_figure(self.name, self.title, about, alt, self.spec, self.table, drawer)
@@ -612,8 +612,6 @@ def system_figure(
     spec: Spec,
     table: ChartTable,
     drawer: Drawer,
-    *,
-    leads: bool = False,
 ) -> Figure:
     """A chart of several systems, with its data as a table for files."""
     return Figure(
@@ -621,6 +619,6 @@ def system_figure(
         title=title,
         about=about,
         alt=alt,
-        drawing=drawer.draw(spec, leads=leads),
+        drawing=drawer.draw(spec),
         table=table,
     )

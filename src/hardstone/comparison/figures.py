@@ -11,7 +11,7 @@ from hardstone.comparison.charts import (
     AVERAGE,
     MOST_OVERLAID,
     WORST,
-    Bar,
+    Amounts,
     Kind,
     Standard,
 )
@@ -48,10 +48,10 @@ from hardstone.wording import is_rate, shorten
 
 _REASON_CHARACTERS = 30
 _KIND_CHARACTERS = 46
-_ABOUT = "Above: average, below: worst{least}. The axis is logarithmic and does not begin at zero."
+_ABOUT = "Above: average, below: worst{least}. The axis is logarithmic and does not start at zero."
 _HOLLOW = " Hollow: only a bound is published, and the value lies below it."
 _BEYOND = " Triangle to the right: the value lies above."
-_GREY = " Grey: may not be compared with the reference."
+_GREY = " Grey: not comparable with the reference."
 _EQUALS = (
     ' "= tick": the worst exceeds the average by the tick\'s duration, within 20 %: a tick may '
     "explain it."
@@ -67,16 +67,16 @@ def _has_pair(row: ComparedRow) -> bool:
     return any(isinstance(one, Amount) for cell in row.cells for one in (cell.mean, cell.worst))
 
 
-def _pair_figure(
+def pair_figure(
     row: ComparedRow,
     columns: Sequence[SystemColumn],
     standards: Sequence[Standard],
     name: str,
     drawer: Drawer,
 ) -> Figure:
-    """A pair of bars for each system, published ones too."""
+    """A pair of dots for each system, published ones too."""
     pairs = zip(columns, row.cells, strict=True)
-    found = [bar for column, cell in pairs for bar in _bars(column, cell)]
+    found = [one for column, cell in pairs for one in _pair(column, cell)]
     title = row_name(row)
     spec = charts.pair_chart(
         found,
@@ -107,24 +107,24 @@ def _is_grey(cell: ComparedCell, which: str) -> bool:
     return cell.is_grey or (which == WORST and bool(cell.worst_why))
 
 
-def _bars(column: SystemColumn, cell: ComparedCell) -> list[Bar]:
+def _pair(column: SystemColumn, cell: ComparedCell) -> list[Amounts]:
     mean, worst, name = cell.mean, cell.worst, system_name(column)
     if isinstance(mean, Missing) and isinstance(worst, Missing) and mean.reason == worst.reason:
         reason = shorten(worst.reason, _REASON_CHARACTERS)
-        return [Bar(name, AVERAGE, "nothing", None, reason)]
-    bars = []
+        return [Amounts(name, AVERAGE, "nothing", None, reason)]
+    found = []
     for which in (AVERAGE, WORST):
         amount = _amount(cell, which)
         if isinstance(amount, Missing):
             reason = shorten(amount.reason, _REASON_CHARACTERS)
-            bars.append(Bar(name, which, "missing", None, reason))
+            found.append(Amounts(name, which, "missing", None, reason))
             continue
         kind, end = _kind(amount)
         text = amount_text(amount, is_exact=column.is_published)
         if which == WORST and cell.marks:
             text += " = tick" if any("tick" in one for one in cell.marks) else " *"
-        bars.append(Bar(name, which, kind, end, text, _is_grey(cell, which)))
-    return bars
+        found.append(Amounts(name, which, kind, end, text, _is_grey(cell, which)))
+    return found
 
 
 def _kind(amount: Amount) -> tuple[Kind, float | None]:
@@ -133,7 +133,7 @@ def _kind(amount: Amount) -> tuple[Kind, float | None]:
     return ("below", amount.below) if amount.below is not None else ("above", amount.above)
 
 
-def _about(found: Sequence[Bar], unit: Unit) -> str:
+def _about(found: Sequence[Amounts], unit: Unit) -> str:
     about = _ABOUT.format(least=", which is the least" if is_rate(unit) else " observed")
     kinds = {one.kind for one in found}
     about += _HOLLOW if "below" in kinds else ""
@@ -211,7 +211,6 @@ def _spread_figure(view: CompareView, drawer: Drawer) -> Figure | None:
         charts.spread_chart(dots, names),
         ChartTable([*WHO, "series", "worst over mean", "source"], rows),
         drawer,
-        leads=True,
     )
 
 
@@ -225,7 +224,7 @@ def _spread_rows(view: CompareView) -> tuple[list[ComparedRow], str]:
     }
     chosen = sorted(known, key=lambda address: -known[address])[: charts.MOST_KINDS]
     count = sum(1 for address in known if known[address] and address not in chosen)
-    left_out = f" {count} more decisive figures are in the tables only." if count else ""
+    left_out = f" {count} more decisive figures: see the tables." if count else ""
     return [row for row in view.decisive if row.address in chosen], left_out
 
 
@@ -238,10 +237,10 @@ _COST_OF_SYSTEM = 3  # for the time that loading and comparing it takes
 _PANELS_COST = 4
 _KEPT_FOR_CURVES = 16
 _MOST_NAMED = 6
-_MOST_TWICE = 8  # systems: bars of more are large, and stand in the summary alone
+_MOST_TWICE = 8  # systems: charts of more are large, and stand in the summary alone
 _FIRST = "TMR-P-LAT"  # of the decisive tests, if there is no room for the curves of all
-_ALONE = "Curves of decisive figures only: the report of the run has those of all tests."
-_LEFT_OUT = "Not drawn, so that the page stays small: {}. A comparison of two or three has them."
+_ALONE = "Curves of decisive figures only; the report of each run has all."
+_LEFT_OUT = "Not drawn for so many systems: {}. Compare two or three to see them."
 _LEAST_SYSTEMS = 2
 _YARDSTICK_CHARACTERS = 44
 _CURVES: tuple[tuple[str, Callable[[Place], Figure | None]], ...] = (
@@ -308,6 +307,15 @@ def _largest(row: ComparedRow) -> float:
     return max(ends, default=0.0)
 
 
+def standards_of(view: CompareView) -> list[Standard]:
+    """The yardsticks of a comparison; the page names their source."""
+    found = []
+    for one in view.yardsticks:
+        text = one.text.partition(" (")[0].partition(" [")[0]
+        found.append(Standard(float(one.value_ns), shorten(text, _YARDSTICK_CHARACTERS)))
+    return found
+
+
 @dataclass
 class _Maker:
     """Makes figures until the page is full; `spent` is what those so far cost."""
@@ -318,15 +326,10 @@ class _Maker:
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.standards = []
-        for one in self.view.yardsticks:
-            text = one.text.partition(" (")[0].partition(" [")[0]  # the page names the source
-            self.standards.append(
-                Standard(float(one.value_ns), shorten(text, _YARDSTICK_CHARACTERS))
-            )
+        self.standards = standards_of(self.view)
 
     def summary(self) -> list[tuple[ComparedRow, Figure]]:
-        """A pair of bars for each decisive figure."""
+        """A pair of dots for each decisive figure."""
         found = []
         for number, row in enumerate(self.view.decisive, 1):
             if _has_pair(row):
@@ -335,7 +338,7 @@ class _Maker:
         return found
 
     def of_tests(self, summary: Sequence[tuple[ComparedRow, Figure]]) -> dict[str, list[Figure]]:
-        """Bars of each test first, then curves, the tests of the summary first."""
+        """Dots of each test first, then curves, the tests of the summary first."""
         again = {row.address: figure for row, figure in summary}
         rows = {
             test.test: (row, f"chart-{number}-{_anchor(test.test)}")
@@ -380,7 +383,7 @@ class _Maker:
                 yield test, figure
 
     def _pair(self, row: ComparedRow, name: str) -> Figure:
-        return _pair_figure(row, self.view.columns, self.standards, name, self.drawer)
+        return pair_figure(row, self.view.columns, self.standards, name, self.drawer)
 
     def _has_room(self, cost: int, kind: str, test: str, kept: int = 0) -> bool:
         count = len(self.view.columns)

@@ -11,14 +11,16 @@ from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.overview import repeat_text
 from hardstone.stats.conditions import STEADY_FACTS, differing_parameters
 from hardstone.stats.consistency import UNLIKE_COUNTS
-from hardstone.stats.sustained import steps_of
+from hardstone.stats.sustained import SUSTAINED, steps_of
 from hardstone.stats.trust import lacks_realtime
+from hardstone.systems.criteria import find_figure, load_criteria, rated_figures
 from hardstone.systems.published import Address, Figure
 from hardstone.systems.subjects import (
     CONTRADICTORY,
     FigureRow,
     MeasuredRun,
     MeasuredSeries,
+    Missing,
     PublishedSeries,
     PublishedSystem,
     Subject,
@@ -78,13 +80,13 @@ def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Comparabl
 
 
 _SENT_BY = {"ipi": "another CPU", "timer": "the CPU's timer"}
-# What a run without an external interrupt source has in place of a figure of a device's interrupts.
-_IN_PLACE = {
-    ("IRQ-P-LAT", "latency"): "delivery",
-    ("IRQ-P-DLT", "dispatch"): "service",
-    ("IRQ-P-TLT", "to_thread"): "send_to_thread",
-    ("IRQ-S-SUS", "minimal_period"): "minimal_period",
-}
+# Figures of a device's interrupts: a run without an external source has others in their place.
+_OF_A_DEVICE = (
+    ("IRQ-P-LAT", "latency"),
+    ("IRQ-P-DLT", "dispatch"),
+    ("IRQ-P-TLT", "to_thread"),
+    (SUSTAINED, "minimal_period"),
+)
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def with_stand_ins(
 
     Only a row of published figures alone is filled: a run that has the series itself shows it.
     """
-    if (row.key[0], row.key[1]) not in _IN_PLACE or any(one and one.series for one in row.found):
+    if (row.key[0], row.key[1]) not in _OF_A_DEVICE or any(one and one.series for one in row.found):
         return row, {}
     found: dict[int, StandIn] = {}
     for place, subject in enumerate(subjects):
@@ -115,14 +117,20 @@ def with_stand_ins(
 
 
 def _in_place(row: FigureRow, subject: MeasuredRun) -> StandIn | None:
+    """The series that the rating of the run shows in place of the row's: one choice for both."""
     test, name = row.key[0], row.key[1]
-    own = [one for one in subject.held() if one.test == test]
-    for series in dict.fromkeys((name, _IN_PLACE[test, name])):
-        for source, sender in _SENT_BY.items():
-            for one in own:
-                if one.name == series and one.labels.get("source") == source:
-                    return StandIn(one, f"{spoken(series)} of interrupts from {sender}")
-    return None
+    criteria = (one for name in load_criteria().categories for one in rated_figures(name))
+    criterion = next((one for one in criteria if (one.test, one.series) == (test, name)), None)
+    if criterion is None:
+        return None
+    found = find_figure(subject, criterion, criterion.statistic)
+    if isinstance(found, Missing) or not found.is_stand_in:
+        return None
+    series = subject.series_at(found.address)
+    if series is None:
+        return None
+    sender = _SENT_BY.get(series.labels.get("source", ""), "another source")
+    return StandIn(series, f"{spoken(series.name)} of interrupts from {sender}")
 
 
 @dataclass(frozen=True)
@@ -210,7 +218,7 @@ def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
         return
     ours, theirs = (work_text(each.series, each.result.calibrated) for each in (one, against))
     if ours and theirs and ours != theirs:
-        yield f"other work: {ours}, the reference: {theirs}"
+        yield f"different work: {ours}, the reference {theirs}"
 
 
 def _other_parameters(ours: Result, theirs: Result) -> Iterator[str]:

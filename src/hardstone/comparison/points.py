@@ -118,7 +118,7 @@ def _positive(facts: _Facts) -> Iterator[str]:
     yield from _medians(facts, "lower")
     yield from _all_hold(facts.place, facts.tests)
     if column.rating.configuration == OUT_OF_THE_BOX and column.is_published:
-        yield "works out of the box"
+        yield "needs no configuration"
 
 
 def _negative(facts: _Facts) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _short(row: ComparedRow) -> str:
 
 def _medians(facts: _Facts, outcome: str) -> Iterator[str]:
     """The strongest first; with the conditions that differ, so that nothing is ranked silently."""
-    other = f", with another {', '.join(facts.other)}" if facts.other else ""
+    other = f", with different {', '.join(facts.other)}" if facts.other else ""
     found = [
         (row, cell.ratio)
         for row, cell in facts.cells
@@ -204,7 +204,7 @@ def _medians(facts: _Facts, outcome: str) -> Iterator[str]:
     found.sort(key=lambda one: one[1].ratio or 1.0, reverse=outcome == "higher")
     for row, ratio in found[:_MOST_OF_A_KIND]:
         yield (
-            f"median {ratio_words(ratio)[0]} that of the reference, between these two runs{other} "
+            f"median {ratio_words(ratio)[0]} that of the reference in these two runs{other} "
             f"({_short(row)})"
         )
 
@@ -235,9 +235,9 @@ def _all_hold(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:
     looks = [cell.look for test in tests for _, cell in judged_claims(test, place)]
     if looks and "failed" not in looks:
         if len(looks) == 1:
-            yield "the only claim that was judged and counts holds"
+            yield "the only rated claim holds"
         else:
-            yield f"all {len(looks)} claims that were judged and count hold"
+            yield f"all {len(looks)} rated claims hold"
 
 
 _P50 = "p50"
@@ -306,10 +306,10 @@ def _table(
         f"{_DEPEND.capitalize()}: a figure of the series goes with that of the run before (rank "
         "correlation of neighbours, p < 0.05), so that an interval would be too narrow. Few runs "
         "show little of that: leave time between them.",
-        "The interval of the worst of a run is of its median over runs. It bounds no later worst.",
+        "The interval of the worst is that of its median over runs. A later worst may be larger.",
     ]
     if group.left_out_count:
-        notes.append(f"{group.left_out_count} more of this system: left out, not trustworthy.")
+        notes.append(f"{group.left_out_count} more of this system left out: not trustworthy.")
     return PlainTable(
         anchor="runs-of-one-system" if number == 1 else f"runs-of-one-system-{number}",
         title="Runs of one system" if number == 1 else f"Runs of one system ({number})",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from hardstone.catalogue import load_catalogue
@@ -29,6 +29,7 @@ from hardstone.errors import InputError
 from hardstone.model import Descriptor, Verdict
 from hardstone.stats.consistency import MARK
 from hardstone.stats.quantiles import NEAR_LIMIT_RATIO, is_printable, median_limit
+from hardstone.stats.sustained import SUSTAINED
 from hardstone.stats.two_runs import QuantileEnds, QuantileRatio, compare_quantile, quantile_ends
 from hardstone.systems.published import figures_of, load_studies
 from hardstone.systems.subjects import (
@@ -397,8 +398,8 @@ def _compared_test(
         states=[_state(column, test) for column in columns],
         published=_statements(test),
         notes=[
-            *([f"What distorts it: {entry.distorts}"] if entry.distorts else []),
-            *([f"{left_out} more claims are in the reports of the runs."] if left_out else []),
+            *([f"Distorted by: {entry.distorts}"] if entry.distorts else []),
+            *([f"{left_out} more claims: see the reports of the runs."] if left_out else []),
         ],
     )
 
@@ -411,7 +412,7 @@ def _state(column: SystemColumn, test: str) -> str:
     if found is None:
         return "not run"
     if found.status == "measured" and (not found.complete or found.interrupted):
-        return "cut off before its end"
+        return "ended before its last value"
     return _state_of(found.status, found.reason)
 
 
@@ -508,6 +509,7 @@ def judged_claims(test: ComparedTest, place: int) -> list[tuple[ClaimRow, ClaimC
 
 _WAKEUP = ("TMR-P-LAT", "wakeup")
 _TOTAL = "total"
+_SOURCE = "external"
 _BOTH = "both"  # threads and processes take the same way
 
 
@@ -528,7 +530,7 @@ _MUTEX = (("protocol", "inherit"),)
 _DECISIVE = (
     Decisive("tick", "CLK-P-DUR", ("tick",)),
     Decisive("switch", "THR-P-SLS", ("switch",), most="threads"),
-    Decisive("irq", "IRQ-S-SUS", ("minimal_period",)),
+    Decisive("irq", SUSTAINED, ("minimal_period",)),
     Decisive("sem", "SEM-P-ARN", ("acquire", "release"), _SEMAPHORE),
     Decisive("sem cont", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most="waiters"),
     Decisive("mutex", "MUT-P-ARN", ("acquire", "release"), _MUTEX),
@@ -542,7 +544,9 @@ def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[Compared
         _compared_row(row, systems, decisive=True)
         for one in _DECISIVE
         for name in one.series
-        for row in _chosen(found, one, name)
+        for row in (
+            _sustained(found, systems) if one.test == SUSTAINED else _chosen(found, one, name)
+        )
     ]
     wakeup = _wakeup(systems.columns)
     if wakeup is not None:
@@ -572,6 +576,24 @@ def _chosen(found: Sequence[FigureRow], one: Decisive, name: str) -> Iterator[Fi
 
     if shared:
         yield max(shared, key=order)
+
+
+def _sustained(found: Sequence[FigureRow], systems: Systems) -> Iterator[FigureRow]:
+    """The row of a device's interrupts; where no system has one, for each run what its rating shows
+    in its place."""
+    rows = [one for one in found if one.test == SUSTAINED]
+    of_device = [one for one in rows if _SOURCE in (*one.first.labels.values(), *one.first.parts)]
+    if of_device or not rows:
+        yield from of_device[:1]
+        return
+    empty = FigureRow((*rows[0].key[:2], ()), (None,) * len(systems.columns), rows[0].notes)
+    filled, stand_ins = with_stand_ins(empty, [one.subject for one in systems.columns])
+    if stand_ins:
+        notes = [
+            (stand_ins[place].what,) if place in stand_ins else ()
+            for place in range(len(filled.found))
+        ]
+        yield replace(filled, notes=tuple(notes))
 
 
 def _fits(row: FigureRow, one: Decisive) -> bool:

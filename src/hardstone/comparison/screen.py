@@ -1,6 +1,7 @@
 """A comparison on one screen: stars, decisive figures, what differs, and where the rest is.
 
-Up to MOST_COLUMNS systems are columns. More are rows, with fewer figures each.
+Of two runs it has both medians of each series and their ratio, or why there is none. Up to
+MOST_COLUMNS systems are columns. More are rows, with fewer figures each.
 """
 
 from __future__ import annotations
@@ -20,14 +21,20 @@ from hardstone.comparison.view import (
     CompareView,
     SystemColumn,
 )
+from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
 from hardstone.present.stars_text import stars_number
+from hardstone.stats.conditions import listed
+from hardstone.stats.quantiles import median_of
+from hardstone.stats.two_runs import QuantileRatio
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount
 from hardstone.terminal.console import make_console
-from hardstone.wording import numbers_text, one_line, ratio_text, shorten
+from hardstone.wording import format_value, numbers_text, one_line, ratio_text, shorten
 
-MOST_LINES = 37  # of 40: the command has a few lines to say after them
+MOST_LINES = 30
+MOST_OF_MANY = 37  # more than _FEW systems: the name and the hardware of each take lines
+_FEW = 3
 MOST_COLUMNS = 6
 _GUTTER = 12
 _LEAST_CELL = 9
@@ -37,31 +44,42 @@ _STARS = 6
 _NAME, _MOST_NAME = 17, 40
 _FIGURE = 9
 _TICK_MARK, _CONTRADICTION = "*", "!"
-_NAMED_ABOVE = ("machine", "kernel", "study", "hardstone")  # with the systems
+_NAMED_ABOVE = ("machine", "study")  # with the systems
 _MOST_DIFFERING = 5
+_MEDIAN, _RATIO = 9, 24  # columns
+_OUTCOMES = {"higher": ">", "lower": "<", "no difference seen": "=", "not decided": "?"}
+_RATIO_MARKS = (
+    "ratio of medians, 98 % interval: > higher, < lower, = equal within 10 %, ? not decided"
+)
+_MOST_PAIRED = 14
 _PAIRS = ("acquire", "release")
 _UNCONTENDED = ("sem", "mutex")  # the first to go where systems are rows
 
 
 def print_comparison(view: CompareView) -> None:
-    """Prints `view` to standard output in at most MOST_LINES lines."""
+    """Prints `view` to standard output on one screen."""
     console = make_console()
     for line in comparison_lines(view, console.width):
-        line.truncate(console.width, overflow="ellipsis")
+        line.truncate(console.width, overflow=line.overflow or "ellipsis")  # no cut command
         console.print(line, soft_wrap=True)
 
 
 def comparison_lines(view: CompareView, width: int) -> list[Text]:
     """The lines of the screen, none broken; the most telling are kept where not all fit."""
     columns, count = view.columns, len(view.columns)
+    most = MOST_LINES if count <= _FEW else MOST_OF_MANY
     are_columns = count <= MOST_COLUMNS and _LEAST_LABEL + _LEAST_CELL * count <= width
-    figures = _as_columns(view, width) if are_columns else _as_rows(view, width)
+    pair = _RunPair(view) if count == 2 and not any(one.is_published for one in columns) else None
+    if pair is not None and width >= _LEAST_LABEL + 2 * (_MEDIAN + _LEAST_CELL) + _RATIO:
+        figures = pair.table(width)
+    else:
+        figures = _as_columns(view, width) if are_columns else _as_rows(view, width)
     systems = list(_systems(view, _origin) if are_columns else [])
     is_cut = any(len(line) > width for line in systems)
     if is_cut:
         systems = list(_systems(view, _study))
     below = [
-        *_legend(view, width),
+        *_legend(view, width, is_pair=pair is not None),
         Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
         *_why(view),
     ]
@@ -72,16 +90,24 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     hardware = _shared([one.hardware or "not known" for one in columns]) if is_cut else []
     reserves = _shared([", ".join(one.rating.rated_as) for one in columns])
     medians = _shared(["; ".join(_outcomes(view, place)) for place in range(count)])
-    sections = [
-        *_labelled("apart", apart, width, 3, "bold red"),
+    where = [
         *_labelled("from", origins, width, 6),
         *_labelled("hardware", hardware, width, 8),
-        *_labelled("rated as", reserves, width, 3, "yellow"),
-        *_labelled("differs", _differing(view), width, _MOST_DIFFERING),
-        *_labelled("median", medians, width, 4),
     ]
-    room = max(MOST_LINES - 1 - len(systems) - len(figures) - len(below), 0)
-    return [Text(head, style="bold"), *systems, *figures, *sections[:room], *below]
+    differs = _labelled("differs", _differing(view), width, _MOST_DIFFERING)
+    found = _labelled("why not", pair.refused(), width, 6) if pair else []
+    sections = [
+        *_labelled("apart", apart, width, 3, "bold red"),
+        *([] if pair else _labelled("medians", medians, width, 4)),
+        # The study and the hardware of a published figure are always shown.
+        *([*differs, *found, *where] if pair else [*where, *differs]),
+        *_labelled("rated as", reserves, width, 3, "yellow"),
+    ]
+    room = max(most - 1 - len(systems) - len(figures) - len(below), 0)
+    if len(sections) > room:
+        more = Text(f"{'':{_GUTTER}}and more, with -o", style="dim")
+        sections = [*sections[: room - 1], more] if room else []
+    return [Text(head, style="bold"), *systems, *figures, *sections, *below]
 
 
 def _systems(view: CompareView, origin: Callable[[SystemColumn], str]) -> Iterator[Text]:
@@ -104,13 +130,111 @@ def different_names(names: Sequence[str], most: int) -> list[str]:
 
 
 def _study(one: SystemColumn) -> str:
-    """The study with its year."""
+    """The study with its year, or the ID of the run."""
+    if not one.is_published:
+        return one.id
     year = "" if one.year and one.year in one.study else one.year
     return f"{one.study} {year}".strip()
 
 
 def _origin(one: SystemColumn) -> str:
     return ", ".join(filter(None, (_study(one), one.hardware)))
+
+
+class _RunPair:
+    """Two runs: the series that both measured, and why some figures have no ratio."""
+
+    def __init__(self, view: CompareView) -> None:
+        self._view = view
+        self._other = view.columns[1 - view.reference]
+        self._reference = view.columns[view.reference]
+        decisive = {one.partition("/")[0] for one in (row.address for row in view.decisive)}
+        rows = [row for row in view.decisive if row.known_count == 2]
+        for test in view.tests:
+            if test.test not in decisive:
+                both = [row for row in test.rows if row.known_count == 2]
+                rows += sorted(both, key=lambda row: -max(map(_worst_value, row.cells)))[:1]
+        self._rows = rows[:_MOST_PAIRED]
+        self._left_out = len(rows) - len(self._rows)
+
+    def table(self, width: int) -> list[Text]:
+        if not self._rows:
+            return [Text("No series was measured in both runs.", style="yellow")]
+        cell = min(max((width - _LABEL - 2 * _MEDIAN - _RATIO) // 2, _LEAST_CELL), _MOST_CELL)
+        label = width - 2 * (cell + _MEDIAN) - _RATIO
+        numbers = [one.number for one in self._view.columns]
+        heads = "".join(f"{f'worst {one}':>{cell}}" for one in numbers)
+        heads += "".join(f"{f'median {one}':>{_MEDIAN}}" for one in numbers)
+        ratio = f"median {self._other.number} / {self._reference.number}"
+        lines = [Text(f"{'':{label}}{heads}  {ratio}", style="bold")]
+        stars = "".join(f"{_stars_short(one.rating):>{cell}}" for one in self._view.columns)
+        lines.append(Text(f"{'stars of 5':{label}}{stars}"))
+        lines += [self._line(row, label, cell) for row in self._rows]
+        if self._left_out:
+            lines.append(Text(f"and {self._left_out} more series, with -o", style="dim"))
+        lines += [Text(line, style="dim") for line in textwrap.wrap(_RATIO_MARKS, width)]
+        return lines
+
+    def _line(self, row: ComparedRow, label: int, cell: int) -> Text:
+        line = Text(f"{shorten(_row_name(row), label - 1):{label}}")
+        for one in row.cells:
+            line += _cell(one, cell)
+        for one in row.cells:
+            median = _median_text(one, row)
+            line += Text(f"{median:>{_MEDIAN}}", style="dim" if one.is_grey else "")
+        found = row.cells[self._other.number - 1].ratio
+        return line + Text(f"  {_ratio_cell(found)}", style="bold" if _is_decided(found) else "")
+
+    def refused(self) -> Iterator[str]:
+        """Why a ratio or a worst may not be compared, each reason once with its rows."""
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for row in self._rows:
+            name, cell = _row_name(row), row.cells[self._other.number - 1]
+            ratio = cell.ratio
+            if cell.is_grey:
+                reasons.setdefault(("", cell.why), []).append(name)
+            elif cell.worst_why:
+                reasons.setdefault(("worst of ", cell.worst_why), []).append(name)
+            if ratio is not None and ratio.reason and (ratio.low is None or ratio.high is None):
+                reasons.setdefault(("ratio of ", ratio.reason), []).append(name)
+        for (what, why), names in reasons.items():
+            yield f"{what}{listed(names)}: {why}"
+        for place, column in enumerate(self._view.columns):
+            tests = dict.fromkeys(
+                test.test
+                for test in self._view.tests
+                if any(row.cells[place].subject_series for row in test.rows)
+                and not any(row.cells[1 - place].subject_series for row in test.rows)
+            )
+            if tests:
+                yield f"only {column.number} measured {listed(tests)}"
+
+
+def _median_text(cell: ComparedCell, row: ComparedRow) -> str:
+    if cell.series is None:
+        return "-"
+    try:
+        return format_value(median_of(cell.series), row.unit)
+    except InputError:  # a damaged histogram, which is marked
+        return "-"
+
+
+def _ratio_cell(found: QuantileRatio | None) -> str:
+    """ "> 1.4 (1.35-1.45)"; "-" without a ratio."""
+    if found is None or found.ratio is None:
+        return "-"
+    low, high = found.low, found.high
+    if low is not None and high is not None:
+        interval = f"{low:.3g}-{high:.3g}"
+    elif low is not None:
+        interval = f">= {low:.3g}"
+    else:
+        interval = "unbounded" if high is None else f"<= {high:.3g}"
+    return f"{_OUTCOMES[found.outcome]} {found.ratio:.3g} ({interval})"
+
+
+def _is_decided(found: QuantileRatio | None) -> bool:
+    return found is not None and found.outcome in ("higher", "lower")
 
 
 def _as_columns(view: CompareView, width: int) -> list[Text]:
@@ -200,10 +324,17 @@ def _differing(view: CompareView) -> list[str]:
             found.append(f"{row.name}: {', '.join(values)}")
     names = [one.name for one in rows if one.name in _NAMED_ABOVE]
     if names:
-        found.append(f"also {', '.join(names)}")
+        found.append(f"also {', '.join(names)}, named above")
     if len(differing) > len(rows):
-        found.append(f"numbers of values in {len(differing) - len(rows)} of the rows above")
+        count = len(differing) - len(rows)
+        found.append(f"number of values: {count} of the rows above")
     return found
+
+
+_UNDECIDED = {
+    "no difference seen": "equal within 10 %",
+    "not decided": "no significant difference",
+}
 
 
 def _outcomes(view: CompareView, place: int) -> Iterator[str]:
@@ -218,9 +349,10 @@ def _outcomes(view: CompareView, place: int) -> Iterator[str]:
     for outcome in ("higher", "lower"):
         if outcome in found:
             yield f"{outcome} {', '.join(found[outcome])}"
-    for outcome in ("no difference seen", "not decided"):
+    for outcome, text in _UNDECIDED.items():
         if outcome in found:
-            yield f"{outcome} in {len(found[outcome])}"
+            count = len(found[outcome])
+            yield f"{text} for {count} series"
 
 
 def _shared(texts: Sequence[str]) -> list[str]:
@@ -236,28 +368,32 @@ def _grouped(texts: Sequence[str]) -> dict[str, str]:
     return {text: numbers_text(numbers, "-", 2) for text, numbers in found.items()}
 
 
-def _legend(view: CompareView, width: int) -> Iterator[Text]:
+def _legend(view: CompareView, width: int, *, is_pair: bool) -> Iterator[Text]:
     cells = [cell for row in view.decisive for cell in row.cells]
     marks = [
-        (any(one.is_grey or one.worst_why for one in cells), "( ) not comparable, see the report"),
+        (
+            any(one.is_grey or one.worst_why for one in cells),
+            "( ) not comparable" + ("" if is_pair else " (why: add -o)"),
+        ),
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
         (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
-        (any(map(_is_at_most, view.columns)), "<= at most: figures are missing"),
-        (any(map(_is_range, view.columns)), "1-4: stars from stand-ins or too few values"),
+        (any(map(_is_at_most, view.columns)), "<= at most: some tests did not run"),
+        (any(map(_is_range, view.columns)), "1-4: range, from substitutes or too few values"),
     ]
     text = "; ".join(text for is_there, text in marks if is_there)
     yield from (Text(line, style="dim") for line in textwrap.wrap(text, width))
     if sum(not one.is_published for one in view.columns) > 1:
-        yield Text("One run each: only hardstone gate --pairs decides about systems.", style="dim")
+        text = "One run each proves no difference; use hardstone gate --pairs."
+        yield Text(text, style="dim")
 
 
 def _why(view: CompareView) -> Iterator[Text]:
     """The command that explains the stars of the first run."""
     run = next((one.id for one in view.columns if not one.is_published), None)
     if run is not None:
-        yield Text(f"{'stars, why':{_GUTTER}}") + Text(
-            as_typed(f"hardstone show {shlex.quote(run)} --why"), style="cyan"
-        )
+        command = as_typed(f"hardstone show {shlex.quote(run)} --why")
+        line = Text(f"{'stars, why':{_GUTTER}}", overflow="ignore")
+        yield line.append(command, "cyan")
 
 
 def _is_at_most(column: SystemColumn) -> bool:

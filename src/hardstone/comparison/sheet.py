@@ -149,7 +149,7 @@ _TITLE = 52
 _LABEL = 34
 _READ = (
     "Each cell: average / worst. Of a published system these are the study's figures, with its own "
-    "hardware and year. (grey): may not be compared with the reference."
+    "hardware and year. (grey): not comparable with the reference."
 )
 
 
@@ -186,7 +186,7 @@ class _Book:
         first = view.columns[view.reference]
         names = [shorten(one.label, _LABEL) for one in view.columns if one is not first]
         more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-        self.title = f"{shorten(first.label, _LABEL)} beside {', '.join(names[:2])}{more}"
+        self.title = f"{shorten(first.label, _LABEL)} compared with {', '.join(names[:2])}{more}"
         self._heading = ""
 
     def _page(self, heading: str) -> Sheet:
@@ -261,7 +261,7 @@ class _Book:
         self._table(head, rows, is_numeric=False)
         for one in view.columns:
             if one.apart:
-                self._text(f"{system_name(one)} stands in grey: {one.apart}.", colour="fair")
+                self._text(f"{system_name(one)} is not comparable: {one.apart}.", colour="fair")
         for note in view.notes:
             self._text(note, colour="quiet")
         sheet.gap()

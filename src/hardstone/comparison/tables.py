@@ -11,7 +11,7 @@ from hardstone.comparison.grey import why_alone_grey
 from hardstone.comparison.view import PlainTable, SystemColumn
 from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
-from hardstone.kernel.analysis import ALL, TEST
+from hardstone.kernel.results import ALL, TEST
 from hardstone.kernel.tables import (
     STATISTICS,
     KernelHistory,
@@ -233,7 +233,8 @@ def _queues(columns: Sequence[SystemColumn]) -> PlainTable:
     return PlainTable(
         anchor="message-queues",
         title="Message queues",
-        about=f"Latency and throughput of POSIX message queues, beside {study.reading.short}.",
+        about="Latency and throughput of POSIX message queues, compared with "
+        f"{study.reading.short}.",
         columns=["system", "load", *(title for title, _, _ in _QUEUE)],
         rows=rows,
         notes=[
@@ -259,7 +260,7 @@ def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
         title="Worst observed of three operations",
         about=(
             "The largest value of a switch between two threads, of a preemption and of a "
-            f"semaphore's shuffle, beside {study.reading.short}."
+            f"semaphore's shuffle, compared with {study.reading.short}."
         ),
         columns=["system", "load", *(title for title, _, _ in _WORST)],
         rows=rows,
@@ -402,7 +403,7 @@ def kernel_table(columns: Sequence[SystemColumn], reference: int) -> PlainTable 
     return PlainTable(
         anchor="kernel-preemption",
         title="Time in sections of the kernel",
-        about=f"Kernel preemption (KRN-P-PRE), beside {history.short}, {history.machine}.",
+        about=f"Kernel preemption (KRN-P-PRE), compared with {history.short}, {history.machine}.",
         columns=["system", "preemption", *(TITLE_OF[one] for one in STATISTICS)],
         rows=rows,
         notes=notes,
@@ -460,10 +461,10 @@ def _why_alone(one: _KernelOfRun) -> str:
 
 def _refused(first: _KernelOfRun, one: _KernelOfRun) -> list[str]:
     """Why the figures of two runs are not divided."""
-    alone = [f"no improvement is given: {text}" for text in map(_why_alone, (first, one)) if text]
+    alone = [f"improvement not given: {text}" for text in map(_why_alone, (first, one)) if text]
     found = [*why_not_divided(first.facts, one.facts), *alone]
     apart = one.column.apart  # a clock that ran wrong
-    return list(dict.fromkeys(found or ([f"no improvement is given: {apart}"] if apart else [])))
+    return list(dict.fromkeys(found or ([f"improvement not given: {apart}"] if apart else [])))
 
 
 def _improvement(

@@ -70,7 +70,8 @@ class Finding(msgspec.Struct, kw_only=True):
     """One rule on one machine.
 
     `facts` are the known facts that the rule compares or quotes, `missing` the unknown ones.
-    `found` says in every state what was seen. `steps` are for state "found" only.
+    `found` says in every state what was seen. `steps` are for state "found" only. `relieves`: the
+    causes of late values (stats/causes.py) that the change would take away.
     """
 
     rule: str
@@ -82,6 +83,7 @@ class Finding(msgspec.Struct, kw_only=True):
     steps: list[Step] = []
     brings: PublishedEffect | None = None
     settings: list[str] = []
+    relieves: list[str] = []
     facts: dict[str, Scalar] = {}
     missing: list[str] = []
 
@@ -339,6 +341,7 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     steps: list[StepRule]
     brings: PublishedEffect | None = None
     settings: list[str] = []
+    relieves: list[str] = []
     fixed: str = ""
     cannot: list[Obstacle] = []
 
@@ -507,6 +510,7 @@ LEVEL_NAMES = {"blocks": "blocker", "hurts": "problem", "note": "note"}  # as pe
 _VERBS = ("args", "remove-args")
 _PLAIN_OPTION = re.compile(r"[A-Za-z0-9_.,=: -]+", re.ASCII)
 _RIGHT_RULE, _GROUP_RULE = "realtime-priority", "group-budget"
+REALTIME_RULES = (_RIGHT_RULE, _GROUP_RULE)  # what a run says of a refusal has its own commands
 _GUEST_WORDS = (
     "boot the guest with {option}: end the target's name with ,append={option} (or give --append)"
 )
@@ -619,6 +623,7 @@ def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
         steps=_steps(name, rule, facts) if state == "found" else [],
         brings=rule.brings,
         settings=list(rule.settings),
+        relieves=list(rule.relieves),
         facts={one: facts[one] for one in dict.fromkeys(shown) if one in facts},
         missing=[one for one in used if one not in facts],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
 from rich.padding import Padding
@@ -22,9 +22,11 @@ from hardstone.doctor.diagnose import (
     doctor_command,
     prove_command,
 )
-from hardstone.stats.two_runs import FEW_PAIRS, Effect, Maxima, Proof
 from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
 from hardstone.wording import format_value, spoken
+
+if TYPE_CHECKING:  # which loads numpy: only a proof needs it
+    from hardstone.stats.two_runs import Effect, Maxima, Proof
 
 _STYLES = {"blocks": "bold red", "hurts": "yellow", "note": "bold", "fine": "green"}
 _LABEL_WIDTH = 8
@@ -176,6 +178,8 @@ def effect_text(effect: Effect) -> str:
     """The verdict on one figure, as a sentence."""
     shift = effect.shift
     if effect.verdict == "not judged" or shift.low is None or shift.high is None:
+        from hardstone.stats.two_runs import FEW_PAIRS
+
         return f"{effect.figure}: no verdict; {FEW_PAIRS}"
     if effect.verdict != "none seen":
         size = format_value(abs(shift.estimate), effect.unit)

@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardstone.errors import InputError
-from hardstone.kernel.analysis import (
-    KernelTime,
-    Operation,
-    rate_bounds,
-    shorter_share,
-    time_longer,
-    unseen_per_s,
-)
+from hardstone.kernel.analysis import rate_bounds, shorter_share, time_longer, unseen_per_s
+from hardstone.kernel.results import KernelTime, Operation
 from hardstone.kernel.tables import (
     TIME_90,
     TIME_99,

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hardstone.errors import InputError
 from hardstone.figure_text import lacking_quantile, level_text, quantile_cell, quantile_value
-from hardstone.kernel.analysis import (
+from hardstone.kernel.results import (
     ALL,
     LEAST_IDLE,
     MOST_OF_OTHERS,
     REFERENCE,
     TEST,
-    Blocking,
     KernelTime,
     Operation,
-    SectionLength,
     kernel_time_of,
-    longest_of_share,
-    time_longer,
-    unseen_per_s,
 )
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import listed, names_in
@@ -28,6 +24,9 @@ from hardstone.stats.quantiles import values_for
 from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, labels_text, range_text, shorten
+
+if TYPE_CHECKING:  # which loads numpy: only a screen with a table of operations needs it
+    from hardstone.kernel.analysis import Blocking, SectionLength
 
 NOT_KNOWN = "-"
 
@@ -219,6 +218,8 @@ def _on_the_rare(found: KernelTime) -> Iterator[str]:
     fewest = min(known, key=lambda one: one.releases, default=None)
     if fewest is None:
         return
+    from hardstone.kernel.analysis import unseen_per_s
+
     rates = [(length, unseen_per_s(fewest, length)) for length in _LENGTHS_NS]
     texts = [
         f"{format_ns(length)}: {rate_text(rate)}" for length, rate in rates if rate is not None
@@ -252,6 +253,8 @@ def _is_blocked_too_much(one: Operation) -> bool:
     """Whether the CPU was blocked for more of the time than the operation was in the kernel."""
     if one.blocking is None or one.kernel_share is None:
         return False
+    from hardstone.kernel.analysis import time_longer
+
     longer = time_longer(one.blocking.rate).share
     return bool(longer.size) and float(longer[0]) > _TOO_MUCH * one.kernel_share
 
@@ -286,6 +289,8 @@ class TracedRow:
 
 def _traced_rows(found: KernelTime) -> list[TracedRow]:
     """A row for each kind in each operation; empty where no tracer was used."""
+    from hardstone.kernel.analysis import longest_of_share
+
     rows = []
     for one in (*found.operations, found.whole):
         estimated = one.blocking.lengths.get(_SHARE) if one.blocking else None
@@ -308,7 +313,8 @@ _MOST_LINES = 2
 
 
 def kernel_lines(document: RunDocument) -> list[tuple[str, str]]:
-    """A line for each result of KRN-P-PRE that has figures, as (result, text)."""
+    """The worst operations of each result of KRN-P-PRE that has figures, as (result, text). Lengths
+    of sections are in its tables: a screen has no room for them, nor time to compute them."""
     names = names_in(document)
     lines = []
     for result in document.results:
@@ -316,7 +322,7 @@ def kernel_lines(document: RunDocument) -> list[tuple[str, str]]:
             found = kernel_time_of(result)
         except InputError:  # the run is shown as contradictory
             continue
-        text = summary(found) if found else ""
+        text = _worst(found) if found else ""
         if text:
             lines.append((names.name(result), text))
     return lines[:_MOST_LINES]

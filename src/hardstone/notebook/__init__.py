@@ -2,9 +2,11 @@
 
 from hardstone.notebook.loaded_run import Comparison, Run, compare, load
 from hardstone.notebook.loaded_series import Claim, Exceedance, RunSeries, RunTest
+from hardstone.notebook.plot import Chart
 from hardstone.stats.resampling import block_bootstrap, interval_of_runs
 
 __all__ = [
+    "Chart",
     "Claim",
     "Comparison",
     "Exceedance",

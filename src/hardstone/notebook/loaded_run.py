@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -17,6 +17,7 @@ from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
 from hardstone.notebook.loaded_series import RunTest
+from hardstone.notebook.plot import Chart
 from hardstone.stats.consistency import contradiction_messages, trust_of
 from hardstone.store.documents import read_document
 from hardstone.store.place import default_root
@@ -181,6 +182,22 @@ class Run:
             return rate_run(first.document)[0][1]
         return rate(first)
 
+    def plot(self, *, limits: Sequence[int] = ()) -> Chart:
+        """The distribution that leads its report, with lines at `limits` in ns. InputError where
+        nothing was timed."""
+        from hardstone.present.answer import answer_of
+        from hardstone.report.drawing import Drawer
+        from hardstone.report.lead import lead_chart
+
+        first = self._subjects[0]
+        figure = None
+        if isinstance(first, MeasuredRun):
+            document = first.document if len(self._subjects) > 1 else first.alone
+            figure = lead_chart(document, answer_of(document), Drawer(), limits=limits)
+        if figure is None:
+            raise InputError(f"{self.id} has no distribution to draw", "its tests have figures")
+        return Chart(figure)
+
     def to_dict(self) -> dict[str, Any]:
         """A copy of the whole document as Python's own types: what `show --json` prints."""
         first = self._subjects[0]
@@ -274,6 +291,11 @@ def load(run: str | Path, store: str | Path | None = None) -> Run:
     InputError, with a remedy, if there is none or it cannot be read. Warns where figures of the
     run cannot be true, and where a newer run of the name cannot be read.
     """
+    if not isinstance(run, str | Path):
+        raise InputError(
+            f"load takes no {type(run).__name__}",
+            'give an ID, a name, "last" or the path of a file',
+        )
     text = os.fspath(run)
     if text.startswith(PREFIX):
         system = published_system(text)
@@ -359,6 +381,19 @@ class Comparison:
         rows = self.view.decisive
         return [one for row in rows for one in self._entries(row.address.partition("/")[0], row)]
 
+    def plot(self, address: str) -> Chart:
+        """Average and worst of each system, of one row: its `address` in `rows()`."""
+        from hardstone.comparison.figures import pair_figure, standards_of
+        from hardstone.report.drawing import Drawer
+
+        found = {row.address: row for one in self.view.tests for row in one.rows}
+        if address not in found:
+            some = ", ".join(map(one_line, list(found)[:3]))
+            raise InputError(f"there is no row '{shorten(address, 80)}'", f"there are {some}, ...")
+        standards = standards_of(self.view)
+        figure = pair_figure(found[address], self.view.columns, standards, "pair", Drawer())
+        return Chart(replace(figure, subject=address))
+
     def _entries(self, test: str, row: ComparedRow) -> Iterator[dict[str, Value]]:
         for column, cell in zip(self.view.columns, row.cells, strict=True):
             further: dict[str, Value] = {}  # each as `mean`: "p99.9", "p99.9_below", ...
@@ -395,15 +430,25 @@ class Comparison:
         return _table("Mean and worst observed", ["series", *names], rows)
 
 
+Comparable = Run | str | Path
+
+
 def compare(
-    *runs: Run | str | Path, reference: int = 0, store: str | Path | None = None
+    *runs: Comparable | Iterable[Comparable],
+    reference: int = 0,
+    store: str | Path | None = None,
 ) -> Comparison:
     """Compares 2 to 20 systems, of which a run under several conditions is several.
 
-    `runs` are runs or what `load` takes; `reference`: the place, from 0, of the system that the
-    others are set against. InputError as `load`, and for too few or too many.
+    `runs` are runs, or what `load` takes, or a list of these: `compare(run, "published:qnx")`,
+    `compare([run, "published:qnx"])`. `reference`: the place, from 0, of the system that the others
+    are compared with. InputError as `load`, for anything else, and for too few or too many.
     """
-    opened = [one if isinstance(one, Run) else load(one, store) for one in runs]
+    if not isinstance(reference, int):
+        raise InputError(
+            f"reference is a place, not a {type(reference).__name__}", "count systems from 0"
+        )
+    opened = [one if isinstance(one, Run) else load(one, store) for one in _each(runs)]
     subjects: list[Subject] = []
     for run in opened:
         # A published system is one, as on the command line: of figures under several loads it has
@@ -411,6 +456,19 @@ def compare(
         is_whole_study = run.is_published and len(run.subjects) > 1
         subjects += [published_system(run.id)] if is_whole_study else run.subjects
     return Comparison(compare_view(subjects, reference))
+
+
+_TAKES = 'give runs of hardstone.load, names such as "last" or "published:qnx", or a list of these'
+
+
+def _each(given: Iterable[object]) -> Iterator[Comparable]:
+    for one in given:
+        if isinstance(one, Run | str | Path):
+            yield one
+        elif isinstance(one, list | tuple):
+            yield from _each(one)
+        else:
+            raise InputError(f"compare takes no {type(one).__name__}", _TAKES)
 
 
 def _amount(name: str, amount: Amount | Missing) -> dict[str, Value]:

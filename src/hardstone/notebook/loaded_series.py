@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hardstone.errors import InputError, UntrustworthyError
 from hardstone.model import ParamValue, Result, Series, Unit
+from hardstone.notebook.plot import Chart, chart_of
 from hardstone.stats.consistency import contradiction_of, is_contradictory
 from hardstone.stats.histogram import Above, above, bins_of
 from hardstone.stats.identity import MAX_VALUE
@@ -217,6 +218,12 @@ class RunSeries:
         """One second, or longer if that many maxima could not be kept."""
         return self._sound.maxima_interval_ns
 
+    def plot(self, kind: str = "") -> Chart:
+        """The chart of the report: "exceedance", "histogram" (the default), "time" (the largest
+        value of each second) or "range". Fewer than 20 values are no distribution: their chart is
+        "range", with a dot for each."""
+        return chart_of([self._sound], self.address, kind)
+
     def __repr__(self) -> str:
         said = f"<{one_line(self.address)}"
         if self.is_published:
@@ -380,6 +387,20 @@ class RunTest:
                 "name the labels that tell them apart: series(NAME, LABEL=VALUE)",
             )
         return RunSeries(chosen[0])
+
+    def plot(self, kind: str = "", /, name: str | None = None) -> Chart:
+        """The chart of several series in one: those of `name`, or of the first that has values,
+        such as one for each CPU. `kind` as for a series."""
+        found = [one.series for one in self._held if one.series is not None and one.series.count]
+        found = [one for one in found if name is None or one.name == name]
+        if not found:
+            raise InputError(f"{self.id} has no values to draw", self._names())
+        first = [one for one in found if (one.name, one.unit) == (found[0].name, found[0].unit)]
+        for one in first:
+            problem = contradiction_of(one)
+            if problem is not None:
+                raise UntrustworthyError(f"{self.id} cannot be true: {problem}", "measure it again")
+        return chart_of(first, self.id, kind)
 
     def __repr__(self) -> str:
         names = dict.fromkeys(one_line(one.name) for one in self._held)

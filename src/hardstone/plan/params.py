@@ -187,7 +187,17 @@ def _unknown(pattern: str, ordered: Sequence[str], catalogue: Catalogue) -> tupl
         return f"the probe has no test {quote(pattern)}", "update it: hardstone probe build"
     if any(char in pattern for char in "*?["):
         return f"no test matches {quote(pattern)}", "see: hardstone list"
-    return f"unknown test {quote(pattern)}", f"{nearest(pattern, ordered)}; see all: hardstone list"
+    called = catalogue.called(pattern)
+    if called:
+        is_one = len(called) == 1
+        its = f"its test{' is' if is_one else 's are'} {', '.join(called[:8])}"
+        return f"unknown test {quote(pattern)}", f"{its}; see: hardstone explain {called[0]}"
+    known = {name.casefold(): test for test in ordered for name in catalogue.entry(test).known_as}
+    close = difflib.get_close_matches(pattern[:200].casefold(), known, n=1, cutoff=0.75)
+    hint = f"did you mean {close[0]}, which is {known[close[0]]}?" if close else ""
+    return f"unknown test {quote(pattern)}", (
+        f"{hint or nearest(pattern, ordered)}; see all: hardstone list"
+    )
 
 
 _MAX_LIST = 16

@@ -10,20 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from hardstone.errors import InputError, PrivilegeError, printable
-from hardstone.kernel.analysis import (
-    ALL,
-    LEAST_IDLE,
-    TEST,
-    KernelTime,
-    Operation,
-    SectionLength,
-    kernel_time_of,
-)
+from hardstone.kernel.results import ALL, LEAST_IDLE, TEST, KernelTime, Operation, kernel_time_of
 from hardstone.kernel.tables import (
     STATISTICS,
     TIME_90,
@@ -48,6 +40,9 @@ from hardstone.stats.consistency import counts_instructions, kind_of_time, time_
 from hardstone.stats.quantiles import lacking
 from hardstone.units import format_ns
 from hardstone.wording import range_text, ratio_text, short
+
+if TYPE_CHECKING:
+    from hardstone.kernel.analysis import SectionLength
 
 OFF, ON = "none", "full"
 _IN_THE_LAB = (

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from math import ceil
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,19 +21,10 @@ from hardstone.model import Result, RunDocument, Series, Trust
 from hardstone.present.overview import decisive_series
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.consistency import contradictions, is_contradictory, trust_of
-from hardstone.stats.projection import (
-    LEAST_BLOCKS,
-    LEAST_EXCEEDANCES,
-    REASONS,
-    SHARE,
-    Projection,
-    Refusal,
-    maxima_of,
-    project,
-)
 from hardstone.stats.quantiles import (
     CONFIDENCE,
     INDEPENDENT,
+    lacking,
     misses_of,
     share_high,
     values_to_bound,
@@ -40,7 +32,9 @@ from hardstone.stats.quantiles import (
 from hardstone.units import format_count, format_ns
 from hardstone.wording import range_text, series_text, shorten
 
-LEAST_VALUES = round(LEAST_EXCEEDANCES / SHARE)
+if TYPE_CHECKING:  # which loads numpy, and most screens have no projection
+    from hardstone.stats.projection import Projection
+
 _CONTRADICTORY = "figures of the series cannot be true"
 
 
@@ -73,6 +67,8 @@ def decisive_projection(result: Result, document: RunDocument) -> ProjectionText
     fewer than LEAST_VALUES values, or maxima of fewer than LEAST_BLOCKS intervals."""
     if kind_of(result.test) == "behaviour":
         return None
+    from hardstone.stats.projection import LEAST_BLOCKS, maxima_of
+
     series = decisive_series(result)
     if series is None or not _has_enough(series) or maxima_of(series).size < LEAST_BLOCKS:
         return None
@@ -80,10 +76,14 @@ def decisive_projection(result: Result, document: RunDocument) -> ProjectionText
 
 
 def _has_enough(series: Series) -> bool:
+    from hardstone.stats.projection import LEAST_VALUES
+
     return series.unit == "ns" and series.count >= LEAST_VALUES
 
 
 def _text_of(series: Series, result: Result, document: RunDocument) -> ProjectionText:
+    from hardstone.stats.projection import REASONS, Refusal, project
+
     reasons, meaning, lines = [], [], []
     if is_contradictory(series):
         reasons.append(_CONTRADICTORY)
@@ -112,10 +112,10 @@ def _text_of(series: Series, result: Result, document: RunDocument) -> Projectio
 def _projected(found: Projection) -> Iterator[str]:
     interval = range_text(format_ns(found.low_ns), format_ns(found.high_ns))
     yield (
-        f"largest of the next {format_count(found.next_count)} values: {interval} "
-        f"({found.confidence:.0%} interval), middle {format_ns(found.median_ns)}"
+        f"maximum of the next {format_count(found.next_count)} values: {interval} "
+        f"({found.confidence:.0%} interval), median {format_ns(found.median_ns)}"
     )
-    yield "if nothing changes: same system, state and load, values that are independent"
+    yield "holds if system, state and load stay the same, and values are independent"
     yield (
         f"from the {format_count(found.exceedances_count)} values above "
         f"{format_ns(found.threshold_ns)}: shape {found.shape:.2f}, "
@@ -125,22 +125,24 @@ def _projected(found: Projection) -> Iterator[str]:
 
 MISSES_SCHEMA = "hardstone.misses/1"
 _CUT = (
-    "A histogram bucket holds the deadline: its values may be on either side of it. Both counts "
-    "are given, the share is that of the higher one, and the interval spans both."
+    "The deadline lies inside a histogram bucket, whose values may be on either side of it. Both "
+    "counts are given; the share is that of the higher one, and the interval covers both."
 )
 _LATENESS = (
-    "A late wake-up swallows releases: wakeup counts it once, release counts every release that "
-    "came late."
+    "One late wake-up can miss several releases: wakeup counts it once, release counts each late "
+    "release."
 )
 _DERIVED = (
-    "Derived values were not timed: half of a round trip hides which half was slow. Without a miss "
-    "they bound nothing."
+    "Derived values were not timed directly: half of a round trip does not show which half was "
+    "slow. Without a miss they give no upper bound."
 )
 _RARE = 1_000_000
 _NEEDED = (
-    f"Without a miss, a share of at most 1 in 1000 takes {format_count(values_to_bound(1e-3))} "
-    f"values, 1 in {format_count(_RARE)} {format_count(values_to_bound(1 / _RARE))}."
+    f"Without a miss, {format_count(values_to_bound(1e-3))} values are needed to bound the share "
+    f"to 1 in 1000, and {format_count(values_to_bound(1 / _RARE))} to bound it to 1 in "
+    f"{format_count(_RARE)}."
 )
+_LEAST_FOR_BOUND = 20  # fewer values bound next to nothing
 _FROM_PERCENT = 0.1  # from which on share_text has percent
 
 
@@ -149,7 +151,8 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
     equal, unless a bucket holds the deadline.
 
     The share is from `share_low` to `share_high`, at the confidence of the document. `at_most` is
-    the one-sided limit of the share; only a timed series without a miss has it. `problem`: why
+    the one-sided limit of the share; only a timed series of at least 20 values, none of which
+    missed, has it. `problem`: why
     there are no figures. `derived`: how its values follow from others, which were measured.
     `status` is that of the result; `is_complete`: it ran to its end.
     """
@@ -244,13 +247,13 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         share_low=found.low,
         share_high=found.high,
         at_most=None
-        if found.count or series.derived
+        if found.count or series.derived or found.total < _LEAST_FOR_BOUND
         else share_high(0, found.total, 1 - CONFIDENCE),
     )
 
 
 def _notes(found: list[Misses]) -> list[str]:
-    """What a reader has to know about the figures that `found` has."""
+    """What a reader has to know about the figures of `found`."""
     notes = [INDEPENDENT] if any(not one.problem for one in found) else []
     if any(one.at_most is not None for one in found):
         notes.append(_NEEDED)
@@ -284,7 +287,7 @@ def share_lines(one: Misses) -> list[str]:
     if one.at_most is not None:
         return [f"at most {share_text(one.at_most)}"]
     if not one.most_count:
-        return ["-"]
+        return [(not one.derived and lacking(_LEAST_FOR_BOUND, one.values)) or "-"]
     # Both ends of the interval in one form, whichever suits the upper end.
     if one.share_high > _FROM_PERCENT:
         two_digits = Context(prec=2, rounding=ROUND_FLOOR)

@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import zip_longest
 from typing import Literal
 
@@ -37,7 +38,13 @@ from hardstone.stats.conditions import (
     names_in,
     sweep_points,
 )
-from hardstone.stats.consistency import MARK, UNEQUAL, contradictions, is_contradictory
+from hardstone.stats.consistency import (
+    MARK,
+    UNEQUAL,
+    contradictions,
+    counts_instructions,
+    is_contradictory,
+)
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.quantiles import median_of, summarise
 from hardstone.stats.trust import has_run, lacking_text, stopped_least_ns
@@ -129,16 +136,29 @@ def headline(document: RunDocument) -> list[str]:
 
 
 def state_text(document: RunDocument, *, has_start: bool = True) -> str:
-    """Status, start (omitted where the ID shows it), and the total measuring time."""
+    """Status, start (omitted where the ID shows it), and the total measuring time; of a guest
+    whose clock counts instructions also how long the run took."""
     spent_ns = sum(result.duration_ns for result in document.results)
     is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
     mark = MARK if is_wrong else ""
     started = f"{moment_text(document.started_utc)}, " if has_start else ""
-    spent = f"{format_span(spent_ns)}{mark} of measuring"
+    spent = f"{format_span(spent_ns)}{mark} {_measuring_text(document)}"
     stopped_ns = sum(map(stopped_least_ns, document.results))
     if stopped_ns > 0:
         spent += f" ({format_span(stopped_ns)} or more of it stopped)"
     return f"{status_text(document)}, {started}{spent}"
+
+
+def _measuring_text(document: RunDocument) -> str:
+    """ "measuring"; where the clock of a guest counted, "guest time" and how long that took."""
+    if not counts_instructions(document.system):
+        return "of measuring"
+    try:
+        began = datetime.fromisoformat(document.started_utc)
+        ended = datetime.fromisoformat(document.finished_utc or "")
+    except ValueError:  # not finished, or a time that is none
+        return "guest time"
+    return f"guest, {format_span(round((ended - began).total_seconds()) * 10**9)} real"
 
 
 def status_text(document: RunDocument) -> str:
@@ -190,8 +210,9 @@ def _ran_text(document: RunDocument, *, is_brief: bool) -> str:
         state = "nothing was measured" if is_empty else "how the tests ran is not known"
         return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, {state}"
     parts = [
-        _most_common([text_of(conditions) for conditions in ran])
-        for text_of in (policy_text, cpu_text, _memory_text)
+        _most_common([policy_text(one) for one in ran]),
+        _pinned_text([cpu_text(one) for one in results]),
+        _most_common([_memory_text(one) for one in ran]),
     ]
     parts += _idle_texts(results)
     left_out = {"", _LOCKED} if is_brief else {""}
@@ -206,14 +227,15 @@ def _ran_text(document: RunDocument, *, is_brief: bool) -> str:
     return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}{switched}"
 
 
-def result_conditions_text(conditions: Conditions) -> str:
+def result_conditions_text(result: Result) -> str:
     """The conditions of one result: "load heavy, CPUs shared, CPU 1, policy fifo 98"."""
+    conditions = result.conditions
     return ", ".join(
         (
             f"load {conditions.load or NOT_KNOWN}",
             f"CPUs {config_text(conditions)}",
             *([f"preemption {conditions.preemption}"] if conditions.preemption else []),
-            cpu_text(conditions),
+            cpu_text(result),
             policy_text(conditions),
         )
     )
@@ -222,6 +244,14 @@ def result_conditions_text(conditions: Conditions) -> str:
 def _most_common(texts: Sequence[str]) -> str:
     text, count = Counter(texts).most_common(1)[0]
     return text if count == len(texts) or not text else f"{text} ({count} of {len(texts)})"
+
+
+def _pinned_text(texts: Sequence[str]) -> str:
+    """ "CPU 1", "31 of 48 tests pinned to CPU 1"."""
+    text, count = Counter(texts).most_common(1)[0]
+    if count == len(texts) or not text.startswith("CPU "):
+        return _most_common(texts)
+    return f"{count} of {len(texts)} tests pinned to {text}"
 
 
 def _idle_texts(results: Sequence[Result]) -> list[str]:
@@ -241,12 +271,22 @@ def _idle_texts(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def cpu_text(conditions: Conditions) -> str:
-    """ "CPU 1", "not bound to a CPU", "CPU not known"."""
-    if conditions.cpu is not None:
-        return f"CPU {conditions.cpu}"
-    # A probe that reports its scheduling reports a CPU whenever it is bound to one.
-    return f"CPU {NOT_KNOWN}" if conditions.policy is None else "not bound to a CPU"
+def cpu_text(result: Result) -> str:
+    """The CPUs that were measured: "CPU 1", "CPU 0-2,5", "not bound to a CPU", "CPU not known"."""
+    found = {cpu for one in result.series if isinstance(cpu := one.labels.get("cpu"), int)}
+    conditions = result.conditions
+    if not found and conditions.cpu is not None:
+        found = {conditions.cpu}
+    if not found:
+        # A probe that reports its scheduling reports a CPU whenever it is bound to one.
+        return f"CPU {NOT_KNOWN}" if conditions.policy is None else "not bound to a CPU"
+    spans: list[list[int]] = []
+    for cpu in sorted(found):
+        if spans and spans[-1][-1] == cpu - 1:
+            spans[-1][1:] = [cpu]
+        else:
+            spans.append([cpu])
+    return "CPU " + ",".join("-".join(map(str, span)) for span in spans)
 
 
 def policy_text(conditions: Conditions) -> str:
@@ -339,9 +379,10 @@ class Family:
 
 @dataclass(frozen=True)
 class Timing:
-    """The series of a result with the highest value. `median_ns` is None if unknown.
+    """The series of a result, or of one of its CPUs, with the highest value. `median_ns` is None
+    if unknown.
 
-    `under` distinguishes the result from others of its test, `label` is the series in words.
+    `under` distinguishes it from others of its test, `label` is the series in words.
     """
 
     test: str
@@ -361,6 +402,7 @@ class StandsOut:
 
     text: str
     is_grave: bool = False
+    is_claim: bool = False
 
 
 def families(document: RunDocument) -> list[Family]:
@@ -418,7 +460,8 @@ def _meaning_of(document: RunDocument, test: str, verdict: str) -> str:
 
 
 def timings(document: RunDocument) -> list[Timing]:
-    """The decisive series of each result that timed something, in the order of the run.
+    """The decisive series of each result that timed something, in the order of the run; of a
+    result with a series for each CPU, each of them.
 
     Points of a sweep have pictures of their own.
     """
@@ -428,10 +471,25 @@ def timings(document: RunDocument) -> list[Timing]:
     for number, result in enumerate(document.results):
         if kind_of(result.test) == "behaviour" or number in points:
             continue
-        series = decisive_series(result)
-        if series is not None and series.max is not None:
-            found.append(_timing(result, series, names.label(condition_of(result))))
+        under = names.label(condition_of(result))
+        each = _on_each_cpu(result)
+        found += [_timing(result, one, under, has_more=len(each) > 1) for one in each]
     return found
+
+
+def _on_each_cpu(result: Result) -> list[Series]:
+    """The decisive series and those that differ from it in the CPU alone, by CPU."""
+    decisive = decisive_series(result)
+    if decisive is None:
+        return []
+    by_cpu: dict[int, Series] = {}
+    for one in result.series:
+        cpu = one.labels.get("cpu")
+        labels = {key: cpu if key == "cpu" else text for key, text in decisive.labels.items()}
+        is_other = (one.name, one.unit, one.labels) == (decisive.name, decisive.unit, labels)
+        if isinstance(cpu, int) and is_other and one.max is not None:
+            by_cpu[cpu] = one
+    return [by_cpu[cpu] for cpu in sorted(by_cpu)] or [decisive]
 
 
 def decisive_series(result: Result) -> Series | None:
@@ -441,17 +499,20 @@ def decisive_series(result: Result) -> Series | None:
     return max(timed, key=lambda one: one.max or 0, default=None)
 
 
-def _timing(result: Result, series: Series, under: str) -> Timing:
+def _timing(result: Result, series: Series, under: str, *, has_more: bool) -> Timing:
+    """`has_more`: series of other CPUs have timings of their own."""
     try:
         median = median_of(series)
     except InputError:  # An unreadable histogram is reported as a contradiction.
         median = None
     work = work_text(series, result.calibrated)
-    label = ", ".join(filter(None, (series_text(series), work)))
+    cpu = f"CPU {series.labels['cpu']}" if has_more else ""
+    own = [key for key in series.labels if key != "cpu" or not has_more]
+    label = ", ".join(filter(None, (series_text(series, own), work)))
     return Timing(
         test=result.test,
         family=load_catalogue().entry(result.test).category,
-        under=under,
+        under=", ".join(filter(None, (under, cpu))),
         label=shorten(label, _LABEL_CHARACTERS),
         series=series,
         worst_ns=series.max or 0,
@@ -485,10 +546,8 @@ def stands_out(document: RunDocument) -> list[StandsOut]:
 def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     contradictory = sum(1 for _ in contradictions(document))
     if contradictory:
-        are = "figure" if contradictory == 1 else "figures"
-        yield StandsOut(
-            f"{contradictory} {are} that cannot be true: do not use this run", is_grave=True
-        )
+        are = "1 figure" if contradictory == 1 else f"{format_count(contradictory)} figures"
+        yield StandsOut(f"{are} cannot be true: do not use this run", is_grave=True)
     differing = deviations(document)
     left = [one for one in differing if one.kind == "left"]
     if left:
@@ -498,7 +557,7 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     if claims:
         are = "claim" if len(claims) == 1 else "claims"
         names = listed(f"{one.test} {one.name}" for one in claims)
-        yield StandsOut(f"{len(claims)} {are} failed: {names}", is_grave=True)
+        yield StandsOut(f"{len(claims)} {are} failed: {names}", is_grave=True, is_claim=True)
     yield from _cpu_lost(document)
     lacking = list(_not_measured(document))
     yield from (one for one in lacking if one.is_grave)
@@ -556,11 +615,13 @@ def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
     }
     if stolen:
         total = format_ns(sum(stolen.values()))
-        yield StandsOut(f"steal time: {total} during {listed(stolen)}")
+        where = next(iter(stolen)) if len(stolen) == 1 else f"{len(stolen)} tests"
+        across = "during" if len(stolen) == 1 else "across"
+        yield StandsOut(f"the hypervisor took {total} {across} {where}")
 
 
 def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
-    """Releases missed because an earlier one was late, from the series that count them."""
+    """Periods missed because an earlier one was late, from the series that count them."""
     names = names_in(document)
     missed: dict[str, int] = {}
     for result in document.results:
@@ -580,14 +641,28 @@ def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
     missed = {who: count for who, count in missed.items() if count > 0}
     if missed:
         total = sum(missed.values())
-        are = "release was" if total == 1 else "releases were"
+        are = "period was" if total == 1 else "periods were"
         yield StandsOut(f"{format_count(total)} {are} missed: {listed(missed)}")
 
 
 LIMIT_OF_MAXIMA = (
-    "worst observed: the largest value of this run, of a throughput the least. It says nothing "
-    "about code paths that were not taken."
+    "worst observed: the largest value in this run (for throughput, the smallest). Code paths that "
+    "did not run were not measured."
 )
+
+
+_LEAST_BOUNDED = 20  # with fewer values the bound says next to nothing: 14 % of 20
+
+
+def _bound_text(count: int, worst: str, share: float) -> str:
+    """What follows from no value above the worst: "none of 5 000 values is above 40 us; ..."."""
+    if count < _LEAST_BOUNDED:
+        are = "1 value" if count == 1 else f"{format_count(count)} values"
+        return f"no bound: {are}, fewer than {_LEAST_BOUNDED}"
+    return (
+        f"none of {format_count(count)} values is above {worst}; at 95 % confidence fewer than "
+        f"{share_text(share)} are"
+    )
 
 
 @dataclass(frozen=True)
@@ -618,10 +693,7 @@ def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> F
     if series.derived:
         bound = f"derived: {series.derived}"
     else:
-        bound = (
-            f"none of {format_count(series.count)} values is above {worst}; at 95 % confidence "
-            f"fewer than {share_text(summary.p_exceed_bound)} are"
-        )
+        bound = _bound_text(series.count, worst, summary.p_exceed_bound)
     return Finding(
         test=result.test,
         anchor=anchor,

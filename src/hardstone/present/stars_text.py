@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
+from math import floor
 
 import msgspec
 
 from hardstone.model import FORMULA, RunDocument
 from hardstone.stats.conditions import names_in
+from hardstone.stats.consistency import counts_instructions
 from hardstone.systems.criteria import load_criteria
+from hardstone.systems.published import load_studies
 from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, rate, rate_run
 from hardstone.systems.subjects import (
     Amount,
@@ -87,22 +91,55 @@ def headline_reason(rated: list[tuple[MeasuredRun, Rating]]) -> str:
     return f"{condition}: the first CPU configuration under load, the lowest rating of those"
 
 
+@cache
+def _meanings() -> dict[float, str]:
+    """What whole stars mean, in the words of the study that they are calibrated by: "good, only
+    soft real-time is met"."""
+    found = next(
+        study.tables["rating_criteria"]
+        for study in load_studies().values()
+        if "rating_criteria" in study.tables
+    )
+    return {float(stars): words[-1] for stars, words in found.items()}
+
+
+def meaning_text(rating: Rating) -> str:
+    """What the overall stars mean; of a range or a bound, its upper end: "at best good, only soft
+    real-time is met". Half a star means what the whole stars below it do."""
+    if rating.overall is None:
+        return ""
+    is_bound = rating.is_at_most or (rating.lowest is not None and rating.lowest < rating.overall)
+    return f"{'at best ' if is_bound else ''}{_meanings()[float(floor(rating.overall))]}"
+
+
 def run_stars_lines(document: RunDocument) -> list[str]:
-    """The headline of a run, then its categories; none where nothing of it is rated.
+    """The headline of a run with its meaning, what limits it, then its categories; none where
+    nothing of it is rated.
 
     Points of a sweep measure how large a simulation may be, which is not rated.
     """
     rated = [] if document.plan.sweep is not None else rate_run(document)
     rating = rated[0][1] if rated else None
-    if rating is None or all(one.stars is None for one in rating.categories):
+    if rating is None:
+        return []
+    if counts_instructions(document.system):
+        return [f"none: {rating.why_none}"]
+    if all(one.stars is None for one in rating.categories):
         return []
     known = [one for one in rating.categories if one.stars is not None or one.has_stand_ins]
     groups = ([one for one in known if one.is_calibrated == has] for has in (True, False))
     parts = "; ".join(", ".join(map(_category_text, one)) for one in groups if one)
     if rating.overall is None:
         return [f"{parts}; no overall rating (why: --why)"]
-    reason = headline_reason(rated)
-    return [f"{stars_text(rating)}{f'; {reason}' if reason else ''}; why: --why", parts]
+    number = stars_number(rating.overall, is_at_most=rating.is_at_most, lowest=rating.lowest)
+    drawn = stars_glyphs(certain_stars(rating.overall, rating.lowest))
+    lines = [f"{drawn} {number} of {_MOST}: {meaning_text(rating)} (--why)"]
+    limits = filter(None, (", ".join(rating.rated_as), headline_reason(rated)))
+    return [
+        *lines,
+        *(f"partial rating: {'; '.join(found)}" for found in [list(limits)] if found),
+        parts,
+    ]
 
 
 RATING_SCHEMA = "hardstone.rating-of/1"

@@ -1,4 +1,4 @@
-"""Why worst values were late, in words: what was seen in their seconds, never more."""
+"""Why worst values were late, in words: what was seen in their seconds, and no more."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from hardstone.event_names import TIRE_TESTS
 from hardstone.model import Result, RunDocument
 from hardstone.stats.causes import Cause, Lateness, is_watched, latenesses, not_watched, task_before
-from hardstone.stats.conditions import listed_results, names_in
+from hardstone.stats.conditions import listed_results, names_in, sweep_points
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import format_value, one_line, series_text, shorten
 
 NOTE = (
-    "A cause is what the kernel counted in the second of the value, enough to have made it and "
-    "beyond the usual. Throttling, steal time and heat are named also where every second has them. "
-    "It is not proven. Steal time is counted in steps of 10 ms. A thread waits "
-    "for the CPU behind a task of higher priority, behind any task in a part of the kernel that "
-    "cannot be preempted, or while real-time tasks are throttled."
+    "A likely cause is what the kernel counted in the second of the value: enough to explain the "
+    "value, and more than normal. Throttling, steal time and heat are named even if every second "
+    "has them. None of this is proof. The kernel counts steal time in steps of 10 ms. A thread "
+    "waits for the CPU behind a task of higher priority, behind any task in a section of the "
+    "kernel that cannot be preempted, or while real-time tasks are throttled."
 )
 _COUNTERS = {
     "steal_ns": "steal",
     "run_delay_ns": "run delay",
     "throttled_ns": "throttled",
     "throttled_count": "times throttled",
-    "thermal_throttled_ns": "slowed down for heat",
-    "thermal_throttled_count": "times slowed down for heat",
+    "thermal_throttled_ns": "slowed down by heat",
+    "thermal_throttled_count": "times slowed down by heat",
     "interrupts_count": "interrupts",
     "timer_interrupts_count": "timer interrupts",
     "minor_faults_count": "minor faults",
@@ -35,26 +36,27 @@ _COUNTERS = {
     "involuntary_switches_count": "involuntary switches",
 }
 _LOST = {
-    "throttled": "of throttling of the control group",
-    "steal": "stolen by the hypervisor",
-    "heat": "of a processor that was slowed down for heat",
-    "delay": "of waiting for the CPU, behind a task or throttled",
+    "throttled": "the control group was throttled for {}",
+    "steal": "the hypervisor took {}",
+    "heat": "heat slowed the processor down for {}",
+    "delay": "the thread waited {} for the CPU",
 }
 _CONSTANT = {
     "throttled": "a CPU quota stops the control group for {} a second on average, "
-    "the sum of its CPUs",
+    "summed over its CPUs",
     "steal": "the hypervisor takes {} a second on average",
     "heat": "heat slows the processor down for {} a second on average",
 }
 _EVENTS = {
     "throttled": ("throttling of the control group", "throttlings of the control group"),
-    "heat": ("slow-down of the processor for heat", "slow-downs of the processor for heat"),
+    "heat": ("slow-down of the processor by heat", "slow-downs of the processor by heat"),
     "interrupts": ("interrupt", "interrupts"),
-    "major_faults": ("page fault that waited for a device", "page faults that waited for a device"),
+    "major_faults": ("page fault that read from a device", "page faults that read from a device"),
     "minor_faults": ("page fault", "page faults"),
     "migrations": ("migration", "migrations"),
 }
 _NAME_CHARACTERS = 40
+_STEPS_OF_CLOCKS = "CLK-B-RES"
 _LEAST_REALTIME = 99  # as the kernel counts
 
 
@@ -104,10 +106,10 @@ class LateValue:
                 continue
             known = self.late.counts.get(name)
             amount = format_ns if name.endswith("_ns") else _plain
-            usual = f" (usually {amount(known.expected)})" if known else ""
+            usual = f" (normally {amount(known.expected)})" if known else ""
             texts.append(f"{title} {amount(sums[name])}{usual}")
         if self.late.compared_ns:
-            texts.append(f"usual: over {format_span(self.late.compared_ns)}")
+            texts.append(f"normal: over {format_span(self.late.compared_ns)}")
         return texts
 
     @property
@@ -122,34 +124,31 @@ class LateValue:
 
 
 def late_values(result: Result) -> list[LateValue]:
-    """The worst values of a result, the largest first; empty if nothing was watched."""
-    if not is_watched(result):
+    """The worst values of a result, the largest first; empty if nothing was watched, and for the
+    steps of clocks: those of a coarse clock are long by design."""
+    if result.test == _STEPS_OF_CLOCKS or not is_watched(result):
         return []
     return [LateValue(one, result) for one in latenesses(result)]
 
 
-def worst_causes(document: RunDocument) -> list[tuple[str, str]]:
-    """The worst value of each timing result that was watched, with its cause: (result,
-    "5.02 ms at 12.34 s, CPU 1: seen in that second: ...")."""
-    names = names_in(document)
-    return [
-        (names.name(result), f"{_place(one)}: {_cause_text(one, result)}")
-        for result in listed_results(document)
-        if is_watched(result)
-        for one in latenesses(result, 1)
-    ]
-
-
 def all_causes(document: RunDocument, apart: int) -> list[tuple[str, str]]:
-    """As worst_causes, but all worst values. After the first `apart` of a result, values with the
-    same cause share a line: "12 values from 3.1 us to 40 us: none seen"."""
+    """The worst values of each result with their causes: (result, "5.02 ms at 12.34 s, CPU 1:
+    likely: ..."). After the first `apart` of a result, values with the same cause share a line:
+    "12 values from 3.1 us to 40 us: no cause found"."""
     names = names_in(document)
     rows: list[tuple[str, str]] = []
-    for result in listed_results(document):
+    for result in _explained(document):
         found = late_values(result)
         causes = [*((one.place, one.cause) for one in found[:apart]), *by_cause(found[apart:])]
         rows += [(names.name(result), f"{values}: {cause}") for values, cause in causes]
     return rows
+
+
+def _explained(document: RunDocument) -> list[Result]:
+    """The results whose lateness says something of the run: those of a sweep that are no points
+    only feed its cost model."""
+    has_points = bool(sweep_points(document))
+    return [one for one in listed_results(document) if not has_points or one.test in TIRE_TESTS]
 
 
 def by_cause(found: Sequence[LateValue]) -> list[tuple[str, str]]:
@@ -168,19 +167,20 @@ def by_cause(found: Sequence[LateValue]) -> list[tuple[str, str]]:
 
 
 def _cause_text(late: Lateness, result: Result) -> str:
-    """ "seen in that second: 3 migrations (usually 0)", "as in the rest of the run: the hypervisor
-    takes 30 ms a second on average (40 ms in that second)", "none seen", "not watched: ..."."""
+    """ "likely: 3 migrations in that second (normally 0)", "likely, throughout the run: the
+    hypervisor takes 30 ms a second on average (40 ms in that second)", "no cause found", "cause
+    unknown: ..."."""
     if not late.seconds:
         why = not_watched(result)
-        reason = "no counters of that second" if why is None else shorten(why, limit=200)
-        return f"not watched: {reason}" + _before(late)
+        reason = "there are no counters of that second" if why is None else shorten(why, limit=200)
+        return f"cause unknown: {reason}" + _before(late)
     if not late.causes and not late.counts:
-        return "nothing to compare that second with" + _before(late)
+        return "run too short to tell" + _before(late)
     if not late.causes:
-        return "none seen" + _before(late)
+        return "no cause found" + _before(late)
     parts = (
-        ("seen in that second", [_cause(one) for one in late.causes if not one.constant_ns]),
-        ("as in the rest of the run", [_constant(one) for one in late.causes if one.constant_ns]),
+        ("likely", [_cause(one) for one in late.causes if not one.constant_ns]),
+        ("likely, throughout the run", [_constant(one) for one in late.causes if one.constant_ns]),
     )
     texts = (f"{lead}: {'; '.join(causes)}" for lead, causes in parts if causes)
     return "; ".join(texts) + _before(late)
@@ -193,14 +193,14 @@ def _place(late: Lateness) -> str:
 
 
 def _before(late: Lateness) -> str:
-    """ "; hog (pid 77, real-time priority 50) ran before it"."""
+    """ "; before it, hog (pid 77, real-time priority 50) ran"."""
     task = task_before(late.worst, late.trace)
     if task is None:
         return ""
     if task.is_idle:
-        return "; the CPU was idle before it"
+        return "; before it, the CPU was idle"
     name = shorten(task.name, _NAME_CHARACTERS) or "a task without a name"
-    return f"; {name} (pid {task.pid}{_rank(task.priority)}) ran before it"
+    return f"; before it, {name} (pid {task.pid}{_rank(task.priority)}) ran"
 
 
 def _rank(priority: int | None) -> str:
@@ -214,19 +214,22 @@ def _rank(priority: int | None) -> str:
 
 
 def _cause(cause: Cause) -> str:
-    """ "5.1 ms stolen by the hypervisor (usually 20 us)", "3 migrations (usually 0)"."""
+    """ "the hypervisor took 10 ms in that second (normally 20 us)", "3 migrations in that second
+    (normally 0)"."""
     busiest = f", most of them {shorten(cause.busiest, _NAME_CHARACTERS)}" if cause.busiest else ""
-    usual = (
-        ""
-        if cause.usual is None
-        else f" (usually {format_ns(cause.usual) if cause.is_time else _plain(cause.usual)})"
-    )
+    usual = "" if cause.usual is None else f" (normally {_normal(cause)})"
     if cause.is_time:
-        seen = f"{format_ns(cause.seen)} {_LOST[cause.kind]}"
+        seen = _LOST[cause.kind].format(format_ns(cause.seen))
     else:
         one, several = _EVENTS[cause.kind]
         seen = f"{format_count(cause.seen)} {one if cause.seen == 1 else several}"
-    return f"{seen}{usual}{busiest}"
+    return f"{seen} in that second{busiest}{usual}"
+
+
+def _normal(cause: Cause) -> str:
+    """ "0", "20 us", "3"."""
+    usual = cause.usual or 0.0
+    return format_ns(usual) if cause.is_time and usual else _plain(usual)
 
 
 def _constant(cause: Cause) -> str:

@@ -270,6 +270,8 @@ SMALLEST_DRAWN = 0.5
 _FINE_RATIO = 6
 _DECADES_RATIO = 200
 _MOST_DECADES = 8
+_WIDEST_MARGIN = 0.15  # of the logarithm of what the values span, on either side
+_LEAST_MARGIN = 1.001
 
 
 def drawn(value: float) -> float:
@@ -278,12 +280,15 @@ def drawn(value: float) -> float:
 
 
 def domain(values: Iterable[float], margin: float = 1.04) -> tuple[float, float]:
-    """Ends of an axis that holds all `values`, a little wider; (1, 10) for none."""
+    """Ends of an axis that holds all `values`, a little wider; (1, 10) for none. Values that are
+    close together have less of a margin, so that they fill the axis."""
     low, high = inf, -inf
     for value in values:
         low, high = min(low, drawn(value)), max(high, drawn(value))
     if low > high:
         return 1.0, 10.0
+    if high > low:
+        margin = min(margin, max((high / low) ** _WIDEST_MARGIN, _LEAST_MARGIN))
     return low / margin, high * margin
 
 

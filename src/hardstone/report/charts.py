@@ -43,48 +43,64 @@ from hardstone.stats.histogram import IntArray, bins_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
 from hardstone.stats.quantiles import counts_above, upper_bound
 from hardstone.stats.sustained import Step
-from hardstone.wording import format_value, shorten
+from hardstone.wording import format_value, is_rate, shorten, worst_value
 
 if TYPE_CHECKING:
     from hardstone.stats.noise import GapPoint
 
+LEAST_VALUES = 20  # fewer are no distribution: each value is a dot
 _ROW_HEIGHT = 22
 _AXIS_WIDTH = 44
 _WIDEST_LABEL = 150
 _CHARACTER_WIDTH = 7
 
 
-def bar_chart(group: Group, unit: Unit) -> Spec:
-    """A bar from minimum to maximum, a tick at the average, a triangle at the maximum."""
+def range_chart(group: Group, unit: Unit) -> Spec:
+    """A line from minimum to maximum, a tick at the average, a dot at the worst observed. Of a
+    series with few values each one is a dot, and no line joins them."""
     lines = [line for line in group.lines if line.series.count]
     extremes = [value for line in lines for value in (line.series.min, line.series.max)]
     low, high = domain([value for value in extremes if value is not None], 1.15)
-    x = value_channel("min", low, high, unit, value_title(group, unit))
-    axis = {"labelLimit": _WIDEST_LABEL, "grid": False, "ticks": False, "domain": False}
+    x = value_channel("max", low, high, unit, value_title(group, unit))
+    axis = {"labelLimit": _WIDEST_LABEL, "grid": True, "ticks": False, "domain": False}
     y: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": axis}
     color: Spec = {**colour(group), "legend": None}
-    titles = (("min", "minimum"), ("avg", "average"), ("max", "worst observed"))
+    worst = "maximum" if is_rate(unit) else "worst observed"
+    titles = (("min", "minimum"), ("avg", "average"), ("max", worst))
     layers: list[Spec] = [
         {
-            "mark": mark("bar", height={"band": 0.5}, opacity=0.3),
+            "transform": [{"filter": "isValid(datum.max)"}],
+            "mark": mark("rule", strokeWidth=2, opacity=0.6),
             "encoding": {
                 "x": x,
-                "x2": {"field": "max"},
+                "x2": {"field": "min"},
                 "y": y,
                 "color": color,
                 "tooltip": tooltip(group, *((name, title, ",.0f") for name, title in titles)),
             },
         },
         {
+            "transform": [{"filter": "isValid(datum.avg)"}],
             "mark": mark("tick", thickness=2.5, bandSize=_ROW_HEIGHT * 0.6, color="var(--ink)"),
             "encoding": {"x": {"field": "avg", "type": "quantitative"}, "y": y},
         },
         {
-            "mark": mark("point", shape="triangle-left", filled=True, size=60),
-            "encoding": {"x": {"field": "max", "type": "quantitative"}, "y": y, "color": color},
+            "transform": [{"filter": "isValid(datum.w)"}],
+            "mark": mark("point", filled=True, size=55, opacity=1),
+            "encoding": {"x": {"field": "w", "type": "quantitative"}, "y": y, "color": color},
+        },
+        {
+            "transform": [{"filter": "isValid(datum.v)"}],
+            "mark": mark("point", filled=True, size=45, opacity=0.6),
+            "encoding": {
+                "x": {"field": "v", "type": "quantitative"},
+                "y": y,
+                "color": color,
+                "tooltip": tooltip(group, ("v", unit_title("value", unit), ",.0f")),
+            },
         },
     ]
-    spec = figure(group, [_bar_row(line) for line in lines], layers)
+    spec = figure(group, [row for line in lines for row in _range_rows(line)], layers)
     longest = max((len(_name(line)) for line in lines), default=0)
     labels_width = min(longest * _CHARACTER_WIDTH, _WIDEST_LABEL)
     panel = spec.get("spec", spec)
@@ -97,11 +113,28 @@ def _name(line: Line) -> str:
     return shorten(f"{line.colour} ({line.dash})" if line.dash else line.colour)
 
 
-def _bar_row(line: Line) -> Row:
+def _range_rows(line: Line) -> list[Row]:
     series = line.series
-    values = {"min": series.min or 0, "avg": series.mean or 0, "max": series.max or 0}
-    drawn_values = {key: round(drawn(value), 1) for key, value in values.items()}
-    return {**keys(line), "name": _name(line), **drawn_values}
+    own: Row = {**keys(line), "name": _name(line)}
+    average = round(drawn(series.mean or 0), 1)
+    if series.count < LEAST_VALUES:
+        dots: list[Row] = [{**own, "v": drawn(one)} for one in values_of(series)]
+        return [{**own, "avg": average}, *dots]
+    values = {"min": series.min or 0, "max": series.max or 0, "w": worst_value(series) or 0}
+    return [{**own, "avg": average, **{key: drawn(one) for key, one in values.items()}}]
+
+
+def values_of(series: Series) -> list[int]:
+    """Every value of a series that has few of them, ascending; where not all were kept, the lower
+    edge of its bucket."""
+    kept = [one.value_ns for one in series.worst]
+    if len(kept) == series.count:
+        return sorted(kept)
+    bins = bins_of(series.histogram)
+    pairs = zip(bins.lower.tolist(), bins.count.tolist(), strict=True)
+    inside = [low for low, count in pairs for _ in range(min(count, LEAST_VALUES))]
+    ends = [one for one in (series.min, series.max) if one is not None]
+    return sorted(max(min(one, ends[-1]), ends[0]) for one in inside) if ends else inside
 
 
 _MOST_BINS = 72
@@ -373,13 +406,23 @@ def intervals_joined(group: Group) -> int:
 
 
 def course(series: Series, joined: int) -> list[tuple[float, int | None]]:
-    """Points (seconds, largest value); null where no value fell into the time."""
+    """Points (seconds, largest value); null where no value fell into the time.
+
+    A recording ends within its last interval, whose largest value is of fewer values than those of
+    the others: it is left out where it would look like a fall, so never where it is the worst.
+    """
     step_s = series.maxima_interval_ns / 1e9
-    points = []
+    points: list[tuple[float, int | None]] = []
     for start in range(0, len(series.maxima_per_s), joined):
         part = [one for one in series.maxima_per_s[start : start + joined] if one is not None]
         points.append((round(start * step_s, 6), max(part, default=None)))
+    if len(points) > 1 and _is_fall(points[-2][1], points[-1][1]):
+        del points[-1]
     return points
+
+
+def _is_fall(before: int | None, last: int | None) -> bool:
+    return last is None or (before is not None and last < before)
 
 
 def time_chart(group: Group, unit: Unit) -> Spec:
@@ -474,20 +517,21 @@ def phase_chart(points: Sequence[GapPoint], *, has_tick: bool) -> Spec:
     }
 
 
+_NO_LOSS = 0.01  # the end of the axis where nothing was lost
+
+
 def loss_chart(steps: Sequence[Step]) -> Spec:
     """A line for each source, and a mark for each step: filled where the period was sustained."""
     rows = [row_of(step) for step in sorted(steps, key=lambda one: one.period_ns)]
     group = Group([], colours=list(dict.fromkeys(str(row["c"]) for row in rows)))
     low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
+    top = max((float(row["l"] or 0) for row in rows), default=0) or _NO_LOSS
     encoding: Spec = {
         "x": value_channel("v", low, high, "ns", "period"),
         "y": {
             "field": "l",
             "type": "quantitative",
-            "scale": {
-                "domain": [0, (max(0.01, *(float(row["l"] or 0) for row in rows)) * 1.05)],
-                "nice": False,
-            },
+            "scale": {"domain": [0, top * 1.05], "nice": False},
             "axis": {"format": ".2~%", "grid": True},
             "title": "interrupts lost",
         },

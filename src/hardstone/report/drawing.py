@@ -1,7 +1,7 @@
 """Charts of a page and on paper: specifications that the library draws, and nothing else does.
 
-On a page the scripts draw a chart when it comes into view. A picture is made of those that lead
-the page, and of all where there are no scripts: on paper and in files. The converter draws one
+On a page the scripts draw a chart when it comes into view. Pictures are made where there are no
+scripts: on paper and in files. A converter takes half a second to start. The converter draws one
 chart at a time and blocks all other threads of its process, so pictures are made by a pool of
 processes. If the pool did not start or lost a process, a picture is made in this process.
 """
@@ -179,17 +179,14 @@ MOST_HELPERS = 4
 
 
 class Drawing:
-    """A chart. `data`: what the scripts of a page draw it from; None: it is a picture only.
-    `has_picture`: the page shows its picture before scripts run, and not its figures in words.
+    """A chart. `data`: what the scripts of a page draw it from, which shows its figures in words
+    until then; None: it is a picture.
 
     Showing it gives the picture, and waits for it; it is made once, however often it is shown."""
 
-    def __init__(
-        self, spec: Spec, data: Markup | None, picture: Future[str] | None, *, has_picture: bool
-    ) -> None:
+    def __init__(self, spec: Spec, data: Markup | None, picture: Future[str] | None) -> None:
         self.spec = spec
         self.data = data
-        self.has_picture = has_picture
         self._picture = picture
         self._shown = ""
 
@@ -218,8 +215,8 @@ class Drawing:
 class Drawer:
     """Makes the charts of a page or of paper. Leaving its `with` block ends the processes.
 
-    None starts before a picture is needed, since a converter takes half a second to start; it
-    does so while the page is prepared. With 0 helpers each picture is made when it is shown.
+    None starts before a picture is needed; it does so while the page is prepared. With 0 helpers
+    each picture is made when it is shown.
     `has_scripts`: the page draws its charts itself.
     """
 
@@ -235,13 +232,11 @@ class Drawer:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def draw(self, spec: Spec, *, leads: bool = False) -> Drawing:
-        """The chart of a Vega-Lite specification, or a message if it cannot be drawn. `leads`: a
-        page begins with it, and has its picture even if scripts draw it again."""
+    def draw(self, spec: Spec) -> Drawing:
+        """The chart of a Vega-Lite specification, or a message if it cannot be drawn."""
         data = json_for_script(packed(interactive(spec))) if self.has_scripts else None
-        has_picture = leads or not self.has_scripts
-        begun = self._begun(spec) if has_picture and self._helpers else None
-        return Drawing(spec, data, begun, has_picture=has_picture)
+        begun = self._begun(spec) if self._helpers and not self.has_scripts else None
+        return Drawing(spec, data, begun)
 
     def _begun(self, spec: Spec) -> Future[str] | None:
         try:

@@ -27,7 +27,8 @@ class ChartTable:
 
 
 MOST_CHARTS = 40
-LEAST_VALUES = 2
+LEAST_VALUES = charts.LEAST_VALUES
+_LEAST_DOTS = 2  # one alone is a figure and no picture
 _SPOKEN_SERIES = 8
 
 
@@ -41,7 +42,7 @@ class Kind:
     shows: Callable[[Series], bool]
 
 
-def _has_values(series: Series) -> bool:
+def has_values(series: Series) -> bool:
     return series.count >= LEAST_VALUES and bool(series.histogram.buckets)
 
 
@@ -56,13 +57,13 @@ KINDS = (
         "Share of values above each duration. The open triangle is the upper bound, at 95 %, of "
         "the share above the worst observed.",
         charts.exceedance_chart,
-        _has_values,
+        has_values,
     ),
     Kind(
         "Histogram",
         "Values per bin. The triangle on the axis marks the worst observed.",
         charts.histogram_chart,
-        _has_values,
+        has_values,
     ),
     Kind(
         "Over time",
@@ -72,8 +73,8 @@ KINDS = (
     ),
     Kind(
         "Average and worst observed",
-        "Bar from minimum to worst observed, tick at the average.",
-        charts.bar_chart,
+        "Line from minimum to worst observed (dot), tick at the average.",
+        charts.range_chart,
         _has_any,
     ),
 )
@@ -81,12 +82,13 @@ KINDS = (
 # Of a rate the least value is the worst: what shows the largest ones is left out.
 _ABOUT_RATES: dict[Callable[[Group, Unit], Spec], str] = {
     charts.histogram_chart: "Values per bin. The triangle on the axis marks the largest.",
-    charts.bar_chart: "Bar from the minimum, which is the worst observed, to the maximum, tick at "
-    "the average.",
+    charts.range_chart: "Line from the minimum, which is the worst observed (dot), to the maximum, "
+    "tick at the average.",
 }
 
 
-def _kind_for(kind: Kind, unit: Unit) -> Kind | None:
+def kind_for(kind: Kind, unit: Unit) -> Kind | None:
+    """`kind` with its words for `unit`; None where it would mislead."""
     if not is_rate(unit):
         return kind
     about = _ABOUT_RATES.get(kind.chart)
@@ -122,8 +124,10 @@ def figures_of(
     figures = []
     for place, unit in enumerate(dict.fromkeys(series.unit for series in result.series)):
         series = [one for one in result.series if one.unit == unit]
-        for number, kind in enumerate(KINDS[:most]):
-            shown = _kind_for(kind, unit)
+        if sum(one.count for one in series) < _LEAST_DOTS:
+            continue
+        for number, kind in _kinds_for(series, most):
+            shown = kind_for(kind, unit)
             is_in_parts = has_parts and kind.chart is charts.histogram_chart and unit == "ns"
             if shown is None or is_in_parts:
                 continue
@@ -132,6 +136,12 @@ def figures_of(
             if figure is not None:
                 figures.append(figure)
     return figures
+
+
+def _kinds_for(found: list[Series], most: int) -> list[tuple[int, Kind]]:
+    """The first `most` kinds of chart that can show any of `found`, with their places."""
+    fitting = [one for one in enumerate(KINDS) if any(map(one[1].shows, found))]
+    return fitting[:most]
 
 
 def _drawn_group(found: list[Series]) -> Group:
@@ -160,6 +170,8 @@ def figure_of(
         spec = charts.with_joins(spec, lines, joins)
     numbers = common_numbers([line.series for line in lines.lines])
     about = f"{kind.about} With {numbers}." if numbers else kind.about
+    if any(line.series.count < LEAST_VALUES for line in lines.lines):
+        about += f" A series of fewer than {LEAST_VALUES} values has a dot for each of them."
     return figure_of_spec(kind.title, about, lines, spec, subject, name, drawer)
 
 
@@ -206,22 +218,25 @@ CHART_CONFIG = json_for_script(CONFIG)
 def notes_on_drawing(found: list[Series], most: int) -> list[str]:
     """Notes on what the first `most` charts of the series `found` do not show."""
     notes = []
-    few = sum(1 for series in found if series.count and not _has_values(series))
-    if few:
-        notes.append(f"{few} series without enough values for a distribution: in the table only.")
     for unit in dict.fromkeys(series.unit for series in found):
-        notes += _notes_on_group(_drawn_group([one for one in found if one.unit == unit]), most)
+        of_unit = [one for one in found if one.unit == unit]
+        kinds = [kind for _, kind in _kinds_for(of_unit, most)]
+        few = sum(1 for one in of_unit if one.count and not has_values(one))
+        if few and charts.range_chart not in [kind.chart for kind in kinds]:
+            are = "series has" if few == 1 else "series have"
+            notes.append(f"{few} {are} fewer than {LEAST_VALUES} values: in the table only.")
+        notes += _notes_on_group(_drawn_group(of_unit), kinds)
     return notes
 
 
-def _notes_on_group(whole: Group, most: int) -> list[str]:
+def _notes_on_group(whole: Group, kinds: list[Kind]) -> list[str]:
     notes = []
     if whole.left_out:
         notes.append(
             f"{whole.left_out} series in the table only: the charts show the "
             f"{len(whole.lines)} with the highest values."
         )
-    if charts.time_chart not in [kind.chart for kind in KINDS[:most]]:
+    if charts.time_chart not in [kind.chart for kind in kinds]:
         return notes
     lines = whole.only([one.series for one in whole.lines if charts.is_drawable(one.series)])
     missing = len(whole.lines) - len(lines.lines)

@@ -19,6 +19,7 @@ from hardstone.wording import format_value, label_text, spoken
 TEST = "TMR-P-LAT"
 MOST_LIMITS = 12
 _DEFAULT_LIMITS = 4
+_LEAST_COUNTED = 2  # values, for a row of the table
 _PARTS = ("total", "interrupt", "dispatch", "return")
 _VIEWS = {"wakeup": "per wake-up", "release": "per release"}
 _ABOUT = (
@@ -110,7 +111,7 @@ def _is_view(series: Series) -> bool:
 
 
 def _is_shown(series: Series) -> bool:
-    is_filled = series.count >= LEAST_VALUES and bool(series.histogram.buckets)
+    is_filled = series.count >= _LEAST_COUNTED and bool(series.histogram.buckets)
     return _is_view(series) and is_filled
 
 
@@ -123,7 +124,7 @@ def _too_few_text(series: Sequence[Series]) -> str:
         f"({format_count(one.count)})"
         for one in sorted(series, key=lambda one: (_place(_key(one)), _label(one)))
     ]
-    return f"Not shown, a distribution needs {LEAST_VALUES} values: {'; '.join(named)}."
+    return f"Not shown, fewer than {_LEAST_COUNTED} values: {'; '.join(named)}."
 
 
 def _key(series: Series) -> tuple[str, str]:
@@ -154,7 +155,10 @@ def _page(
     views.append(("each CPU" if len(found) > 1 else _label(found[0]), found))
     figures = []
     for at, (label, series) in enumerate(views[:most]):
-        lines = group(series)
+        many = [one for one in series if one.count >= LEAST_VALUES]
+        if not many:
+            continue
+        lines = group(many)
         spec = charts.distribution_chart(lines, "ns", limits)
         place = f"{name}-{at}"
         figures.append(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hardstone.catalogue import load_catalogue
 from hardstone.facts import load_facts
 from hardstone.model import ChangedFact, Instrument, RunDocument, Scalar
+from hardstone.present.answer import Answer, ScreenRow, answer_of, screen_rows, title_of
 from hardstone.present.notices import Banner, caveats
 from hardstone.present.overview import (
     FailedClaim,
@@ -22,15 +26,25 @@ from hardstone.present.overview import (
 )
 from hardstone.present.stars_text import headline_reason
 from hardstone.report import charts
+from hardstone.report.chart_frame import group
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure
+from hardstone.report.figures import Figure, figure_of_spec, has_values
+from hardstone.report.lead import lead_chart, worst_second_chart
 from hardstone.stats.conditions import conditions_in, names_in
-from hardstone.stats.consistency import trust_of
+from hardstone.stats.consistency import MARK, trust_of
 from hardstone.systems.rating import Rating, rate_run
 from hardstone.systems.subjects import MeasuredRun
 from hardstone.units import format_count, format_ns
-from hardstone.wording import fact_text, format_value, kernel_text, target_text
+from hardstone.wording import (
+    fact_text,
+    format_value,
+    kernel_text,
+    ratio_text,
+    shorten,
+    target_text,
+)
 
+TIMES = "\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
 _TRUST_WORDS = {
     "full": "Full",
     "indicative": "Indicative only",
@@ -149,13 +163,8 @@ def pair_rows(document: RunDocument) -> list[tuple[str, ...]]:
     return [
         (
             owner,
-            found.clock,
             format_ns(found.pair.median),
-            format_ns(found.pair.min),
-            format_ns(found.pair.mean),
-            format_ns(found.pair.p99),
             format_ns(found.pair.max),
-            format_count(found.pair.count),
             _ppb(found.drift_ppb) or "-",
         )
         for owner, found in owned
@@ -167,49 +176,241 @@ def _ppb(value: float | None) -> str:
     return "" if value is None else f"{value:+.1f} ppb"
 
 
+_HOW = "$how"
+_LEAST_WORDS = 4
+
+
+def short_commands(commands: Sequence[str]) -> list[str]:
+    """The same commands for a shell, with the words that all of them end with in a variable. Words
+    that need quotes stay where they are."""
+    split = [one.split(" ") for one in commands]
+    shared: list[str] = []
+    for words in zip(*(reversed(one) for one in split), strict=False):
+        if len(set(words)) > 1 or shlex.quote(words[0]) != words[0]:
+            break
+        shared.insert(0, words[0])
+    if len(commands) < 2 or len(shared) < _LEAST_WORDS:
+        return list(commands)
+    # An option stays with its value.
+    at = next((place for place, word in enumerate(shared) if word.startswith("--")), len(shared))
+    count = len(shared) - at
+    tails = [" ".join([*one[: len(one) - count], _HOW]) for one in split]
+    return [f"how='{' '.join(shared[at:])}'", *tails]
+
+
 MOST_DRAWN = 24
 _MOST_SPOKEN = 8
+_PICTURE_WIDTH, _PICTURE_HEIGHT = 300, 130
+_MOST_REASONS = 3
+_REASON_CHARACTERS = 60
+_CLAIMS = re.compile(r"\d+ claims? failed: ")  # named one by one
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next; `command` is empty where nothing can be typed."""
+
+    text: str
+    command: str
+
+
+@dataclass(frozen=True)
+class RowFigure:
+    """A row of the first screen under one condition; `state` says why it has no figure."""
+
+    worst: str
+    median: str
+    count: str
+    about: str
+    state: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the first screen. `ratio`: the worst observed in multiples of `reference`; `look`
+    is a CSS class, `words` what it means."""
+
+    name: str
+    test: str
+    anchor: str
+    figures: list[RowFigure]
+    ratio: str
+    look: str
+    words: str
+    reference: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The leading figure of a family. `anchor`: the section of its test."""
+
+    family: str
+    anchor: str
+    figure: Figure
 
 
 @dataclass(frozen=True)
 class Opening:
-    """`rated`: the stars under each condition, by its name, the headline first, with why that one
-    is it. `failed`: those that count for a rating first; `families`: (name, text, look)."""
+    """What comes before all that is folded.
 
+    `title` is the machine and the answer; `lead_narrow` is `lead` for a phone. `absent`: the rows
+    whose test was not run. `rated`: the stars under each condition, by its name, the headline
+    first, with why that one is it. `failed`: those that count for a rating first; `families`:
+    (name, text, look). `glance`: every test in one chart.
+    """
+
+    title: str
+    sentence: str
+    grade: str
+    worst: str
+    cause: str
+    steps: list[Step]
+    trust: str
+    lead: Figure | None
+    lead_narrow: Figure | None
+    second: Figure | None
+    conditions: list[str]
+    rows: list[Row]
+    absent: list[str]
     rated: list[tuple[str, Rating]]
     headline_reason: str
     failed: list[FailedClaim]
     families: list[tuple[str, str, str]]
     standing_out: list[StandsOut]
-    figure: Figure | None
+    pictures: list[Picture]
+    glance: Figure | None
     left_out: int
 
 
-def opening_of(document: RunDocument, drawer: Drawer) -> Opening:
-    """The part of the page that comes before all others."""
+def opening_of(
+    document: RunDocument, drawer: Drawer, anchors: Mapping[int, str], limits: Sequence[int] = ()
+) -> Opening:
+    """The part of the page that comes before all others. `anchors`: those of the results, by
+    identity. `limits`: latencies in ns that the reader chose."""
     by_family = families(document)
-    claims = [claim for family in by_family for claim in family.failed]
+    answer = answer_of(document)
     found = timings(document)
     shown = decisive(found, MOST_DRAWN)
     rated, names = _rated(document), names_in(document)
-    figure = None
-    if shown:
-        figure = Figure(
+    conditions = conditions_in(document)
+    glance = None
+    if len(shown) > 1:
+        glance = Figure(
             id="glance-chart",
             title="Median and worst observed of each test",
             about="Tick: median. Point: worst observed, of the series with the highest value.",
             alt=_spoken(shown),
-            drawing=drawer.draw(charts.glance_chart(shown), leads=True),
+            drawing=drawer.draw(charts.glance_chart(shown)),
         )
+    rows = screen_rows(document)
     return Opening(
+        title=title_of(document, answer),
+        sentence=answer.sentence,
+        grade=answer.grade,
+        worst=answer.late.place if answer.late else "",
+        cause=answer.cause,
+        steps=[Step(one.text, one.command) for one in answer.steps],
+        trust=_trust_line(document),
+        lead=lead_chart(document, answer, drawer, limits=limits),
+        lead_narrow=lead_chart(
+            document, answer, drawer, limits=limits, is_narrow=True, name="lead-chart-narrow"
+        ),
+        second=worst_second_chart(answer, drawer),
+        conditions=[names.label(one) for one in conditions] if len(conditions) > 1 else [],
+        rows=[_row(one, anchors) for one in rows if not _is_absent(one)],
+        absent=[one.name for one in rows if _is_absent(one)],
         rated=[(names.label(run.condition), rating) for run, rating in rated],
         headline_reason=headline_reason(rated) if rated else "",
-        failed=sorted(claims, key=lambda one: bool(one.uncounted)),
+        failed=answer.failed,
         families=[(one.name, one.text, one.look) for one in by_family],
-        standing_out=stands_out(document),
-        figure=figure,
+        standing_out=sorted(
+            (one for one in stands_out(document) if not _CLAIMS.match(one.text)),
+            key=lambda one: not one.is_grave,
+        ),
+        pictures=_pictures(rows, answer, drawer, anchors),
+        glance=glance,
         left_out=len(found) - len(shown),
     )
+
+
+def _trust_line(document: RunDocument) -> str:
+    """ "Indicative only: virtual machine; no load; and 3 more"."""
+    trust = trust_of(document)
+    short = [one for one in trust.reasons if len(one) <= _REASON_CHARACTERS] or trust.reasons
+    reasons = [shorten(one, _REASON_CHARACTERS) for one in short[:_MOST_REASONS]]
+    more = len(trust.reasons) - len(reasons)
+    said = "; ".join([*reasons, *([f"and {more} more"] if more else [])])
+    return _TRUST_WORDS[trust.grade] + (f": {said}" if said else "")
+
+
+_LOOKS = {"+": "good", "=": "near", "-": "above", "--": "far"}
+_MEANINGS = {
+    "+": "at most the reference",
+    "=": "up to 3 times the reference",
+    "-": "up to 30 times the reference",
+    "--": "more than 30 times the reference",
+}
+
+
+def _is_absent(row: ScreenRow) -> bool:
+    return all(one is None for one in row.figures) and row.state in ("", "not run")
+
+
+def _row(row: ScreenRow, anchors: Mapping[int, str]) -> Row:
+    figures = [
+        RowFigure("", "", "", "", state or "not run")
+        if one is None
+        else RowFigure(
+            worst=format_value(one.worst_ns, "ns") + (f" {MARK}" if one.is_contradictory else ""),
+            median="-" if one.median_ns is None else format_value(one.median_ns, "ns"),
+            count=format_count(one.count),
+            about=one.about,
+            state="",
+        )
+        for one, state in zip(row.figures, row.states, strict=True)
+    ]
+    reference = "" if row.reference is None else f"{row.reference[0]} {format_ns(row.reference[1])}"
+    return Row(
+        name=row.name,
+        test=row.test,
+        anchor=anchors.get(id(row.figure.result), "") if row.figure else "",
+        figures=figures,
+        ratio="" if row.ratio is None else f"{TIMES}{ratio_text(row.ratio)}",
+        look=_LOOKS.get(row.mark, ""),
+        words=_MEANINGS.get(row.mark, ""),
+        reference=reference,
+    )
+
+
+def _pictures(
+    rows: Sequence[ScreenRow], answer: Answer, drawer: Drawer, anchors: Mapping[int, str]
+) -> list[Picture]:
+    """For each family the distribution of its first row with one, but not that of the answer."""
+    found: dict[str, Picture] = {}
+    for row in rows:
+        one = row.figure
+        family = load_catalogue().entry(row.test).category
+        is_lead = (
+            answer.figure is not None and one is not None and one.series is answer.figure.series
+        )
+        if family in found or one is None or is_lead or not has_values(one.series):
+            continue
+        lines = group([one.series])
+        spec = charts.distribution_chart(lines, "ns", [])
+        size = {"width": _PICTURE_WIDTH, "height": _PICTURE_HEIGHT}
+        name = f"picture-{len(found) + 1}"
+        about = f"worst {format_value(one.worst_ns, 'ns')}"
+        figure = figure_of_spec(
+            f"{family.capitalize()}: {row.name}",
+            about,
+            lines,
+            {**spec, **size},
+            row.test,
+            name,
+            drawer,
+        )
+        found[family] = Picture(family, anchors.get(id(one.result), ""), figure)
+    return list(found.values())
 
 
 def _rated(document: RunDocument) -> list[tuple[MeasuredRun, Rating]]:
@@ -227,5 +428,5 @@ def _spoken(shown: list[Timing]) -> str:
         for one, name in list(zip(shown, charts.names_of(shown), strict=True))[:_MOST_SPOKEN]
     ]
     more = len(shown) - len(lines)
-    rest = f"; and {more} more, all in the table of key findings" if more > 0 else ""
+    rest = f"; and {more} more, all in the list of tests" if more > 0 else ""
     return f"Median and worst observed. {'; '.join(lines)}{rest}."

@@ -11,21 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hardstone.catalogue import kind_of
 from hardstone.event_names import POSIX_TEST, TIRE_TESTS
 from hardstone.model import Descriptor, Histogram, Result, RunDocument, Series
 from hardstone.present import overview
 from hardstone.present.deadlines import decisive_projection
 from hardstone.present.measured_tables import load_table
-from hardstone.present.overview import LIMIT_OF_MAXIMA, Finding, finding_of
+from hardstone.present.why_late import NOTE
 from hardstone.report import opening
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_each
 from hardstone.report.opening import head_of, opening_of
 from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
-from hardstone.report.results import Section, Settings, SpecLookup, is_shown, section_of, worst_each
+from hardstone.report.results import (
+    Section,
+    Settings,
+    SpecLookup,
+    is_shown,
+    section_of,
+    shared_of,
+    without_shared,
+    worst_each,
+)
 from hardstone.report.sheet import figures_in
 from hardstone.report.side_by_side import condition_chart_count, side_tables
+from hardstone.report.tables import MOST_ROWS, NARROW_PERCENT
 from hardstone.stats.conditions import (
     Comparison,
     comparisons_in,
@@ -87,7 +96,8 @@ def render_html(
         context = _context(document, spec_lookup, drawing, limits)
         context["tire"] = tire
         page = environment().get_template("report.html.j2")
-        return page.render(**context, **head_parts(script))
+        folds = [] if script is None else ["folds.js"]
+        return page.render(**context, **head_parts(script, scripts=folds))
 
 
 def figures_of_run(
@@ -162,10 +172,11 @@ def _context(
     shown = {id(one): anchors[id(one)] for one in results if is_shown(one)}
     tables = side_tables(compared, shown, settings.names, settings)
     sections = [section_of(one, anchors[id(one)], settings) for one in results]
+    shared = shared_of(sections)
     instrument = document.instrument
     return {
         "head": head,
-        "opening": opening_of(document, drawer),
+        "opening": opening_of(document, drawer, anchors, limits),
         "side_tables": tables,
         **_features(document),
         "is_sweep": bool(sweep_points(document)),
@@ -173,11 +184,14 @@ def _context(
         "condition_count": len(compared[0].conditions) if compared else 1,
         "legend": list(settings.names.legend().items()),
         "loads": load_table(document),
-        "limit_of_maxima": LIMIT_OF_MAXIMA,
         "path_not_taken": PATH_NOT_TAKEN,
-        "findings": _findings(results, sections, settings.deepest),
-        "common_conditions": _common_conditions(sections),
-        "sections": sections,
+        "run_id": document.id,
+        "late_note": NOTE,
+        "most_rows": MOST_ROWS,
+        "narrow_percent": NARROW_PERCENT,
+        "is_timed": any(one.finding is not None for one in sections),
+        "shared": shared,
+        "families": _by_family([without_shared(one, shared) for one in sections]),
         "chart_config": CHART_CONFIG if drawer.has_scripts else None,
         "instrument": opening.instrument_rows(instrument) if instrument else [],
         "skew": opening.skew_rows(instrument) if instrument else [],
@@ -186,7 +200,7 @@ def _context(
         "changed": opening.changed_rows(document.environment_moved),
         "advice": document.advice,
         "command": overview.run_command(document.plan),
-        "commands": overview.test_commands(document),
+        "commands": opening.short_commands(overview.test_commands(document)),
     }
 
 
@@ -223,18 +237,9 @@ def settings_of(
     )
 
 
-def _common_conditions(sections: list[Section]) -> str:
-    """The conditions of all results that ran; empty if they differ."""
-    found = {section.conditions for section in sections if section.shown}
-    return found.pop() if len(found) == 1 else ""
-
-
-def _findings(results: list[Result], sections: list[Section], deepest: float) -> list[Finding]:
-    """The key findings. They name conditions only if these differ within the run."""
-    common = _common_conditions(sections)
-    found = [
-        finding_of(result, one.anchor, "" if common else one.conditions, deepest)
-        for result, one in zip(results, sections, strict=True)
-        if kind_of(result.test) != "behaviour"
-    ]
-    return [finding for finding in found if finding is not None]
+def _by_family(sections: list[Section]) -> list[tuple[str, list[Section]]]:
+    """The sections of each category, in the order of their first one."""
+    found: dict[str, list[Section]] = {}
+    for one in sections:
+        found.setdefault(one.family, []).append(one)
+    return list(found.items())

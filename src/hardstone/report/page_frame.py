@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import metadata
@@ -151,6 +152,8 @@ def _write(path: Path, script: str) -> None:
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
+# A line never ends between a number and its unit.
+_AMOUNT = re.compile(r"(?<=\d) (?=(?:[num]?s|[kMG]?B|[kMG]?Hz|%)(?!\w))")
 _FILTERS: dict[str, Callable[..., object]] = {
     "stars_number": stars_number,
     "certain_stars": certain_stars,
@@ -159,6 +162,7 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "missing_groups": missing_groups,
     "weight_text": weight_text,
     "duration": format_ns,
+    "whole": lambda text: _AMOUNT.sub("\N{NO-BREAK SPACE}", text),
 }
 
 

@@ -1,18 +1,23 @@
-"""The table of all results, and a section for each result with content."""
+"""The section of each result, and what the sections of a page share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
-from msgspec.structs import replace
+import msgspec
 
 from hardstone import event_names
 from hardstone.calling import harmless
-from hardstone.catalogue import kind_of
-from hardstone.figure_text import Cell, bound_text, lacking_quantile, level_text, quantile_cell
-from hardstone.model import Descriptor, Event, Instrument, Result, Series, Stopped
+from hardstone.catalogue import kind_of, load_catalogue
+from hardstone.model import (
+    Descriptor,
+    Event,
+    Instrument,
+    Result,
+)
 from hardstone.present.deadlines import ProjectionText
 from hardstone.present.measured_tables import (
     CAPTION,
@@ -24,7 +29,7 @@ from hardstone.present.measured_tables import (
     step_rows,
 )
 from hardstone.present.notices import idle_remark, warnings_of
-from hardstone.present.overview import cpu_text, policy_text, result_conditions_text
+from hardstone.present.overview import Finding, cpu_text, finding_of, policy_text
 from hardstone.present.why_late import NOTE, LateValue, by_cause, late_values
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer
@@ -36,30 +41,36 @@ from hardstone.report.figures import (
     notes_on_drawing,
 )
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
+from hardstone.report.tables import (
+    CauseRow,
+    HeldClaim,
+    Table,
+    cause_rows,
+    held_claims,
+    left_out_text,
+    table_of,
+    unwatched_rows,
+)
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
-from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
+from hardstone.stats.consistency import MARK
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.join import joins_of
-from hardstone.stats.quantiles import LADDER, SeriesSummary, instrument_limit, summarise
-from hardstone.stats.sustained import steps_of
+from hardstone.stats.sustained import STEP, steps_of
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
     Claim,
     claim_of,
     claims_text,
     fact_text,
-    format_value,
-    is_rate,
     parameter_text,
-    series_text,
     shorten,
-    work_text,
-    worst_value,
+    spoken,
 )
 
 if TYPE_CHECKING:
     from hardstone.kernel.page import KernelPage
 
+_LEAST_SHARED = 3
 _TITLE = "Loss by period"
 _ABOUT = (
     "Share of the interrupts of each step that were lost. Filled: the period was sustained. "
@@ -93,107 +104,15 @@ def search_page(result: Result, anchor: str, drawer: Drawer) -> SearchPage | Non
     return SearchPage(step_rows([result]), [figure])
 
 
-@dataclass(frozen=True)
-class Row:
-    label: str
-    count: str
-    minimum: str
-    quantiles: list[Cell]
-    mean: str
-    stddev: str
-    worst: str
-    bound: str
-    notes: list[str]
-
-
-@dataclass(frozen=True)
-class Table:
-    """`levels` are the headings of the quantile columns: "median", "p99"."""
-
-    levels: list[str]
-    rows: list[Row]
-    empty: list[str]
-
-
-def table_of(
-    found: list[Series],
-    instrument: Instrument | None,
-    deepest: float,
-    calibrated: Mapping[str, int],
-) -> Table:
-    """Figures of all series with values. Quantiles are as deep as the counts support, at most
-    `deepest`. Empty series are listed below. `calibrated` is that of the result.
-    """
-    empty = [series_text(series) for series in found if not series.count]
-    found = [series for series in found if series.count]
-    summaries = [summarise(series, deepest=deepest) for series in found]
-    present = {quantile.q for summary in summaries for quantile in summary.quantiles}
-    levels = [q for q in LADDER if q in present or q == LADDER[0]]
-    quantum_ns = instrument.quantum_ns if instrument else 1.0
-    rows = [
-        _row(series, summary, levels, quantum_ns, _series_notes(series, instrument, calibrated))
-        for series, summary in zip(found, summaries, strict=True)
-    ]
-    return Table([level_text(q) for q in levels], rows, empty)
-
-
-def _row(
-    series: Series,
-    summary: SeriesSummary,
-    levels: list[float],
-    quantum_ns: float,
-    notes: list[str],
-) -> Row:
-    unit = series.unit
-    by_level = {quantile.q: quantile for quantile in summary.quantiles}
-    mark = f" {MARK}" if is_contradictory(series) else ""
-    return Row(
-        label=series_text(series) + mark,
-        count=format_count(series.count),
-        minimum=format_value(series.min, unit),
-        quantiles=[
-            quantile_cell(by_level.get(q), unit, lacking_quantile(q, series.count)) for q in levels
-        ],
-        mean=format_value(series.mean if series.count > 1 else None, unit, quantum_ns),
-        stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
-        worst=format_value(worst_value(series), unit),
-        bound=bound_text(summary),
-        notes=notes,
-    )
-
-
-def _series_notes(
-    series: Series, instrument: Instrument | None, calibrated: Mapping[str, int]
-) -> list[str]:
-    work = work_text(series, calibrated)
-    notes = [MARK_NOTE] if is_contradictory(series) else []
-    notes += [f"work per value: {work}"] if work else []
-    if series.derived:
-        notes.append(f"derived, not timed: {series.derived}")
-    limit = instrument_limit(series, instrument)
-    if limit:
-        notes.append(limit)
-    if series.histogram.underflow:
-        notes.append(f"{format_count(series.histogram.underflow)} values below 0, not drawn")
-    if series.histogram.overflow:
-        lost = format_count(series.histogram.overflow)
-        notes.append(
-            f"{lost} values past the last bucket: not drawn, but included in count and maximum"
-        )
-    if isinstance(series.stopped, Stopped):
-        apart = format_count(series.stopped.count)
-        worst = format_value(series.stopped.worst, series.unit)
-        notes.append(
-            f"kept apart, because the program was stopped: {apart}, the worst {worst}; in no figure"
-        )
-    return notes
-
-
 SpecLookup = Callable[[str], Descriptor | None]
-_MOST_WORST_TABLES = 24
 _MANY_SERIES = 40
-_WORST_OF_MANY = 8
+_WORST_OF_MANY = 2
+_WORST_OF_FEW = 12
+_MOST_CAUSES = 10
 _LATE_AT_LENGTH = 10
+_OWN_SETTING = ("Load reached", "Parameters", "Calibrated", "Kernel counters")
+# Counters that a test raises by itself.
+_EXPECTED = ("timer_interrupts_count", "voluntary_switches_count")
 _FOLDED_TITLES = {
     "not_moved": "Not moved",
     "shielded": "Moved",
@@ -204,13 +123,17 @@ _ELSEWHERE = {
     *_FOLDED_TITLES,
     event_names.LEFT,
     *event_names.POSIX,
+    STEP,  # a row of the table of the search
 }
 
 
 @dataclass(frozen=True)
-class WorstTable:
-    label: str
-    rows: list[tuple[str, str, str]]
+class EventLine:
+    """An event; `when` is empty outside the measurement."""
+
+    name: str
+    text: str
+    when: str
 
 
 @dataclass(frozen=True)
@@ -230,16 +153,20 @@ class Section:
     outcome: str
     has_failed: bool
     shown: bool
-    conditions: str
+    family: str
+    finding: Finding | None
     setting: list[tuple[str, str]]
     moments: list[tuple[str, str]]
     claims: list[Claim]
+    failed: list[Claim]
+    held: list[HeldClaim]
     table: Table | None
     figures: list[Figure]
     notes: list[str]
-    worst: list[WorstTable]
-    worst_summary: str
-    events: list[tuple[str, str, str]]
+    causes: list[CauseRow]
+    more_causes: list[CauseRow]
+    causes_left_out: str
+    events: list[EventLine]
     folded: list[tuple[str, str]]
     warnings: list[str]
     parts: list[PartPage]
@@ -247,11 +174,73 @@ class Section:
     search: SearchPage | None
     late: list[LateValue]
     late_by_cause: list[tuple[str, str]]
-    late_rows: list[tuple[str, str]]
     noise: list[NoiseTable]
     projection: ProjectionText | None
     late_note: str = NOTE
     noise_columns: tuple[str, ...] = COLUMNS
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What is the same for many sections, and is said once: settings, events and notes with the
+    tests that have them, and what charts of a title show."""
+
+    setting: list[tuple[str, str]]
+    events: list[tuple[EventLine, list[str]]]
+    notes: list[tuple[str, list[str]]]
+    charts: list[tuple[str, str]]
+
+
+def shared_of(sections: Sequence[Section]) -> Shared:
+    """What more than half of the sections with figures or claims have in common, and the texts that
+    _LEAST_SHARED or more of them repeat."""
+    shown = [one for one in sections if one.shown]
+    keys = dict.fromkeys(key for one in shown for key, _ in one.setting)
+    setting = []
+    for key in keys:
+        if key in _OWN_SETTING:
+            continue
+        values = Counter(dict(one.setting).get(key, "") for one in shown)
+        value, count = values.most_common(1)[0]
+        if "" not in values and 2 * count > len(shown) >= _LEAST_SHARED:
+            setting.append((key, value))
+    return Shared(
+        setting,
+        _repeated((event, one.test) for one in shown for event in one.events if not event.when),
+        _repeated((note, one.test) for one in shown for note in one.notes),
+        [
+            charted
+            for charted, _ in _repeated(
+                ((each.title, each.about), one.anchor) for one in shown for each in one.figures
+            )
+        ],
+    )
+
+
+_Said = TypeVar("_Said", bound=Hashable)
+
+
+def _repeated(found: Iterable[tuple[_Said, str]]) -> list[tuple[_Said, list[str]]]:
+    tests: dict[_Said, dict[str, None]] = {}
+    for what, test in found:
+        tests.setdefault(what, {})[test] = None
+    return [(what, list(said)) for what, said in tests.items() if len(said) >= _LEAST_SHARED]
+
+
+def without_shared(section: Section, shared: Shared) -> Section:
+    """`section` with what it alone has."""
+    events = {event for event, _ in shared.events}
+    notes = {note for note, _ in shared.notes}
+    return replace(
+        section,
+        setting=[item for item in section.setting if item not in shared.setting],
+        events=[one for one in section.events if one not in events],
+        notes=[one for one in section.notes if one not in notes],
+        figures=[
+            replace(one, about="") if (one.title, one.about) in shared.charts else one
+            for one in section.figures
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -265,16 +254,17 @@ class Settings:
     instrument: Instrument | None
     names: Names
     run_id: str
-    worst_each: int | None
+    worst_each: int
     limits: Sequence[int]
     watched_ns: int | None
     why_not_comparable: str | None
     projected: Callable[[Result], ProjectionText | None]
 
 
-def worst_each(results: list[Result]) -> int | None:
-    """How many of the highest values of a series the page lists; None: all recorded ones."""
-    return _WORST_OF_MANY if sum(len(one.series) for one in results) > _MANY_SERIES else None
+def worst_each(results: list[Result]) -> int:
+    """How many values of each cause the page names."""
+    is_many = sum(len(one.series) for one in results) > _MANY_SERIES
+    return _WORST_OF_MANY if is_many else _WORST_OF_FEW
 
 
 def is_shown(result: Result) -> bool:
@@ -290,6 +280,8 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     has_room = settings.charts_each == len(KINDS)
     late = late_values(result)
     claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
+    is_many = settings.worst_each == _WORST_OF_MANY
+    causes = cause_rows(late, settings.worst_each) or unwatched_rows(result, settings.worst_each)
     return Section(
         anchor=anchor,
         test=result.test,
@@ -304,10 +296,13 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         outcome=_outcome(result, claims),
         has_failed=any(one.look == "failed" for one in claims),
         shown=is_shown(result),
-        conditions=result_conditions_text(result.conditions),
+        family=load_catalogue().entry(result.test).category,
+        finding=None if behaves else finding_of(result, anchor, "", settings.deepest),
         setting=_setting(result),
         moments=_moments(result, spec),
         claims=claims,
+        failed=[one for one in claims if not one.passed],
+        held=held_claims(result.verdicts, claims),
         table=table_of(result.series, instrument, settings.deepest, result.calibrated)
         if result.series
         else None,
@@ -322,9 +317,10 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             has_parts=has_pages(result),
         ),
         notes=[] if behaves else _notes(result, settings),
-        worst=_worst_tables(result.series, settings.worst_each),
-        worst_summary=_worst_summary(result.series, settings),
-        events=[_event_row(event) for event in result.events if event.name not in _ELSEWHERE],
+        causes=causes[:_MOST_CAUSES],
+        more_causes=[] if is_many else causes[_MOST_CAUSES:],
+        causes_left_out=left_out_text(causes[_MOST_CAUSES:]) if is_many else "",
+        events=[_event_line(event) for event in result.events if event.name not in _ELSEWHERE],
         folded=[
             (_FOLDED_TITLES[event.name], event.text)
             for event in result.events
@@ -344,7 +340,6 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         search=search_page(result, anchor, settings.drawer),
         late=late[:_LATE_AT_LENGTH],
         late_by_cause=by_cause(late[_LATE_AT_LENGTH:]),
-        late_rows=_late_rows(late[_LATE_AT_LENGTH:], settings),
         projection=settings.projected(result),
     )
 
@@ -365,7 +360,9 @@ def _charted(result: Result) -> Result:
     """Without the count of missed steps of the tire, which is one value."""
     if result.test not in event_names.TIRE_TESTS:
         return result
-    return replace(result, series=[one for one in result.series if one.unit != "count"])
+    return msgspec.structs.replace(
+        result, series=[one for one in result.series if one.unit != "count"]
+    )
 
 
 def _notes(result: Result, settings: Settings) -> list[str]:
@@ -375,13 +372,6 @@ def _notes(result: Result, settings: Settings) -> list[str]:
         gap = "" if one.gap_ns is None else f" after a gap of {format_ns(one.gap_ns)}"
         notes.append(f"Resumed at {one.at_ns / 1e9:.3f} s{gap}: nothing was recorded in between.")
     return notes + notes_on_drawing(_charted(result).series, settings.charts_each)
-
-
-def _late_rows(found: list[LateValue], settings: Settings) -> list[tuple[str, str]]:
-    """A row for each value; on a page of many series the values of one cause share a row."""
-    if settings.worst_each is not None:
-        return by_cause(found)
-    return [(f"{one.place}, {one.series}", one.cause) for one in found]
 
 
 def _duration(duration_ns: int) -> str:
@@ -416,7 +406,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("CPU configuration", config_text(conditions)),
         ("Settings in force", ", ".join(conditions.settings)),
         ("Preemption model, switched to", conditions.preemption or ""),
-        ("CPU", cpu_text(conditions).removeprefix("CPU ")),
+        ("CPU", cpu_text(result).removeprefix("CPU ")),
         ("Policy", policy_text(conditions).removeprefix("policy ")),
         ("Real-time", fact_text(conditions.realtime)),
         ("Memory locked", fact_text(conditions.memory_locked)),
@@ -424,7 +414,14 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Clock", conditions.clock or NOT_KNOWN),
         ("Parameters", "; ".join(parameter_text(*item) for item in result.params.items())),
         ("Calibrated", "; ".join(parameter_text(*item) for item in result.calibrated.items())),
-        ("Kernel counters", "; ".join(_counter(*item) for item in result.environment.items())),
+        (
+            "Kernel counters",
+            "; ".join(
+                _counter(*item)
+                for item in result.environment.items()
+                if item[1] and item[0] not in _EXPECTED
+            ),
+        ),
     ]
     return [(name, value) for name, value in found if value]
 
@@ -451,42 +448,6 @@ def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
     ]
 
 
-def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:
-    listed = [one for one in found if one.worst and not is_rate(one.unit)][:_MOST_WORST_TABLES]
-    tables = []
-    for series in listed:
-        highest = sorted(series.worst, key=lambda one: -one.value_ns)[:each]
-        rows = [
-            (
-                format_value(one.value_ns, series.unit),
-                f"{one.at_ns / 1e9:.6f} s",
-                format_count(one.index),
-            )
-            for one in highest
-        ]
-        tables.append(WorstTable(series_text(series), rows))
-    return tables
-
-
-def _worst_summary(found: list[Series], settings: Settings) -> str:
-    """What the tables of the highest values show, and how to get the others."""
-    kept = [len(one.worst) for one in found if one.worst and not is_rate(one.unit)]
-    most, each = max(kept, default=0), settings.worst_each
-    parts = ["The highest values of each series, with their times"]
-    if len(kept) > _MOST_WORST_TABLES:
-        parts[0] = (
-            f"The highest values of {_MOST_WORST_TABLES} of {len(kept)} series, with their times"
-        )
-    if each is not None and most > each:
-        parts.append(f"the {each} highest of each; all {most}")
-    elif len(kept) > _MOST_WORST_TABLES:
-        parts.append("all")
-    if len(parts) == 1:
-        return parts[0]
-    return f"{': '.join(parts)} in `hardstone show {settings.run_id} --json`"
-
-
-def _event_row(event: Event) -> tuple[str, str, str]:
-    """An event as (when, name, text)."""
-    when = "outside the measurement" if event.at_ns is None else f"{event.at_ns / 1e9:.6f} s"
-    return when, event.name, event.text
+def _event_line(event: Event) -> EventLine:
+    when = "" if event.at_ns is None else f"{event.at_ns / 1e9:.6f} s"
+    return EventLine(spoken(event.name), event.text, when)

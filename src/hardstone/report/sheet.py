@@ -4,8 +4,6 @@ alone, and what they draw as CSV.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import shlex
 import textwrap
@@ -13,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from io import BytesIO
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,6 +19,7 @@ from markupsafe import escape
 from hardstone.errors import InputError
 from hardstone.files import check_folder, check_regular, remedy_of, replace_file
 from hardstone.report.chart_frame import Spec
+from hardstone.report.export import csv_bytes
 from hardstone.report.figures import ChartTable, Figure, Value
 from hardstone.wording import clean, one_line, shorten
 
@@ -323,7 +321,6 @@ INDEX = "index.csv"
 _SAFE = re.compile(r"[^a-z0-9-]+")
 _PNG_SCALE = 2.0
 _LONGEST_NAME = 80
-_FORMULA = ("=", "+", "-", "@")
 _KEYS = {"c": "series", "p": "panel", "d": "view", "y": "row", "h": "kind"}
 _HIDDEN = {"i", "o", "e"}  # what a drawing needs to tell its lines apart
 _FALLBACK = {"min": "low", "max": "high", "avg": "average"}
@@ -342,14 +339,15 @@ def write_chart_files(figures: Iterable[Figure], folder: Path, source: str = "")
         [name, figure.title, figure.about, figure.alt] for name, figure in named.items()
     ]
     index = ChartTable(["file", "title", "what it shows", "figures in words"], rows)
-    files: dict[str, bytes] = {INDEX: _csv(index)}
+    files: dict[str, bytes] = {INDEX: csv_bytes(index.columns, index.rows)}
     for name, figure in named.items():
-        drawing = _standing_alone(figure)
+        drawing = standing_alone(figure)
         if drawing:
             files[f"{name}.svg"] = drawing.encode("utf-8", "replace")
-            files[f"{name}.png"] = _png(drawing)
+            files[f"{name}.png"] = png(drawing, _PNG_SCALE)
         place = f"{source} {figure.subject}".strip()
-        files[f"{name}.csv"] = _csv(figure.table or table_of(figure.drawing.spec, place))
+        table = figure.table or table_of(figure.drawing.spec, place)
+        files[f"{name}.csv"] = csv_bytes(table.columns, table.rows)
     try:
         _make(folder, set(files))
         for name, data in files.items():
@@ -401,7 +399,7 @@ def _make(folder: Path, names: set[str]) -> None:
         check_regular(one.lstat().st_mode)
 
 
-def _standing_alone(figure: Figure) -> str:
+def standing_alone(figure: Figure) -> str:
     """The chart as an SVG file, in the colours of light; empty if it cannot be drawn."""
     drawn = figure.drawing.__html__()
     box = _BOX.search(drawn)
@@ -420,29 +418,11 @@ def _words(text: str) -> str:
     return str(escape(one_line(text)))
 
 
-def _png(drawing: str) -> bytes:
+def png(drawing: str, scale: float) -> bytes:
+    """An SVG as a picture of pixels, `scale` of them for each of its own."""
     import vl_convert  # type: ignore[import-untyped,unused-ignore]
 
-    return bytes(vl_convert.svg_to_png(drawing, scale=_PNG_SCALE))
-
-
-def _csv(table: ChartTable) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([_cell(one) for one in row] for row in table.rows)
-    return text.getvalue().encode("utf-8", "replace")
-
-
-def _cell(value: Value) -> str:
-    """Numbers exact; a text that a spreadsheet would take for a formula begins with a quote."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        text = one_line(value)
-        return f"'{text}" if len(text) > 1 and text.startswith(_FORMULA) else text
-    is_whole = isfinite(value) and value == int(value)
-    return repr(int(value)) if is_whole else repr(float(value))
+    return bytes(vl_convert.svg_to_png(drawing, scale=scale))
 
 
 def table_of(spec: Spec, source: str = "") -> ChartTable:

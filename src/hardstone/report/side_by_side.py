@@ -12,7 +12,7 @@ from hardstone.figure_text import lacking_quantile, level_text, quantile_value
 from hardstone.model import Result, Series
 from hardstone.present.measured_tables import common_work, works_of
 from hardstone.present.notices import column_note
-from hardstone.report.charts import bar_chart, exceedance_chart
+from hardstone.report.charts import exceedance_chart, range_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.results import Settings
 from hardstone.stats.conditions import (
@@ -32,7 +32,7 @@ MOST_ROWS = 40
 _CHARTS_EACH = 2
 _MOST_TESTS_DRAWN = 12
 _TAIL = 0.999
-_KINDS = [kind for kind in KINDS if kind.chart in (exceedance_chart, bar_chart)]
+_KINDS = [kind for kind in KINDS if kind.chart in (exceedance_chart, range_chart)]
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,6 @@ from hardstone.model import RunDocument, Series, as_integer
 from hardstone.simulation.results import COSTS, REAL_FAST, REAL_TIME, Curve, Point, Total, by_curve
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.quantiles import share_high
-from hardstone.stats.resampling import hodges_lehmann, holm, signed_rank_p
 
 CONFIDENCE = 0.95
 _MOST_CELLS = 2048  # of all maps together
@@ -269,7 +268,7 @@ def model_of(document: RunDocument, point: Point) -> Model | NoModel:
     notes, cpus = found.notes, point.work.cpus_count
     if cpus and point.threads > cpus:
         threads = f"{point.threads} threads on {cpus} CPUs"
-        notes = (*notes, f"{threads}: the model has no term for waiting for one")
+        notes = (*notes, f"{threads}: the model does not count the wait for a CPU")
     return Model(point=point, terms=terms, semaphore=semaphore, measured_ns=measured, notes=notes)
 
 
@@ -278,10 +277,10 @@ def inputs_of(document: RunDocument, point: Point) -> Inputs | str:
     result = document.results[point.result]
     data = next((one.data for one in result.events if one.name == COSTS), None)
     if data is None:
-        return f"the result has no event {COSTS}"
+        return "the probe did not report the cost of a spring and a mass"
     spring, mass = _time(data.get("spring_ns")), _time(data.get("mass_ns"))
     if spring is None or mass is None:
-        return f"the event {COSTS} has no time of a spring or a mass"
+        return "the probe did not report the cost of a spring or a mass"
     switch = _series(document, point, SWITCH_TEST, "switch", {"threads": "2"})
     hand_over = _series(
         document, point, HAND_OVER_TEST, "shuffle", {"kind": "unnamed", "scope": "thread"}
@@ -324,9 +323,9 @@ def _terms(point: Point, found: Inputs) -> tuple[Term, ...] | str:
             Term(name="mass", count=masses, each_ns=found.mass_ns),
         )
     if found.switch_ns is None:
-        return f"the document has no {SWITCH_TEST} with 2 threads"
+        return f"{SWITCH_TEST} was not measured with 2 threads"
     if found.hand_over_ns is None:
-        return f"the document has no {HAND_OVER_TEST} of unnamed semaphores"
+        return f"{HAND_OVER_TEST} was not measured with unnamed semaphores"
     work, each = point.work, point.masses // point.threads
     if work.involuntary_count is None or not work.steps_count:
         return "the context switches of its threads are not known"
@@ -462,6 +461,8 @@ def _speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> 
     places = _thinned([one for one in first if one in second])
     if not places:
         return None
+    from hardstone.stats.resampling import hodges_lehmann, signed_rank_p  # which loads numpy
+
     logs = [log(second[one].mean_ns / first[one].mean_ns) for one in places]
     shift = hodges_lehmann(logs)
     repeated = [
@@ -512,7 +513,7 @@ def _needed_of_speed(speed: Speed | None) -> list[str]:
     if speed.repeated and 2 * speed.overlapping >= speed.repeated:
         return [
             f"total times overlap at {speed.overlapping} of {speed.repeated} repeated points: "
-            "they differ no more than repeats do"
+            "both sides differ no more than the repeats of one"
         ]
     return [_undecided("total times", len(speed.places), speed.p_adjusted)]
 
@@ -521,8 +522,8 @@ def _undecided(what: str, count: int, p: float) -> str:
     """Why `count` points that differ do not decide."""
     points = "1 common point" if count == 1 else f"{count} common points"
     if count < LEAST_PAIRS:
-        return f"{what} differ at {points}; a decision needs {LEAST_PAIRS} at least"
-    return f"{what} differ at {points}, which does not decide (p {p:.2g})"
+        return f"{what} differ at {points}; at least {LEAST_PAIRS} are needed to decide"
+    return f"{what} differ at {points}, which is not significant (p {p:.2g})"
 
 
 Conclusion = Literal["faster misses more", "faster misses fewer", "undecided"]
@@ -593,6 +594,8 @@ def _statement_of(first: Side, second: Side, under: tuple[str, str, str]) -> Sta
 
 def _judged_together(found: Sequence[Statement]) -> list[Statement]:
     """The same statements with their p values adjusted for their number (Holm)."""
+    from hardstone.stats.resampling import holm
+
     speeds = holm([one.speed.p for one in found if one.speed])
     misses = holm([one.misses.p for one in found if one.misses])
     judged = []
@@ -629,6 +632,8 @@ def _misses(first: dict[Place, Cell], second: dict[Place, Cell]) -> Misses | Non
         return None
     pairs = [(first[one], second[one]) for one in places]
     differences = [(b.share or 0.0) - (a.share or 0.0) for a, b in pairs]
+    from hardstone.stats.resampling import signed_rank_p
+
     p = signed_rank_p(differences)
     return _with_fewer(
         Misses(
@@ -690,9 +695,9 @@ def _needed_of_misses(misses: Misses | None) -> list[str]:
     if misses.fewer:
         return []
     if misses.missed == (0, 0):
-        return ["neither side missed a deadline at the common points: larger simulations would"]
+        return ["neither side missed a deadline at the common points; measure larger simulations"]
     if misses.p_adjusted <= ALPHA and _is_contrary(misses):
-        return ["one side missed more at most points, the other one more steps in all"]
+        return ["one side missed more at most points, the other missed more steps in total"]
     return [_undecided("missed deadlines", misses.differing, misses.p_adjusted)]
 
 

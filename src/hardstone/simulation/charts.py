@@ -89,7 +89,7 @@ def _masses_axis(rows: Sequence[Row], margin: float = 1.15, field: str = "v") ->
 
 
 NOT_COUNTED = "not counted"
-NO_SHARE = "missed, of how many is not known"
+NO_SHARE = "missed, total not known"
 # Upper ends of the shares that have a colour of their own.
 SHARES = (
     ("none missed", 0.0, "var(--good)"),
@@ -366,7 +366,7 @@ def study_chart(rows: Sequence[Row]) -> Spec:
         else:
             shown.append(row)
     group = _group_of(shown, names)
-    most = max((number_in(row, "v") for row in shown if row["v"] is not None), default=1.0)
+    numbers = [number_in(row, "v") for row in shown if row["v"] is not None] or [1.0]
     y = _masses_axis(shown, 1.3, "m")
     kinds = [kind for kind in _STUDY_SHAPES if any(row["h"] == kind for row in shown)]
     points: Spec = {
@@ -377,7 +377,7 @@ def study_chart(rows: Sequence[Row]) -> Spec:
                 "field": "v",
                 "type": "quantitative",
                 "title": "threads",
-                "scale": {"domain": [0, most + 1], "nice": False},
+                "scale": {"domain": [min(numbers) - 1, max(numbers) + 1], "nice": False},
                 "axis": {"grid": False, "tickMinStep": 1},
             },
             "y": y,
@@ -525,7 +525,7 @@ def _dotted(group: Group) -> Spec:
 _MOST_STEPS = 3
 _MOST_ROWS = 36
 _ROW_HEIGHT = 15
-_FAR = 2.5  # a deadline that is further away than this is not drawn
+_FAR = 2.0  # a deadline that is further away than this is not drawn
 _WAIT, _READ, _COMPUTE, _WRITE, _BARRIER = "wait", "read", "compute", "write", "barrier"
 _BEHIND = "behind"  # it has not ended an earlier step
 _COLOURS = {
@@ -541,7 +541,7 @@ _COLOURS = {
 def blocks_chart(blocks: StepBlocks) -> Spec:
     """A panel for each of a few steps in a row, around the longest one that was kept.
 
-    Time counts from the release of the step, or from the begin of its first thread where steps have
+    Time counts from the release of the step, or from the start of its first thread where steps have
     no release. A line is the deadline, where it is near. `blocks`: with at least one row.
     """
     steps = shown_steps(blocks)
@@ -553,7 +553,7 @@ def blocks_chart(blocks: StepBlocks) -> Spec:
         end_ns = max(end_ns, deadline_ns * 1.03)
         rows += [{"p": title, "t": float(deadline_ns)} for title in titles]
     kinds = [kind for kind in _COLOURS if any(row.get("c") == kind for row in rows)]
-    start = "begin of its first thread" if blocks.period_ns is None else "release of the step"
+    start = "start of its first thread" if blocks.period_ns is None else "release of the step"
     encoding: Spec = {
         "x": {
             "field": "min",

@@ -38,6 +38,7 @@ from hardstone.simulation.results import (
     points_of,
     problems_of,
 )
+from hardstone.simulation.scaling import scaling_texts
 from hardstone.simulation.tables import (
     HELD,
     BoundRow,
@@ -80,7 +81,7 @@ class _Chart:
 
 
 def tire_figures(document: RunDocument, points: Sequence[Point], drawer: Drawer) -> list[Figure]:
-    """Every chart that the points have figures for; the first one leads the page of a sweep."""
+    """Every chart that the points have figures for."""
     sound = [one for one in points if not one.is_delayed]
     bounds = bounds_of(sound)
     names = CurveNames(document)
@@ -97,9 +98,9 @@ def tire_figures(document: RunDocument, points: Sequence[Point], drawer: Drawer)
             title=one.title,
             about=one.about,
             alt=shorten(f"{one.title}. {one.spoken}", 600),
-            drawing=drawer.draw(one.spec, leads=number == 0),
+            drawing=drawer.draw(one.spec),
         )
-        for number, one in enumerate(found)
+        for one in found
     ]
 
 
@@ -123,7 +124,7 @@ def _shown_panels(panels: Sequence[str]) -> list[str]:
 
 def _left_out(all_panels: Sequence[str], shown: Sequence[str]) -> str:
     more = len(set(all_panels)) - len(shown)
-    return f" {more} more conditions are in the table only." if more > 0 else ""
+    return f" {more} more conditions: see the table." if more > 0 else ""
 
 
 def _lines_left_out(points: Sequence[Point], lines: Sequence[int]) -> str:
@@ -174,9 +175,9 @@ def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
         yield _Chart(
             "steps",
             "Real time: time of a step by masses",
-            "Mean and worst observed, from the begin of the first thread to the end of the last "
+            "Mean and worst observed, from the start of the first thread to the end of the last "
             "one; p99 where a point has 1000 steps. The red line is the period: a step that takes "
-            "longer misses its deadline, and one that begins late misses it below the line."
+            "longer misses its deadline, and one that starts late misses it even below the line."
             + _lines_left_out(timed, lines)
             + _left_out(all_panels, shown),
             "; ".join(
@@ -213,8 +214,8 @@ def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
             f"map-{step[0]}-{step[1]}",
             f"{what}, {steps_text(own[0].key)}",
             "A dot where any deadline was missed, in the colour of the share of missed steps; a "
-            "cross where none was. A cross is no proof that none would be: the bound of its share "
-            "is in the table." + more,
+            "cross where none was. A cross does not prove that none ever will be: the table has "
+            "the upper limit of the miss rate." + more,
             spoken,
             charts.map_chart(rows),
         )
@@ -287,13 +288,13 @@ def _study(
             rows.append(charts.study_row(who, threads, first, charts.MISSED_FROM))
     lacking = ""
     if not own and not study.refused:
-        lacking = ", without a curve of the study's solver, step and rate"
+        lacking = ", no curve with the study's solver, step and rate"
     yield _Chart(
         "study",
-        f"Beside {study.short}",
+        f"Compared with {study.short}",
         f"{study.short}: {study.hardware}. Dashed: with any number of threads. This run: "
-        f"{study.refused or study.own_hardware}{lacking}. The hardware differs, so the distances "
-        "between systems compare, and the numbers do not.",
+        f"{study.refused or study.own_hardware}{lacking}. The hardware differs: compare the "
+        "distances between systems, not the numbers.",
         "; ".join(
             f"{row[0]}, {row[1]} threads: held {row[2]}, missed at {row[3]}"
             for row in study.rows[:_MOST_SPOKEN]
@@ -308,7 +309,7 @@ _SPEED = (
 )
 _HELD = (
     "Largest number of masses without a miss, there and at every smaller number. A triangle to the "
-    "right: no miss was found, so the limit lies above. To the left: already the smallest missed."
+    "right: no miss was found, so the limit is higher. To the left: even the smallest missed."
 )
 
 
@@ -375,16 +376,16 @@ def _frames_figure(frames: list[Frame], name: str, drawer: Drawer) -> Figure:
     if len(frames) > MOST_FRAMES:
         about += f" {MOST_FRAMES} of {len(frames)} pictures."
     if first.every > 1:
-        about += f" Of {first.every} neighbours one mass is drawn."
+        about += f" One mass of {first.every} neighbours is drawn."
     return _picture(title, about, frames_text(frames), frames_chart(frames), name, drawer)
 
 
 def _blocks_figure(blocks: StepBlocks, title: str, name: str, drawer: Drawer) -> Figure:
     kept = {one.step for row in blocks.rows for one in row.blocks}
-    about = f"{len(shown_steps(blocks))} of {len(kept)} steps that were kept, around the one that "
-    about += "ended latest. Thin: it waits to begin. Parts include time in which it did not run."
+    about = f"{len(shown_steps(blocks))} of {len(kept)} recorded steps, around the one that "
+    about += "ended latest. Thin: waiting for the release. Parts include time off the CPU."
     if has_behind(blocks):
-        about += " Behind: it has not ended an earlier step."
+        about += " Behind: an earlier step has not ended."
     if len(blocks.rows) < blocks.threads:
         about += f" {len(blocks.rows)} of {blocks.threads} threads."
     if blocks.period_ns is not None and near_deadline_ns(blocks) is None:
@@ -441,6 +442,7 @@ class TirePage:
     points_caption: str
     problems: list[str]
     denied: list[str]
+    scaling: list[str]
     held_meaning: str = HELD
     steps_meaning: str = tables.STEPS
     fast_meaning: str = tables.MEANING
@@ -496,6 +498,7 @@ def tire_page(
         points_caption=f"All {format_count(len(points))} points{more}",
         problems=problems_of(points)[:_MOST_PROBLEMS],
         denied=[*denied_lines(points), *paused_lines(points)],
+        scaling=scaling_texts(document, points),
     )
 
 
@@ -542,12 +545,14 @@ def _held(subject: str, page: TirePage) -> Sheet:
         for row in page.rows
     ]
     sheet.table(head, rows)
+    for text in page.scaling:
+        sheet.text(text, 8)
     for text in (page.held_meaning, page.steps_meaning):
         sheet.text(text, 7.5, colour="quiet")
     sheet.gap(6)
     sheet.text(page.statement_title, 11, bold=True)
     if page.not_beside:
-        sheet.text(f"Beside the other run: not compared: {page.not_beside}", 8, colour="fair")
+        sheet.text(f"Not compared with the other run: {page.not_beside}", 8, colour="fair")
     for one in (*page.statements, *page.beside):
         sheet.text(f"{one.title}: {one.conclusion}", 9, bold=one.is_decided)
         for text in (one.speed, one.misses, *(f"Open: {text}." for text in one.needed)):

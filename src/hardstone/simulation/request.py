@@ -182,7 +182,7 @@ def _step(
     most_hz = _SECOND_NS // limit_ns
     if request.rate is None:
         if request.mode == "realtime" and 0 < step_ns < limit_ns:
-            cause = f"--step: {format_ns(step_ns)} is beyond the timer"
+            cause = f"--step: {format_ns(step_ns)} is too short for the timer"
             problems.add(cause, f"give {format_ns(limit_ns)} or more, or a --rate")
         return step_ns or _STEP_NS, 0
     if request.mode != "realtime":
@@ -190,7 +190,7 @@ def _step(
         return step_ns or _STEP_NS, 0
     text = request.rate.strip()
     if text.isascii() and text.isdigit() and len(text) < 19 and int(text) > most_hz:
-        cause = f"--rate: {text} releases per second are beyond the timer"
+        cause = f"--rate: {text} releases per second are too many for the timer"
         problems.add(cause, f"give {most_hz} or less: a period of {format_ns(limit_ns)}")
         return step_ns or _STEP_NS, 0
     rate_hz = whole_number(text, "--rate", 1, most_hz, problems)
@@ -228,7 +228,7 @@ def _part(text: str, problems: Problems) -> list[int]:
     first, last = _size(match[1], problems), _size(match[2], problems)
     step = int(match[3])
     if step < STEP or step % STEP or last < first:
-        cause = f"--masses: {quote(text)} is no row of sizes"
+        cause = f"--masses: {quote(text)} is not a range of sizes"
         problems.add(cause, f"write LEAST..MOST/STEP, with a step that is a multiple of {STEP}")
         return []
     return list(range(first, last + 1, step))[: _MOST_SIZES + 1]
@@ -249,7 +249,7 @@ def _threads(
     found = [whole_number(one, "--threads", 1, _MOST_THREADS, problems) for one in text.split(",")]
     numbers = sorted({one for one in found if one})
     if numbers and numbers[-1] > least:
-        cause = f"--threads: {numbers[-1]} threads are more than {least} masses"
+        cause = f"--threads: {numbers[-1]} threads for {least} masses"
         problems.add(cause, "each thread needs a mass: give fewer threads, or more --masses")
     return numbers or [1]
 
@@ -260,7 +260,7 @@ def _names(option: str, text: str, known: Sequence[str], problems: Problems) -> 
         if name not in known:
             problems.add(f"{option}: unknown {quote(name)}", nearest(name, known))
     if len(set(names)) < len(names):
-        problems.add(f"{option}: {quote(text)} has a name twice", "give each once")
+        problems.add(f"{option}: {quote(text)} names one twice", "give each once")
     return [name for name in dict.fromkeys(names) if name in known]
 
 
@@ -312,9 +312,9 @@ def _sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 
+_FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 1
 # The cost of a switch and of a hand-over, for the cost model of the same run.
 _OPENING = ("THR-P-SLS", "SEM-P-SHF")
-_FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 1
 _REALTIME_POLICIES = ("fifo", "rr")
 
 

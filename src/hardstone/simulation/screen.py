@@ -14,6 +14,7 @@ from hardstone.model import RunDocument
 from hardstone.present.target_table import target_columns
 from hardstone.simulation import tables
 from hardstone.simulation.results import REAL_FAST, Point, has_tire, points_of, problems_of
+from hardstone.simulation.scaling import scaling_texts
 from hardstone.simulation.tables import (
     BOUND,
     FAST_HEADINGS,
@@ -71,6 +72,7 @@ _FAST_COLUMNS = (11, 9, 9, 18)  # masses, total, CPU time, switches
 _THREADS = 8
 _LEAST_LABEL = 12
 _LEAST_MAP = 4
+_MOST_REASONS = 2
 
 
 def screen_lines(console: Console, document: RunDocument, room: int) -> list[Text]:
@@ -78,14 +80,18 @@ def screen_lines(console: Console, document: RunDocument, room: int) -> list[Tex
     points = points_of(document)
     statements = list(_statements(document, points, console.width))[: max(room // 3, 1)]
     table = _bound_table(console.width, bound_rows(document, points), room - len(statements))
-    left = room - len(statements) - len(table)
+    reasons = list(_reasons(document, points, console.width))
+    left = room - len(statements) - len(table) - len(reasons)
     if not table:
         return [*_fast(console.width, fast_rows(document, points), left), *statements]
     maps = [] if left < _LEAST_MAP else list(_map_lines(console, document, points))
     if len(maps) > left:
         maps = [*maps[: left - 1], Text("and more of the maps, with --all", style="dim")]
     meaning = [Text(BOUND, style="dim")] if table and len(maps) < left else []
-    return [*table, *meaning, *maps, *statements][: max(room, 0)]
+    opening = tables.opening_text(document)
+    if opening:
+        statements.append(Text(opening, style="dim"))
+    return [*table, *meaning, *reasons, *maps, *statements][: max(room, 0)]
 
 
 def _statements(document: RunDocument, points: Sequence[Point], width: int) -> Iterator[Text]:
@@ -99,6 +105,13 @@ def _statements(document: RunDocument, points: Sequence[Point], width: int) -> I
             placeholder=" \u2026",
         )
         yield from (Text(line, style="bold" if one.is_decided else "") for line in lines)
+
+
+def _reasons(document: RunDocument, points: Sequence[Point], width: int) -> Iterator[Text]:
+    """Why more threads held fewer masses, of the first policies, four lines each at most."""
+    for text in scaling_texts(document, points)[:_MOST_REASONS]:
+        lines = textwrap.wrap(one_line(text), width, max_lines=4, placeholder=" \u2026")
+        yield from (Text(line, style="yellow") for line in lines)
 
 
 def _bound_table(width: int, rows: Sequence[BoundRow], room: int) -> list[Text]:
@@ -193,6 +206,8 @@ def show_tire(console: Console, document: RunDocument) -> None:
             if row.note:
                 who = ", ".join(filter(None, (row.policy, row.under, f"{row.threads} threads")))
                 console.print(words(f"{who}: {row.note}", "yellow"))
+        for text in scaling_texts(document, points):
+            console.print(words(text, "yellow"))
         console.print(words(tables.STEPS, "dim"))
         console.print(words(HELD, "dim"))
         console.print()

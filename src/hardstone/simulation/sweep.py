@@ -281,9 +281,9 @@ def _checked_sweep(plan: Plan) -> Sweep:
         raise ValueError("the plan has no sweep")
     smallest = min([sweep.masses_least, *sweep.masses])
     if smallest < STEP or sweep.masses_least > sweep.masses_most:
-        raise ValueError("the plan has sizes that cannot be")
+        raise ValueError("the plan has impossible sizes")
     if curve_count(plan, sweep) * points_of_curve(sweep) > MOST_POINTS or sweep.points_most < 1:
-        raise ValueError("the plan has more points than a sweep")
+        raise ValueError("the plan has more points than a sweep may have")
     return sweep
 
 
@@ -325,11 +325,11 @@ def _why_coarse(sweep: Sweep, found: CurveState) -> str:
         return f"{len(left)} of {len(sweep.masses)} sizes were not measured" if left else ""
     boundary = boundary_of(found.points)
     if boundary.missed is not None:
-        between = f"the boundary is between {boundary.held} and {boundary.missed} masses"
+        between = f"the limit lies between {boundary.held} and {boundary.missed} masses"
         return between if boundary.is_coarse else ""
     if boundary.held == sweep.masses_most:
         return ""
-    return f"no miss up to {boundary.held} masses, more were not measured"
+    return f"no miss up to {boundary.held} masses; larger sizes were not measured"
 
 
 _SECOND_NS = 1_000_000_000

@@ -11,6 +11,8 @@ from math import ceil
 from hardstone.figure_text import share_text
 from hardstone.model import RunDocument
 from hardstone.simulation.analysis import (
+    HAND_OVER_TEST,
+    SWITCH_TEST,
     Bound,
     Cell,
     HeldRow,
@@ -54,7 +56,18 @@ HELD = (
     "the share of missed steps to about 3/N, at 95 % confidence (exact, Clopper and Pearson), if "
     "steps miss independently. Steps of one run depend on each other, so the true bound is higher."
 )
-BOUND = "bound: of the share missed, 95 %, if steps are independent; held is not never"
+BOUND = "bound: 95 % upper limit on the miss rate (assumes independent steps)"
+
+
+def opening_text(document: RunDocument) -> str:
+    """Why a sweep has results of other tests; empty where it has none."""
+    ran = {one.test for one in document.results}
+    if not {SWITCH_TEST, HAND_OVER_TEST} <= ran or not sweep_points(document):
+        return ""
+    return (
+        f"{SWITCH_TEST} and {HAND_OVER_TEST} ran first to time a switch and a hand-over "
+        "(cost model)"
+    )
 
 
 class CurveNames:
@@ -321,7 +334,7 @@ def _bound_row(bound: Bound, names: CurveNames) -> BoundRow:
 def _notes(bound: Bound) -> Iterator[str]:
     if bound.islands:
         masses = listed(format_count(one.masses) for one in bound.islands)
-        yield f"none missed again at {masses}"
+        yield f"no miss again at {masses}"
     for cell in bound.not_counted[:2]:
         yield f"{format_count(cell.masses)} not counted: {_why(cell.points[-1])}"
     if len(bound.not_counted) > 2:
@@ -366,7 +379,7 @@ def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
         format_ns(work.cpu_ns),
         _switches_text(point),
         blocked,
-        "a step was made late on purpose" if point.is_delayed else status,
+        "one step was delayed on purpose" if point.is_delayed else status,
     )
 
 
@@ -614,6 +627,7 @@ def cost_table(document: RunDocument, points: Sequence[Point]) -> CostTable:
         rows=[_cost_row(one, names) for one in models[:_COST_ROWS]],
         lacking=[f"no model: {why} ({listed(who)})" for why, who in by_reason.items()],
         notes=[
+            *filter(None, [opening_text(document)]),
             *_inputs(document, models),
             *dict.fromkeys(note for one in models[:_COST_ROWS] for note in one.notes),
         ],
@@ -750,7 +764,7 @@ def texts_between(
     ]
     found = statements_between(*sides)
     if not found:
-        return "no size, number of threads and policy that both have"
+        return "no common size, number of threads and policy"
     return [_statement_text(one, ", ".join(one.under[:2])) for one in found]
 
 
@@ -783,7 +797,7 @@ def _speed(speed: Speed | None, first: str, second: str) -> str:
     spread = (
         f"; {speed.repeated} points were repeated"
         if speed.repeated
-        else "; each time was measured once, so their spread is not known"
+        else "; each point was measured once, so the spread is not known"
     )
     for name, paused in zip((first, second), speed.paused, strict=True):
         if paused:
@@ -806,7 +820,7 @@ def _misses(misses: Misses | None, first: str, second: str) -> str:
     ]
     return (
         f"Missed deadlines: {' and '.join(sides)} steps at {_points(len(misses.places))}, "
-        f"{misses.differing} of them different (p {_p(misses.p_adjusted)}). "
+        f"{misses.differing} of which differ (p {_p(misses.p_adjusted)}). "
         f"Fewer: {_which(misses.fewer, first, second)}."
     )
 
@@ -849,3 +863,19 @@ def _held(bound: Bound | None) -> str:
         return f"none, missed at {format_count(first.masses)}" if first else "not known"
     at_least = "at least " if bound.first_missed is None else ""
     return f"{at_least}{format_count(bound.held.masses)} masses"
+
+
+def sweep_sentence(document: RunDocument) -> str:
+    """The answer of a sweep in one sentence: the largest simulation that missed no deadline."""
+    bounds = bounds_of(points_of(document))
+    if not bounds:
+        return "The simulation ran as fast as it could; the table has its times"
+    held = [(one.held.masses, one) for one in bounds if one.held is not None]
+    if not held:
+        return "No simulation kept all of its deadlines"
+    masses, best = max(held, key=lambda pair: pair[0])
+    count = best.curve.threads
+    are = "1 thread" if count == 1 else f"{format_count(count)} threads"
+    least = "at least " if best.first_missed is None else ""
+    policy = shorten(best.curve.policy, 12)
+    return f"No deadline was missed with {least}{format_count(masses)} masses ({policy}, {are})"

@@ -174,6 +174,8 @@ Kind = Literal[
 ]
 TICK_NS = 10_000_000  # the step in which the kernel counts steal time
 _CHANCE = 0.01  # that the usual rate alone counts as much in that second
+_MOST_SUMMED = 10_000
+_NEGLIGIBLE = 1e-12
 _SPREADS = 4
 _FLOOD_PER_S = 1000
 _SHARE = 0.5  # of the value that a cause must be able to explain
@@ -438,11 +440,24 @@ def _is_beyond(count: Count) -> bool:
     return count.excess > 0 and count.excess >= varies
 
 
-def _is_rare(events: float, expected: float) -> bool:
+def is_rare(events: float, expected: float) -> bool:
     """Whether the usual rate alone counts as many only by chance (Poisson)."""
-    from scipy import special
+    if events <= 0 or expected <= 0:
+        return events > 0
+    if expected > _MOST_SUMMED:
+        from scipy import special
 
-    return events > 0 and (expected <= 0 or special.gammainc(events, expected) < _CHANCE)
+        return bool(special.gammainc(events, expected) < _CHANCE)
+    if events <= expected:
+        return False
+    # The terms from `events` on, which fall; few need no scipy, whose import takes longer.
+    term = math.exp(events * math.log(expected) - expected - math.lgamma(events + 1))
+    tail = 0.0
+    while term > _CHANCE * _NEGLIGIBLE:
+        tail += term
+        events += 1
+        term *= expected / events
+    return tail < _CHANCE
 
 
 def _cause(
@@ -479,7 +494,7 @@ def _throttled(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iter
         each_ns = min(lost.seen, span_ns) / max(times.seen if times else 1, 1)
         if is_more or value_ns >= each_ns / _MOST_CPUS:
             yield from _lost("throttled", lost, value_ns, span_ns, is_more)
-    elif times is not None and _is_beyond(times) and _is_rare(times.seen, times.expected):
+    elif times is not None and _is_beyond(times) and is_rare(times.seen, times.expected):
         yield _cause("throttled", times, value_ns, value_ns)
 
 
@@ -487,7 +502,7 @@ def _steal(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iterator
     steal = counts.get("steal_ns")
     if steal is not None:
         is_more = _is_beyond(steal) and steal.excess >= _SHARE * value_ns
-        is_more = is_more and _is_rare(steal.seen / TICK_NS, steal.expected / TICK_NS)
+        is_more = is_more and is_rare(steal.seen / TICK_NS, steal.expected / TICK_NS)
         yield from _lost("steal", steal, value_ns, span_ns, is_more)
 
 
@@ -506,7 +521,7 @@ def _rare(value_ns: int, counts: Mapping[str, Count], rank: int) -> Iterator[Cau
     """An event makes one value late, so two make the two largest of their second at most."""
     for name, kind in _RARE.items():
         count = counts.get(name)
-        if count is None or not _is_beyond(count) or not _is_rare(count.seen, count.expected):
+        if count is None or not _is_beyond(count) or not is_rare(count.seen, count.expected):
             continue
         most_ns = count.excess * _MOST_NS[kind]
         if most_ns >= _SHARE * value_ns and rank <= math.ceil(count.excess):

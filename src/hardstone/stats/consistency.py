@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import islice
 from typing import NamedTuple
+from weakref import KeyedRef
 
 import msgspec
 
@@ -108,14 +109,37 @@ def contradiction_messages(
     return [*lines, f"and {more} more"] if more else lines
 
 
+class _Checked(NamedTuple):
+    """What is wrong with a series, and what it contained then."""
+
+    series: KeyedRef[int, Series]
+    fields: tuple[object, ...]
+    problem: str | None
+
+
+_CHECKED: dict[int, _Checked] = {}  # by id, while the series lives
+
+
 def is_contradictory(series: Series) -> bool:
     """Whether figures of `series` cannot be true."""
     return contradiction_of(series) is not None
 
 
 def contradiction_of(series: Series) -> str | None:
-    """Why figures of `series` cannot be true, or None."""
-    return series_problem(series) or _impossible(series)
+    """Why figures of `series` cannot be true, or None.
+
+    Checked once, as long as its fields are the same: each part of a screen asks anew.
+    """
+    key, histogram = id(series), series.histogram
+    lengths = len(histogram.buckets), len(series.worst), len(series.maxima_per_s)
+    fields = (*msgspec.structs.astuple(series), *msgspec.structs.astuple(histogram), *lengths)
+    known = _CHECKED.get(key)
+    if known is not None and known.fields == fields:
+        return known.problem
+    problem = series_problem(series) or _impossible(series)
+    reference = KeyedRef(series, lambda gone: _CHECKED.pop(gone.key, None), key)
+    _CHECKED[key] = _Checked(reference, fields, problem)
+    return problem
 
 
 def _impossible(series: Series) -> str | None:

@@ -173,6 +173,7 @@ def _survival(exceedance: float, shapes: FloatArray, scales: FloatArray) -> Floa
 LEAST_EXCEEDANCES = 100
 _MOST_EXCEEDANCES = 1000
 SHARE = 0.01
+LEAST_VALUES = round(LEAST_EXCEEDANCES / SHARE)
 
 
 class Tail(msgspec.Struct, frozen=True):

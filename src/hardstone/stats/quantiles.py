@@ -12,16 +12,21 @@ depend on each other, and their true interval is wider.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from math import ceil, expm1, log, log1p
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
-import numpy as np
 
 from hardstone.model import Histogram, Instrument, Series, Unit
-from hardstone.stats.histogram import IntArray, above, bins_of
+from hardstone.stats.identity import ranked_counts_of
 from hardstone.units import format_count
+
+if TYPE_CHECKING:  # numpy, which few screens need, takes as long to load as a short run to read
+    from hardstone.stats.histogram import IntArray
 
 # Of every largest value.
 PATH_NOT_TAKEN = "No statistical test detects a code path that did not run."
@@ -93,7 +98,9 @@ def printable_quantiles(count: int, deepest: float = LADDER[-1]) -> list[float]:
 def rank_interval(count: int, q: float, confidence: float = CONFIDENCE) -> tuple[int, int]:
     """Ranks, from 1, whose values enclose the quantile; 0 or count + 1 means no bound."""
     tail = (1 - confidence) / 2
-    return _binomial_rank(count, q, tail), _binomial_rank(count, q, 1 - tail) + 1
+    ranks_of = _ranks_by_sum if count <= _MOST_SUMMED else _ranks_by_beta
+    first, last = ranks_of(count, q, (tail, 1 - tail))
+    return first, last + 1
 
 
 def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) -> Quantile | None:
@@ -103,7 +110,7 @@ def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) 
     """
     if not (0 < q < 1 and 0 < confidence < 1):
         raise ValueError(f"q and confidence must lie between 0 and 1, not {q} and {confidence}")
-    return quantile_of_bins(bins_of(histogram), q, confidence)
+    return quantile_of_bins(ranked_counts_of(histogram), q, confidence)
 
 
 def quantile_of_bins(
@@ -139,7 +146,7 @@ def quantile_between(
 
 def nearest_rank(count: int, q: float) -> int:
     """Smallest rank, from 1, at or below which the share `q` of `count` values lies."""
-    return min(max(int(np.ceil(count * q * (1 - 1e-15))), 1), count)
+    return min(max(ceil(count * q * (1 - 1e-15)), 1), count)
 
 
 def _edge(bins: RankedValues, rank: int, *, upper: bool) -> int | None:
@@ -150,22 +157,48 @@ def _edge(bins: RankedValues, rank: int, *, upper: bool) -> int | None:
     return bins.edges_at(inside)[upper]
 
 
-def _binomial_rank(count: int, q: float, probability: float) -> int:
-    """Smallest k with P(Binomial(count, q) <= k) >= probability, by bisection.
+_MOST_SUMMED = 10**8  # of more values the sum takes longer than loading scipy
+_NEGLIGIBLE = 1e-18  # of the largest term
+_ROUNDING = 1e-13
 
-    scipy.stats.binom.ppf gives the same up to 2**31 and takes a second to import;
-    beyond, its distribution function is undefined, and the beta integral is not.
+
+def _ranks_by_sum(count: int, q: float, probabilities: Sequence[float]) -> list[int]:
+    """For each probability the smallest k with P(Binomial(count, q) <= k) >= probability.
+
+    From the terms of the distribution relative to the largest one: each is the one next to it times
+    a ratio. Far from the largest they are too small to count. As exact as scipy.stats.binom.ppf,
+    whose import takes longer than everything else that a screen does.
     """
+    odds, mode = q / (1 - q), min(int((count + 1) * q), count)
+    first, terms = mode, [1.0]
+    while first > 0 and terms[-1] > _NEGLIGIBLE:
+        terms.append(terms[-1] * first / ((count - first + 1) * odds))
+        first -= 1
+    terms.reverse()
+    last = mode
+    while last < count and terms[-1] > _NEGLIGIBLE:
+        last += 1
+        terms.append(terms[-1] * (count - last + 1) * odds / last)
+    reached = list(accumulate(terms))
+    total = reached[-1] * (1 - _ROUNDING)
+    return [first + bisect_left(reached, one * total) for one in probabilities]
+
+
+def _ranks_by_beta(count: int, q: float, probabilities: Sequence[float]) -> list[int]:
+    """The same by bisection of the beta integral: scipy.stats.binom.ppf is undefined from 2**31."""
     from scipy import special
 
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if float(special.betainc(count - middle, middle + 1, 1 - q)) >= probability:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    ranks = []
+    for probability in probabilities:
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) // 2
+            if float(special.betainc(count - middle, middle + 1, 1 - q)) >= probability:
+                high = middle
+            else:
+                low = middle + 1
+        ranks.append(low)
+    return ranks
 
 
 class ExceedancePoint(msgspec.Struct, kw_only=True, frozen=True):
@@ -198,6 +231,8 @@ def exceedance(histogram: Histogram) -> list[ExceedancePoint]:
 def counts_above(histogram: Histogram) -> tuple[IntArray, IntArray, int]:
     """The upper edge of each used bucket, ascending, how many values lie above each, both shape
     (n,), and the number of all. InputError if the histogram is unreadable."""
+    from hardstone.stats.histogram import bins_of
+
     bins = bins_of(histogram)
     return bins.upper, bins.total - bins.underflow - bins.reached, bins.total
 
@@ -219,7 +254,7 @@ def upper_bound(events: int, total: int) -> float:
     if total == 0:
         return 1.0
     if events == 0:
-        return float(-np.expm1(np.log1p(-CONFIDENCE) / total))
+        return -expm1(log1p(-CONFIDENCE) / total)
     from scipy import special
 
     return min(1.0, float(special.gammaincinv(events + 1, CONFIDENCE)) / total)
@@ -255,7 +290,7 @@ class SeriesSummary(msgspec.Struct, kw_only=True, frozen=True):
 def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
     """The summary of `series`, with no quantile beyond `deepest`. InputError if its histogram is
     unreadable."""
-    bins = bins_of(series.histogram)
+    bins = ranked_counts_of(series.histogram)
     quantiles = [quantile_of_bins(bins, q) for q in printable_quantiles(bins.total, deepest)]
     return SeriesSummary(
         name=series.name,
@@ -306,7 +341,7 @@ def median_limit(median: float | None, instrument: Instrument | None) -> str | N
 def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE) -> Quantile | None:
     """The `q` quantile of `series`, no further out than its exact minimum and maximum; None without
     values. InputError if its histogram is unreadable."""
-    found = quantile_of_bins(bins_of(series.histogram), q, confidence)
+    found = quantile_of_bins(ranked_counts_of(series.histogram), q, confidence)
     return None if found is None else _within_extremes(found, series)
 
 
@@ -355,6 +390,8 @@ def misses_of(series: Series, deadline: int, confidence: float = CONFIDENCE) -> 
     """
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
+    from hardstone.stats.histogram import above
+
     error = (1 - confidence) / 2
     found = above(series, deadline)
     return ShareInterval(

@@ -158,7 +158,7 @@ def _why_none(first: Series, other: Series, q: float) -> str:
     if count == 0:
         return "no values"
     if not (is_printable(q, count) and is_printable(1 - q, count)):
-        return f"of {count} values fewer than 10 are beyond the quantile"
+        return f"fewer than 10 of {count} values lie beyond the quantile"
     return ""
 
 

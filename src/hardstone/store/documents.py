@@ -12,7 +12,7 @@ import contextlib
 import gzip
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple
 
 import msgspec
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, printable
 from hardstone.event_names import TABLES_CUT
 from hardstone.files import OddFileError, check_regular, open_regular, read_regular, replace_file
 from hardstone.model import (
@@ -30,6 +30,7 @@ from hardstone.model import (
     Event,
     RunDocument,
     RunStatus,
+    Scalar,
     Series,
     Table,
     TrustGrade,
@@ -203,6 +204,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     `rated_as`: why it is not the full rating. `formula`: what they follow from; "" before stars.
     `lacking`: the results that were not measured, "2 failed, 1 denied"; None in a list of before.
     `repeats`: the id of the first of several runs of one plan, also in itself; "": it is alone.
+    `machine`: processor and kernel, "" where neither is known; None in a list of before.
     """
 
     id: str
@@ -220,6 +222,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     formula: str = ""
     repeats: str = ""
     lacking: str | None = None
+    machine: str | None = None
 
 
 class _Summary(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -260,7 +263,19 @@ def entry_of(document: RunDocument) -> RunEntry:
         formula=rating.formula,
         repeats="" if repeat is None else repeat.first or document.id,
         lacking=lacking_text(document.results),
+        machine=_machine_of(document.system),
     )
+
+
+_MACHINE_CHARACTERS = 80
+
+
+def _machine_of(facts: Mapping[str, Scalar]) -> str:
+    """ "AMD EPYC 9B45, Linux 6.18.5": the processor, else its architecture, and the kernel."""
+    processor = facts.get("machine.cpu_model") or facts.get("machine.arch")
+    kernel = " ".join(str(facts.get(f"kernel.{key}") or "") for key in ("name", "release"))
+    parts = (str(part or "").strip() for part in (processor, kernel))
+    return printable(", ".join(filter(None, parts)))[:_MACHINE_CHARACTERS]
 
 
 def read_summary(place: Place, run_id: str, stamp: Stamp) -> RunEntry | None:
@@ -276,7 +291,7 @@ def read_summary(place: Place, run_id: str, stamp: Stamp) -> RunEntry | None:
 
 def is_current(entry: RunEntry) -> bool:
     """Whether the stars of `entry` follow from the formula of this version, and all is in it."""
-    return entry.formula == FORMULA and entry.lacking is not None
+    return entry.formula == FORMULA and None not in (entry.lacking, entry.machine)
 
 
 def write_summary(place: Place, entry: RunEntry) -> None:

@@ -522,7 +522,7 @@ def _create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFi
         exclusive(place.journals_lock, place.journals),
     ):
         if record.resumes is not None:
-            _check_resumable(place, record.resumes)
+            check_resumable(place, record.resumes)
         folder.mkdir()
         lock = try_lock(folder / LOCK_NAME)
         if lock is None:
@@ -557,7 +557,7 @@ def recorded_now(place: Place) -> dict[str, Path]:
     return {resumed_by(path / JOURNAL_NAME) or path.name: path for path in found}
 
 
-def _check_resumable(place: Place, run_id: str) -> None:
+def check_resumable(place: Place, run_id: str) -> None:
     """StoreError if a journal is of the run; to be called with the lock on journals held."""
     if run_id in recorded_now(place):
         raise StoreError(

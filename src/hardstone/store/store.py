@@ -36,15 +36,22 @@ from hardstone.store.documents import (
     stamp_of,
     write_summary,
 )
-from hardstone.store.journal import Journal, recorded_now
-from hardstone.store.place import DOCUMENT_SUFFIX, Place, is_run_id, open_place, store_errors
+from hardstone.store.journal import Journal, check_resumable, recorded_now
+from hardstone.store.place import (
+    DOCUMENT_SUFFIX,
+    Place,
+    exclusive,
+    is_run_id,
+    open_place,
+    store_errors,
+)
 from hardstone.store.recovery import Dump, Reopen, recover_runs
 
-_VERSION = 7
+_VERSION = 8
 _TABLE = """CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT, started_utc TEXT, status TEXT, grade TEXT,
     tests INTEGER, profile TEXT, target TEXT, stars REAL, is_at_most INTEGER, lowest REAL,
-    rated_as TEXT, formula TEXT, repeats TEXT, lacking TEXT, size_bytes INTEGER,
+    rated_as TEXT, formula TEXT, repeats TEXT, lacking TEXT, machine TEXT, size_bytes INTEGER,
     changed_ns INTEGER)"""
 _COLUMNS = (*RunEntry.__struct_fields__, *Stamp._fields)
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"  # noqa: S608 - names of ours
@@ -260,7 +267,8 @@ class Store:
         return self._index.entries()
 
     def load(self, reference: str) -> RunDocument:
-        """The run of an id, a unique prefix of one, a name (the latest), or "last".
+        """The run of an id, a unique prefix of one, a name (the latest), "last", or "last~1", the
+        one before it.
 
         InputError if there is none, with the nearest names, or if it cannot be read: an older run
         never takes its place. `on_problem` is called if a newer run, which may have the same
@@ -269,7 +277,9 @@ class Store:
         if is_run_id(reference) and os.path.lexists(self.path_of(reference)):
             return read_stored(self._place, reference)
         document = self._load_found(reference)
-        if reference not in (document.name, "last") and not document.id.startswith(reference):
+        is_counted = _before_last(reference) is not None
+        is_named = document.name == reference or document.id.startswith(reference)
+        if not is_counted and not is_named:
             self._index.reread()
             document = self._load_found(reference)
         return document
@@ -277,6 +287,29 @@ class Store:
     def load_each(self, references: Sequence[str]) -> Iterator[RunDocument]:
         """As `load` of each, in their order."""
         return map(self.load, references)
+
+    def remove(self, run_id: str) -> list[Path]:
+        """Removes the document of a run with its summary and its entry in the index: the files that
+        were removed.
+
+        InputError if there is none, or if a process records or continues the run now; StoreError if
+        it cannot be removed.
+        """
+        document, summary = self.path_of(run_id), self._place.summary(run_id)
+        with store_errors("make", self._place.journals):
+            self._place.journals.mkdir(exist_ok=True)  # its lock is that of all journals
+        with exclusive(self._place.journals_lock, self._place.journals):
+            check_resumable(self._place, run_id)
+            if not os.path.lexists(document):
+                raise InputError(f"there is no run {run_id}", "see all: hardstone runs")
+            with store_errors("remove the run", document):
+                document.unlink()
+                removed = [document]
+                with contextlib.suppress(FileNotFoundError):
+                    summary.unlink()
+                    removed.append(summary)
+        self._refresh_index()
+        return removed
 
     def path_of(self, run_id: str) -> Path:
         """The path of the document of a run, also where there is none."""
@@ -325,6 +358,7 @@ class Store:
 
 
 LAST = "last"
+_BEFORE_LAST = re.compile(f"{LAST}(?:~([0-9]{{0,6}}))?", re.ASCII)
 _NUMBER = re.compile(" [0-9]{1,4} of [0-9]{1,4}$", re.ASCII)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -332,8 +366,8 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 def find_run(
     reference: str, entries: Sequence[RunEntry], unreadable: Mapping[str, str] = _NONE
 ) -> RunEntry:
-    """The run called `reference`: "last", an id, a name (its latest run), or a prefix of an id.
-    "good" also names the repeats that are called "good 3 of 10".
+    """The run called `reference`: "last", "last~2" for the second one before it, an id, a name (its
+    latest run), or a prefix of an id. "good" also names the repeats that are called "good 3 of 10".
 
     `entries` are ordered by id, and so by start. `unreadable` has the reasons of runs that cannot
     be read. InputError: with that reason for one of those; with the nearest names for an unknown
@@ -344,8 +378,15 @@ def find_run(
         raise InputError("the store holds no runs", "measure one: hardstone evaluate")
     if not reference:
         raise _unknown(reference, entries)
-    if reference == LAST:
-        return _readable(ids[-1], entries, unreadable)
+    before = _before_last(reference)
+    if before is not None:
+        if before >= len(ids):
+            count = len(ids)
+            raise InputError(
+                f"'{reference}' needs {before + 1} runs, and the store holds {count}",
+                "see all: hardstone runs",
+            )
+        return _readable(ids[-1 - before], entries, unreadable)
     if reference in ids:
         return _readable(reference, entries, unreadable)
     named = [entry for entry in entries if reference in (entry.name, _repeated(entry))]
@@ -360,6 +401,15 @@ def find_run(
         f"'{reference}' matches {len(begun)} runs",
         f"type more of the ID: {', '.join(begun[-3:])}" + (", ..." if len(begun) > 3 else ""),
     )
+
+
+def _before_last(reference: str) -> int | None:
+    """How many runs before the last `reference` names: 0 for "last", 2 for "last~2", 1 for "last~",
+    as git counts; None for all else."""
+    found = _BEFORE_LAST.fullmatch(reference)
+    if found is None:
+        return None
+    return int(found[1] or 1) if "~" in reference else 0
 
 
 def _repeated(entry: RunEntry) -> str | None:

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from hardstone.catalogue import has_short_profile, shorter_than_standard
+from hardstone.catalogue import has_short_profile
 from hardstone.event_names import SHORT
 from hardstone.model import Result, Series
 from hardstone.stats.conditions import NOT_KNOWN, condition_of
@@ -34,6 +34,7 @@ from hardstone.systems.subjects import (
     Subject,
     SubjectSeries,
 )
+from hardstone.units import format_ns
 
 Role = Literal["worst", "mean", "uncontended"]
 Reading = Literal["", "beyond block"]
@@ -200,7 +201,7 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
     if any(map(lacks_realtime, run.results)):
         yield "not scheduled as real-time"
     tests = _rated_tests()
-    short = [test for test, is_short in shorter_than_standard(document).items() if is_short]
+    short = [test for test, is_short in run.shorter.items() if is_short]
     if has_short_profile(document) or tests.intersection(short):
         yield "shorter than standard"
     changed = sorted(tests.intersection(_changed_tests(run)))
@@ -308,6 +309,8 @@ def _fitting(
     for measured in fitting:
         block_ns = _positive(measured.result.params.get("block_ns"))
         if measured.series.count:
+            if criterion.reading and _block_apart(measured, block_ns):
+                continue
             too_few = _why_too_few(subject, measured, criterion)
             for one in _amounts(measured, criterion, statistic, about, block_ns):
                 yield replace(one, too_few=too_few)
@@ -323,6 +326,26 @@ def _fitting(
         yield FoundFigure(fitting[0].address, none_seen, instead=about, too_few=too_few)
 
 
+_BLOCK_MARGIN = 0.1
+
+
+def _block_apart(measured: MeasuredSeries, block_ns: int) -> str:
+    """Why nothing follows from a block of processing: what it took in the median is far from what
+    it was calibrated to, so the length that is taken off is not its own; "" if it is close. Under
+    load a longer median is what the load takes, and counts."""
+    median = measured.amount("p50")
+    value = median.value if isinstance(median, Amount) else None
+    is_loaded_block = (measured.result.conditions.load or NOT_KNOWN) not in _NO_LOADS
+    if value is None or (is_loaded_block and value > block_ns):
+        return ""
+    if abs(value - block_ns) <= _BLOCK_MARGIN * block_ns:
+        return ""
+    return (
+        f"a block calibrated to {format_ns(block_ns)} took {format_ns(value)} in the median: the "
+        "time beyond it is not known"
+    )
+
+
 def _why_too_few(run: MeasuredRun, measured: MeasuredSeries, criterion: FigureCriterion) -> str:
     """The worst of more values is worse, and nothing bounds by how much."""
     if criterion.interrupts:
@@ -336,7 +359,7 @@ def _why_too_few(run: MeasuredRun, measured: MeasuredSeries, criterion: FigureCr
     if _is_cut_off(measured.result):
         return f"cut off after {count:,} values"
     document = run.document
-    is_short = shorter_than_standard(document).get(criterion.test, has_short_profile(document))
+    is_short = run.shorter.get(criterion.test, has_short_profile(document))
     return f"{count:,} values, fewer than a standard run takes" if is_short else ""
 
 
@@ -433,7 +456,14 @@ def _why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
     if not all(map(_has_sound_figures, results)):
         return _CONTRADICTORY
     found = _resolved(subject, results[0], criterion)
-    return found if isinstance(found, Missing) else Missing("it has no values")
+    if isinstance(found, Missing):
+        return found
+    if criterion.reading:
+        block_ns = _positive(results[0].params.get("block_ns"))
+        apart = _block_apart(MeasuredSeries(subject.id, results[0], found), block_ns)
+        if apart:
+            return Missing(apart)
+    return Missing("it has no values")
 
 
 def _positive(value: object) -> int:

@@ -20,7 +20,8 @@ from hardstone.model import Result, RunDocument, Series, Verdict
 from hardstone.units import whole_number
 
 if TYPE_CHECKING:
-    from hardstone.kernel.analysis import KernelTime, Operation, SectionLength
+    from hardstone.kernel.analysis import SectionLength
+    from hardstone.kernel.results import KernelTime, Operation
 
 
 @dataclass(frozen=True)
@@ -570,7 +571,7 @@ def length_of(found: Resolved, statistic: str) -> SectionLength:
 
 
 def _operation(found: Resolved) -> tuple[KernelTime, Operation]:
-    from hardstone.kernel.analysis import ALL, kernel_time_of
+    from hardstone.kernel.results import ALL, kernel_time_of
 
     time = kernel_time_of(found.result)
     labels = found.series.labels if found.series else {}

@@ -18,6 +18,7 @@ from typing import Literal
 from hardstone.catalogue import load_catalogue
 from hardstone.model import FORMULA, RunDocument
 from hardstone.stats.conditions import listed
+from hardstone.stats.consistency import counts_instructions
 from hardstone.systems.criteria import (
     CategoryCriteria,
     FigureCriterion,
@@ -250,11 +251,11 @@ def overall_caps(categories: Iterable[CategoryRating], configuration: str) -> li
     if known:
         score, category = min(known)
         bound = score + criteria.lowest_margin
-        text = f"{category} has {score:.2f}, and overall is at most {criteria.lowest_margin:g} more"
+        text = f"{category}: {score:.2f} + {criteria.lowest_margin:g}"
         caps.append(OverallCap(bound, text))
     failing = [one.category for one in categories if one.failed]
     if failing:
-        text = f"counted behaviours fail ({', '.join(failing)}): at most {criteria.overall_cap:g}"
+        text = f"failed behaviours ({', '.join(failing)}): at most {criteria.overall_cap:g}"
         caps.append(OverallCap(criteria.overall_cap, text))
     return caps
 
@@ -391,7 +392,9 @@ _MOST_CHARACTERS = 200
 
 
 def rate(subject: Subject) -> Rating:
-    """The stars of `subject`."""
+    """The stars of `subject`. None follow from instructions: they are no time of hardware."""
+    if isinstance(subject, MeasuredRun) and counts_instructions(subject.document.system):
+        return _without_stars(subject)
     categories = [_category(subject, *one) for one in load_criteria().categories.items()]
     scores = {one.category: one.score for one in categories if one.score is not None}
     is_range = any(one.lowest_stars is not None for one in categories)
@@ -419,9 +422,24 @@ def rate(subject: Subject) -> Rating:
     return replace(rating, next_half="; ".join(texts))
 
 
+_NO_TIME = "time counts instructions, and stars are of time of hardware"
+
+
+def _without_stars(run: MeasuredRun) -> Rating:
+    return Rating(
+        overall=None,
+        is_at_most=False,
+        why_none=_NO_TIME,
+        categories=[_not_rated(name, _NO_TIME) for name in load_criteria().categories],
+        caps=[],
+        rated_as=rated_as(run),
+        configuration=configuration_of(run),
+    )
+
+
 def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> CategoryRating:
     if criteria.why_no_stars:
-        return _not_rated(name, criteria)
+        return _not_rated(name, criteria.why_no_stars)
     figures: list[RatedFigure] = []
     missing: list[str] = []
     for criterion in rated_figures(name):
@@ -461,7 +479,7 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
     return replace(rating, next_half=needed.text() if needed else "")
 
 
-def _not_rated(name: str, criteria: CategoryCriteria) -> CategoryRating:
+def _not_rated(name: str, why_no_stars: str) -> CategoryRating:
     return CategoryRating(
         category=name,
         stars=None,
@@ -472,7 +490,7 @@ def _not_rated(name: str, criteria: CategoryCriteria) -> CategoryRating:
         decisive=None,
         failed=[],
         missing=[],
-        why_no_stars=criteria.why_no_stars,
+        why_no_stars=why_no_stars,
     )
 
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from hardstone.catalogue import shorter_than_standard
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series, Trust, Unit, Verdict
 from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
 from hardstone.stats.consistency import Contradiction, contradictions, is_contradictory, trust_of
+from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
 from hardstone.systems.published import (
     AddressError,
     Figure,
@@ -34,7 +36,7 @@ from hardstone.systems.published import (
 from hardstone.units import whole_number
 
 if TYPE_CHECKING:
-    from hardstone.kernel.analysis import KernelTime
+    from hardstone.kernel.results import KernelTime
 
 
 class Amount(msgspec.Struct, frozen=True):
@@ -218,6 +220,8 @@ class MeasuredSeries:
             own: float | None = getattr(self.series, statistic)
             if own is not None:
                 return Amount(self.series.unit, statistic, source, float(own))
+            if self.test == SUSTAINED and (failed_ns := self._longest_failed_ns):
+                return Amount(self.unit, statistic, source, above=float(failed_ns))
         try:
             if is_of_kernel_time(statistic):
                 return self._kernel_time(statistic, source)
@@ -229,6 +233,12 @@ class MeasuredSeries:
         except InputError as error:  # not there, or in a histogram that is unreadable
             return Missing(error.cause, error.remedy)
         return Amount(self.unit, statistic, source, value=value)
+
+    @property
+    def _longest_failed_ns(self) -> int:
+        """Of a search that no period passed: the minimal one is above this; 0: it is another."""
+        found = bracket_of(steps_of([self.result]), self.labels.get("source", ""))
+        return 0 if found.passed_ns else found.failed_ns
 
     def _beyond(self, statistic: str, source: str) -> Amount | None:
         """A quantile past the last bucket is a bound."""
@@ -279,6 +289,11 @@ class MeasuredRun:
         return trust_of(self.document, self.contradictions)
 
     @cached_property
+    def shorter(self) -> dict[str, bool]:
+        """Whether each planned test ends before it would under `standard`, by test."""
+        return shorter_than_standard(self.document)
+
+    @cached_property
     def alone(self) -> RunDocument:
         """The run with the results under this condition only."""
         return msgspec.structs.replace(self.document, results=self.results)
@@ -324,6 +339,12 @@ class MeasuredRun:
                     found.setdefault(one.address, one)
         return list(found.values())
 
+    def series_at(self, address: str) -> MeasuredSeries | None:
+        """The series with this address, also one without values; None if there is none."""
+        every = (MeasuredSeries(self.id, one, own) for one in self.results for own in one.series)
+        held = (one for one in self._held if one.address == address)
+        return next(held, None) or next((one for one in every if one.address == address), None)
+
     def held_of(self, test: str, name: str) -> Sequence[MeasuredSeries]:
         """Those of `held` that are of one test and have one name, in the same order."""
         return self._held_by_name.get((test, name), [])
@@ -337,7 +358,7 @@ class MeasuredRun:
 
     def kernel_time(self, result: Result) -> KernelTime | None:
         """What `kernel_time_of` finds in one of `results`, without the single operations."""
-        from hardstone.kernel.analysis import kernel_time_of
+        from hardstone.kernel.results import kernel_time_of
 
         if id(result) not in self._kernel_times:
             self._kernel_times[id(result)] = kernel_time_of(result, is_whole_only=True)

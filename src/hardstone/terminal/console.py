@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.padding import Padding
-from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -115,54 +114,91 @@ def print_table(console: Console, table: Table, indent: int = 0) -> None:
     Columns that may wrap shrink to their longest word. If that is not enough, lines are longer
     than the terminal.
     """
-    spans = [_span(console, column) for column in table.columns]
-    for column, span in zip(table.columns, spans, strict=True):
-        column.min_width = span.minimum
+    contents = [_Content(console, column) for column in table.columns]
+    spans = [one.span for one in contents]
     room = console.width - indent
-    needed = _width_drawn(console, table, room)
-    if needed > room:
-        needed = _narrow(table, spans, room)
-    usual, console.width = console.width, max(console.width, needed + indent)
+    gaps = (len(spans) - 1) * (1 if table.box is None else 2)
+    widths = _widths_by_rich(console, table, contents, room)
+    if sum(widths) + gaps > room:
+        widths = _narrow(spans, room - gaps)
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = width
+    usual, console.width = console.width, max(console.width, sum(widths) + gaps + indent)
     try:
         console.print(Padding(table, (0, 0, 0, indent)) if indent else table)
     finally:
         console.width = usual
 
 
-def _span(console: Console, column: Column) -> Measurement:
-    """The minimum is the longest word that must stay whole, the maximum one line."""
-    if column.width is not None:
-        return Measurement(column.width, column.width)
-    shown = [
-        Measurement.get(console, console.options.update_width(_WIDE), cell)
-        for cell in (column.header, *column.cells)
-    ]
-    most = min(max((one.maximum for one in shown), default=1), column.max_width or _WIDE)
-    if column.no_wrap:
-        return Measurement(most, most)
-    longest = max((one.minimum for one in shown), default=1)
-    whole = _LONGEST_NAME if column.justify == "left" else _LONGEST_WORD
-    return Measurement(min(longest, whole, most), most)
+class _Content:
+    """Stands for all cells of a column: as wide as they are, and knows the width it was given."""
+
+    def __init__(self, console: Console, column: Column) -> None:
+        wide = console.options.update_width(_WIDE)
+        shown = [Measurement.get(console, wide, cell) for cell in (column.header, *column.cells)]
+        self._measured = Measurement(
+            max((one.minimum for one in shown), default=1),
+            max((one.maximum for one in shown), default=1),
+        )
+        self._column = column
+        self.width = 0
+
+    @property
+    def span(self) -> Measurement:
+        """The minimum is the longest word that must stay whole, the maximum one line."""
+        column = self._column
+        if column.width is not None:
+            return Measurement(column.width, column.width)
+        most = min(self._measured.maximum, column.max_width or _WIDE)
+        if column.no_wrap:
+            return Measurement(most, most)
+        whole = _LONGEST_NAME if column.justify == "left" else _LONGEST_WORD
+        return Measurement(min(self._measured.minimum, whole, most), most)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return self._measured
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        self.width = options.max_width
+        yield Text()
 
 
-def _width_drawn(console: Console, table: Table, room: int) -> int:
-    """The width of the first line, which all lines have; a long table is not drawn for it."""
-    drawn = console.render(table, console.options.update_width(room))
-    return sum(part.cell_length for part in next(iter(Segment.split_lines(drawn)), ()))
+def _widths_by_rich(
+    console: Console, table: Table, contents: Sequence[_Content], room: int
+) -> list[int]:
+    """The widths that rich gives the columns. It measures each cell three times, and long tables
+    take most of the time of a screen: here a table of one row stands for all."""
+    sketch = Table(
+        box=table.box,
+        padding=table.padding,
+        collapse_padding=table.collapse_padding,
+        pad_edge=table.pad_edge,
+        show_edge=table.show_edge,
+        expand=table.expand,
+        show_header=False,
+    )
+    for column, one in zip(table.columns, contents, strict=True):
+        sketch.add_column(
+            width=column.width,
+            min_width=one.span.minimum,
+            max_width=column.max_width,
+            ratio=column.ratio,
+            no_wrap=column.no_wrap,
+        )
+    sketch.add_row(*contents)
+    list(console.render(sketch, console.options.update_width(room)))
+    return [one.width for one in contents]
 
 
-def _narrow(table: Table, spans: list[Measurement], width: int) -> int:
-    """Sets the width of every column, shrinking the widest first. Returns the table's width."""
+def _narrow(spans: Sequence[Measurement], room: int) -> list[int]:
+    """The width of every column within `room`, shrinking the widest first."""
     widths = [span.maximum for span in spans]
-    gaps = (len(widths) - 1) * (1 if table.box is None else 2)
-    while sum(widths) + gaps > width:
+    while sum(widths) > room:
         able = [place for place, span in enumerate(spans) if widths[place] > span.minimum]
         if not able:
             break
         widths[max(able, key=lambda place: widths[place])] -= 1
-    for column, own in zip(table.columns, widths, strict=True):
-        column.width = own
-    return sum(widths) + gaps
+    return widths
 
 
 _USUAL, _LEAST = 80, 40

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from hardstone.catalogue import kind_of
 from hardstone.model import Descriptor
-from hardstone.present.stars_text import PublishedRow, stars_number
 from hardstone.terminal.console import (
     make_console,
     make_table,
@@ -17,6 +17,9 @@ from hardstone.terminal.console import (
     print_wrapped,
     words,
 )
+
+if TYPE_CHECKING:
+    from hardstone.present.stars_text import PublishedRow
 
 
 def print_tests(tests: Sequence[Descriptor]) -> None:
@@ -32,12 +35,14 @@ def print_tests(tests: Sequence[Descriptor]) -> None:
 
 _ID, _FIGURES, _STUDY, _OURS = 26, 9, 7, 11
 _LEGEND = """\
-study: the stars that the study gave. hardstone: those that the same figures have by the formula
-of docs/method/rating.md, <= where figures are missing. Where each star comes from:"""
+study: the stars that the study gave. hardstone: the stars of the same figures by the formula of
+docs/method/rating.md, <= where figures are missing. To see where each star comes from:"""
 
 
 def print_published_systems(rows: Sequence[PublishedRow]) -> None:
     """A line for each system; name, hardware and the rated categories below it."""
+    from hardstone.present.stars_text import stars_number
+
     console = make_console()
     study = ""
     for one in rows:

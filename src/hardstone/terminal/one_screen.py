@@ -1,77 +1,63 @@
-"""One screen of a run: the answer, bars, and columns of conditions; and the head, the trust and
-the advice, which other screens of a run have too.
+"""One screen of a run: how late, why, what next, how far to trust it, and a fixed dozen of rows;
+and the head, the trust and the advice, which other screens of a run have too.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
-from math import ceil, floor, log10
+from itertools import islice
+from math import ceil, log10
 from typing import IO
 
 from rich.console import Console
 from rich.text import Text
 
 from hardstone.calling import as_typed, granting, parted_text
-from hardstone.catalogue import kind_of
 from hardstone.event_names import KERNEL_TEST, LEFT_REMEDY, POSIX_TEST, TIRE_TESTS
-from hardstone.model import Result, RunDocument, Trust
+from hardstone.model import RunDocument, Series, Trust
+from hardstone.present.answer import (
+    NOT_RUN,
+    Answer,
+    ScreenRow,
+    answer_of,
+    more_advice,
+    other_rows,
+    screen_rows,
+)
 from hardstone.present.measured_tables import noise_line
-from hardstone.present.notices import deviations
 from hardstone.present.overview import (
-    FailedClaim,
-    Timing,
     conditions_text,
-    decisive,
     families,
     headline,
     stands_out,
     state_text,
-    timings,
 )
 from hardstone.present.stars_text import run_stars_lines
-from hardstone.present.why_late import worst_causes
-from hardstone.stats.conditions import (
-    Comparison,
-    Condition,
-    SeriesRow,
-    Worst,
-    comparisons_in,
-    conditions_in,
-    decisive_row,
-    names_in,
-    sweep_points,
-    worst_on_any_cpu,
-)
+from hardstone.stats.conditions import Condition, conditions_in, names_in, sweep_points
 from hardstone.stats.consistency import (
     MARK,
     MARK_NOTE,
     TITLE,
     contradiction_messages,
-    is_contradictory,
     trust_of,
 )
-from hardstone.stats.trust import has_run, lacks_realtime
-from hardstone.terminal.console import (
-    Row,
-    make_console,
-    print_command,
-    words,
-)
+from hardstone.stats.identity import edges_of, histogram_problem, parse_layout
+from hardstone.stats.trust import lacks_realtime
+from hardstone.terminal.console import Row, make_console, print_command, words
 from hardstone.units import format_count
 from hardstone.wording import (
     clean,
     format_value,
     kernel_text,
-    one_line,
     ratio_text,
     short,
     shorten,
-    spoken,
     target_text,
+    time_machine,
 )
 
 _NOT_REALTIME = "not scheduled as real-time"
@@ -142,161 +128,197 @@ def contradiction_lines(document: RunDocument) -> Iterator[Text]:
         yield from (Text("  ") + words(line) for line in lines)
 
 
-_MOST_TIMINGS = 20
-_COLUMNS = (9, 9)  # worst observed, median
-_LEAST_COUNT = 12
-_LEAST_BAR = 16
-_LEAST_BAR_LABEL = 8
-_MOST_LABEL = 44
-_TEST = 10
-
-
-def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Text]:
-    """Worst observed, median, count and bar of each test, or of the decisive tests."""
-    found = timings(document)
-    most = min(room, _MOST_TIMINGS + 1)
-    shown = found if len(found) < most else decisive(found, most - 2)
-    if not shown:
-        return
-    low, high = _decades(shown)
-    count = max(_LEAST_COUNT, *(len(format_count(one.count)) + 2 for one in shown))
-    fixed = _TEST + sum(_COLUMNS) + count
-    width = max(console.width - fixed - _MOST_LABEL, _LEAST_BAR)
-    label = max(console.width - fixed - 1 - width, _LEAST_BAR_LABEL)
-    scale = f"{format_value(10**low, 'ns')} to {format_value(10**high, 'ns')}"
-    yield Text(
-        f"{'test':{_TEST}}{'series':{label}}{'worst':>{_COLUMNS[0]}}{'median':>{_COLUMNS[1]}}"
-        f"{'count':>{count}} {shorten(scale, width)}",
-        style="bold",
-    )
-    farthest = max(map(_worst_ratio, shown))
-    for one in shown:
-        is_farthest = _worst_ratio(one) == farthest > 1
-        columns = (label, count)
-        yield _timing_line(console, one, columns, (low, high, width), is_farthest=is_farthest)
-    if any(one.is_contradictory for one in shown):
-        yield Text(MARK_NOTE)
-    if len(shown) < len(found):
-        more = len(found) - len(shown)
-        yield Text(f"and {more} more tests, with --all", style="dim")
-
-
-def _timing_line(
-    console: Console,
-    one: Timing,
-    columns: tuple[int, int],
-    axis: tuple[int, int, int],
-    *,
-    is_farthest: bool,
-) -> Text:
-    label, count = columns
-    mark = MARK if one.is_contradictory else ""
-    what = ", ".join(filter(None, (one.under, one.label)))
-    median = "-" if one.median_ns is None else format_value(one.median_ns, "ns")
-    style = "bold red" if is_farthest else ""
-    return (
-        Text(f"{shorten(one.test, _TEST - 1):{_TEST}}{shorten(what, label - 1):{label}}")
-        + Text(f"{format_value(one.worst_ns, 'ns') + mark:>{_COLUMNS[0]}}", style=style or "bold")
-        + Text(f"{median:>{_COLUMNS[1]}}{format_count(one.count):>{count}} ")
-        + Text(_bar(console, one, *axis), style=style)
-    )
-
-
-def _worst_ratio(one: Timing) -> float:
-    """The ratio of worst observed to median."""
-    return max(one.worst_ns, 1) / max(_known_median_ns(one), 1)
-
-
-def _known_median_ns(one: Timing) -> int:
-    return one.worst_ns if one.median_ns is None else one.median_ns
-
-
-def _decades(found: list[Timing]) -> tuple[int, int]:
-    """The powers of ten that enclose all shown values."""
-    low = floor(log10(min(max(_known_median_ns(one), 1) for one in found)))
-    return low, max(ceil(log10(max(max(one.worst_ns, 1) for one in found))), low + 1)
-
-
-def _bar(console: Console, one: Timing, low: int, high: int, width: int) -> str:
-    """A bar from the median to the worst observed, on a logarithmic scale."""
-    is_plain = "utf" not in (console.encoding or "").lower()
-    line, end = ("-", "#") if is_plain else ("\u2501", "\u25cf")
-
-    def place(value_ns: int) -> int:
-        share = (log10(max(value_ns, 1)) - low) / (high - low)
-        return min(max(round(share * (width - 2)), 0), width - 2)
-
-    last = place(one.worst_ns)
-    first = last if one.median_ns is None else min(place(one.median_ns), last)
-    return " " * first + line * (last - first) + end
-
-
+MOST_LINES = 30
+_BREAKING_SPACES = re.compile(r"[^\S\N{NO-BREAK SPACE}]+")
+_WIDTH = 80  # the same lines whatever the terminal has room for
+_GUTTER = 10
+_INDENT = 8
+_GRADES = {"good": "bold green", "fair": "bold", "poor": "bold yellow", "bad": "bold red"}
+_MARK_STYLES = {"+": "green", "=": "", "-": "yellow", "--": "bold red"}
 MOST_COLUMNS = 4
-_LEAST_LABEL = 14
-_MOST_CELL = 16
+_NAME, _ID, _FIGURE, _COUNT, _MARK = 20, 9, 9, 11, 3
 _LEAST_CELL = 8
 _FAR = 2.0  # times the first condition: the load, or the CPU configuration, matters
+_MOST_FIRST = 5  # lines of the first step: no rule of the doctor has more
+_LEAST_NAME = 6
+_FEW_ROWS = 6  # below this, rows that were not run share a line
 
 
-def _column_lines(document: RunDocument, width: int, room: int) -> list[Text]:
-    """Worst observed of each test under each condition, and its ratio to the first, in at most
-    `room` lines; empty if nothing was timed."""
-    timed = [one for one in comparisons_in(document) if kind_of(one.test) != "behaviour"]
-    found = [(one, row) for one in timed if (row := decisive_row(one)) is not None]
-    if not found or room < 4:
-        return []
-    conditions = found[0][0].conditions
-    places = _places(found)
-    cell = min((width - _TEST - _LEAST_LABEL) // len(places), _MOST_CELL)
-    cell = max(cell, _LEAST_CELL)
-    label = max(width - _TEST - cell * len(places), _LEAST_LABEL)
-    notes = []
+@dataclass(frozen=True)
+class _Limits:
+    """How many failed claims, steps and problems are shown, and how many lines a text may take."""
+
+    claims: int
+    steps: int
+    problems: int
+    lines_each: int
+    head_lines: int
+    stars: int
+    has_page: bool = True
+
+
+_LIMITS = (
+    _Limits(4, 3, 3, 3, 2, 3),
+    _Limits(3, 3, 2, 2, 2, 2),
+    _Limits(2, 2, 1, 2, 1, 1),
+    _Limits(2, 1, 1, 1, 1, 1),
+    _Limits(1, 1, 1, 1, 1, 1, has_page=False),
+)
+
+
+def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
+    """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
+    console = make_console(stream)
+    width = min(console.width, _WIDTH)
+    answer, stars = answer_of(document), run_stars_lines(document)
+    is_plain = "utf" not in (console.encoding or "").lower()
+    for limits in _LIMITS:
+        texts = _Texts(document, answer, stars, width, limits, is_plain)
+        above, below = list(texts.above()), list(texts.below())
+        room = MOST_LINES - _rows_taken([*above, *below], width)
+        figures = _figure_lines(console, document, width, room)
+        wanted = _figure_lines(console, document, width, MOST_LINES)
+        if len(figures) == len(wanted):
+            break
+    left = room - len(figures)
+    extra = list(islice(texts.extra(), max(left, 0)))
+    for line in [*above, *figures, *extra, *below]:
+        line.truncate(width, overflow=line.overflow or "ellipsis")  # wide characters
+        console.print(line, soft_wrap=True)
+
+
+def _rows_taken(lines: Sequence[Text], width: int) -> int:
+    """The rows of a terminal; a command may be longer than one."""
+    return sum(max(ceil(line.cell_len / width), 1) if line.overflow else 1 for line in lines)
+
+
+def _figure_lines(console: Console, document: RunDocument, width: int, room: int) -> list[Text]:
+    """At most `room` lines: the sweep of a simulation, a recording, or the rows of the screen."""
+    if sweep_points(document):
+        from hardstone.simulation.screen import screen_lines
+
+        return screen_lines(console, document, room)
+    from hardstone.terminal.distribution import recording_lines
+
+    lines = recording_lines(document, console) or _rows_of(document).lines(document, width)
+    if len(lines) <= max(room, 0):
+        return lines
+    kept = lines[: max(room - 1, 0)]
+    more = len(lines) - len(kept)
+    return [*kept, Text(f"and {more} more rows, with --all", style="dim")] if room > 2 else []
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a screen; `absent`: the names of fixed rows that were not run, in one line."""
+
+    rows: list[ScreenRow]
+    absent: list[str]
+
+    def lines(self, document: RunDocument, width: int) -> list[Text]:
+        conditions = conditions_in(document)
+        if not self.rows:
+            return []
+        if len(conditions) > 1:
+            lines = list(_column_lines(document, self.rows, conditions, width))
+        else:
+            lines = list(_single_lines(self.rows, width))
+        if any(one.is_contradictory for row in self.rows for one in row.figures if one):
+            lines.append(Text(MARK_NOTE))
+        if self.absent:
+            text = f"not run: {', '.join(self.absent)}"
+            lines += [Text(line, style="dim") for line in textwrap.wrap(text, width)]
+        return lines
+
+
+def _rows_of(document: RunDocument) -> _Rows:
+    """The fixed rows; where few of them were run, these and all other series that were timed."""
+    fixed = screen_rows(document)
+    run = [row for row in fixed if any(state != NOT_RUN for state in row.states)]
+    if len(run) >= _FEW_ROWS:
+        return _Rows(fixed, [])
+    absent = [row.name for row in fixed if row not in run]
+    return _Rows([*run, *other_rows(document, run)], absent if run else [])
+
+
+def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
+    """Worst observed, median, count and mark of each row."""
+    counts = [format_count(row.figure.count) for row in rows if row.figure is not None]
+    values = max(_COUNT, *(len(one) + 2 for one in counts), 0)
+    name, reference = _NAME, width - _NAME - 2 * _FIGURE - values - _ID - _MARK - 2
+    has_reference = any(row.reference for row in rows) and reference >= _LEAST_CELL
+    if not has_reference:
+        name = max(width - 2 * _FIGURE - values - _ID - 1, _LEAST_CELL)
+    heading = f"{'':{name}}{'worst':>{_FIGURE}}{'median':>{_FIGURE}}{'values':>{values}}"
+    if has_reference:
+        heading += "  against reference"
+    yield Text(heading[:width], style="bold")
+    for row in rows:
+        line = Text(f"{shorten(row.name, name - 1):{name}}")
+        figure = row.figure
+        if figure is None:
+            room = width - name - _ID - 1
+            line += Text(f"{shorten(row.state, room - 1):{room}} ", style="yellow")
+        else:
+            mark = MARK if figure.is_contradictory else ""
+            median = "-" if figure.median_ns is None else format_value(figure.median_ns, "ns")
+            style = _MARK_STYLES.get(row.mark, "")
+            worst = f"{format_value(figure.worst_ns, 'ns') + mark:>{_FIGURE}}"
+            line += Text(worst, style=style or "bold")
+            line += Text(f"{median:>{_FIGURE}}{format_count(figure.count):>{values}}")
+            if has_reference:
+                line += Text("  ") + Text(f"{row.mark:{_MARK}}", style=style)
+                said = figure.about or _reference_text(row)
+                line += Text(f"{shorten(said, reference - 1):{reference}}")
+            else:
+                line += Text(" ")
+        yield line + Text(shorten(row.test, _ID), style="dim")
+
+
+def _reference_text(row: ScreenRow) -> str:
+    """ "x143 Solaris 10": how many times the reference, and which."""
+    if row.reference is None or row.ratio is None:
+        return ""
+    return f"x{ratio_text(row.ratio)} {row.reference[0]}"
+
+
+def _column_lines(
+    document: RunDocument, rows: Sequence[ScreenRow], conditions: Sequence[Condition], width: int
+) -> Iterator[Text]:
+    """Worst observed of each row under each condition, and its ratio to the first."""
+    places = _places(rows, len(conditions))
+    cell = max((width - _NAME - _ID - 1) // len(places), _LEAST_CELL)
+    yield from _headings(document, [conditions[place] for place in places], cell)
+    for row in rows:
+        line = Text(f"{shorten(row.name, _NAME - 1):{_NAME}}")
+        for place in places:
+            line += _cell(row, place, cell)
+        yield line + Text(f" {shorten(row.test, _ID)}", style="dim")
     if len(places) < len(conditions):
-        notes.append(f"and {len(conditions) - len(places)} more conditions, with --all")
-    headings = _headings(document, [conditions[place] for place in places], cell, label)
-    most = room - len(headings) - len(notes)
-    shown = found if len(found) <= most else _highest(found, most - 1)
-    if len(shown) < len(found):
-        notes.append(f"and {len(found) - len(shown)} more tests, with --all")
-    lines = [_line(one, row, places, label, cell) for one, row in shown]
-    return [*headings, *lines, *(Text(note, style="dim") for note in notes)]
+        count = len(conditions) - len(places)
+        are = "condition" if count == 1 else "conditions"
+        yield Text(f"and {count} more {are}, with --all", style="dim")
 
 
-def _places(found: list[tuple[Comparison, SeriesRow]]) -> list[int]:
+def _places(rows: Sequence[ScreenRow], count: int) -> list[int]:
     """The first condition, which is the reference, and those with the highest ratios."""
-    count = len(found[0][0].conditions)
     if count <= MOST_COLUMNS:
         return list(range(count))
 
     def highest(place: int) -> float:
-        return max(_condition_ratio(one, row, place) for one, row in found)
+        pairs = ((row.figures[0], row.figures[place]) for row in rows)
+        return max((b.worst_ns / max(a.worst_ns, 1) for a, b in pairs if a and b), default=0.0)
 
     others = sorted(range(1, count), key=lambda place: -highest(place))
     return [0, *sorted(others[: MOST_COLUMNS - 1])]
 
 
-def _condition_ratio(one: Comparison, row: SeriesRow, place: int) -> float:
-    """The ratio to the first condition, whatever the CPUs; 0 where there is none."""
-    worst = worst_on_any_cpu(row, one.results[place])
-    return (worst and worst.ratio_to(worst_on_any_cpu(row, one.results[0]))) or 0.0
-
-
-def _highest(
-    found: list[tuple[Comparison, SeriesRow]], most: int
-) -> list[tuple[Comparison, SeriesRow]]:
-    ranked = sorted(found, key=lambda pair: -pair[1].highest)[: max(most, 0)]
-    kept = {id(row) for _, row in ranked}
-    return [pair for pair in found if id(pair[1]) in kept]
-
-
-def _headings(
-    document: RunDocument, conditions: list[Condition], cell: int, label: int
-) -> list[Text]:
+def _headings(document: RunDocument, conditions: Sequence[Condition], cell: int) -> list[Text]:
     """The load above the CPU configuration if both differ within the run."""
     names = names_in(document)
     parts = [names.label(one).split(", ") for one in conditions]
     lines = max(len(part) for part in parts)
-    first = f"{'test':{_TEST}}{'worst observed':{label}}"
+    first = f"{'worst observed':{_NAME}}"
     return [
         Text(
             (first if number == lines - 1 else " " * len(first))
@@ -310,219 +332,212 @@ def _headings(
     ]
 
 
-def _line(one: Comparison, row: SeriesRow, places: list[int], label: int, cell: int) -> Text:
-    line = Text(f"{shorten(one.test, _TEST - 1):{_TEST}}")
-    line += Text(f"{shorten(spoken(row.first.name), label - 1):{label}}")
-    first = worst_on_any_cpu(row, one.results[0])
-    for place in places:
-        line += _cell(first if place else None, one.results[place], row, cell)
-    return line
-
-
-def _cell(first: Worst | None, result: Result | None, row: SeriesRow, cell: int) -> Text:
-    """Worst observed with its ratio to that of `first`, or with its CPU if that is another."""
-    worst = worst_on_any_cpu(row, result)
-    if worst is None:
-        status = "not run" if result is None else "-" if has_run(result) else result.status
-        return Text(f"{shorten(status, cell - 1):>{cell}}", style="yellow")
-    series = worst.series
-    mark = MARK if is_contradictory(series) else ""
-    text, style = f"{format_value(series.max, series.unit)}{mark}", ""
-    if first is not None and first.cpus != worst.cpus:
-        text += f", CPU {series.labels.get('cpu', '?')}"
-    elif (ratio := worst.ratio_to(first)) is not None:
+def _cell(row: ScreenRow, place: int, width: int) -> Text:
+    """Worst observed with its ratio to that of the first condition, or with its CPU if that is
+    another."""
+    figure, first = row.figures[place], row.figures[0] if place else None
+    if figure is None:
+        state = row.states[place].partition(":")[0] or "-"
+        return Text(f"{shorten(state, width - 1):>{width}}", style="yellow")
+    mark = MARK if figure.is_contradictory else ""
+    text, style = f"{format_value(figure.worst_ns, 'ns')}{mark}", ""
+    if first is not None and first.cpus != figure.cpus:
+        text += f", CPU {figure.cpu}"
+    elif first is not None and first.worst_ns > 0:
+        ratio = figure.worst_ns / first.worst_ns
         text += f" x{ratio_text(ratio)}"
         style = "bold red" if ratio >= _FAR else ""
-    return Text(f"{shorten(text, cell - 1):>{cell}}", style=style)
+    return Text(f"{shorten(text, width - 1):>{width}}", style=style)
 
 
-MOST_LINES = 37  # of 40: the command has a few lines to say after them
-_ENOUGH_FOR_TIMINGS = 8
-# Failed claims, commands, and lines for each text.
-_ROOMY = (5, 3, 2)
-_TIGHT = (3, 2, 1)
-_LOOKS = {"passed": "green", "failed": "bold red", "partly": "yellow"}
-_MOST_STAR_LINES = 2
-_FEW_PASSED = 2  # families without a failed claim, each on a line of its own where room is tight
-_GUTTER = 12
-_INDENT = 8
+_BLOCKS, _PLAIN_BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588", " .:-=+*#%@"
 
 
-def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
-    """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
-    console = make_console(stream)
-    stars, features = run_stars_lines(document), _features(document)
-    for limits in (_ROOMY, _TIGHT):
-        words = _Words(document, stars, features, console.width, *limits)
-        above, below = list(words.above()), list(words.below())
-        room = MOST_LINES - len(above) - len(below)
-        if room >= _ENOUGH_FOR_TIMINGS:
-            break
-    if sweep_points(document):
-        from hardstone.simulation.screen import screen_lines
+def spread_text(series: Series, width: int, *, is_plain: bool) -> str:
+    """The distribution on one line: heights are logarithms of counts, on a logarithmic scale whose
+    ends are named; "" where there are too few values or no readable histogram."""
+    if series.min is None or series.max is None or histogram_problem(series.histogram):
+        return ""
+    if series.count < _LEAST_SPREAD or series.max <= max(series.min, 1):
+        return ""
+    low, high = format_value(series.min, "ns"), format_value(series.max, "ns")
+    cells = [0] * max(width - len(low) - len(high) - 2, 1)
+    base = log10(max(series.min, 1))
+    span = log10(series.max) - base
+    bits = parse_layout(series.histogram.layout)
+    for index, count in series.histogram.buckets:
+        ends = edges_of(index, bits)
+        middle = min(max((ends[0] + ends[1]) / 2, series.min, 1), series.max)
+        place = int((log10(middle) - base) / span * len(cells))
+        cells[min(place, len(cells) - 1)] += count
+    cells[-1] += series.histogram.overflow
+    blocks = _PLAIN_BLOCKS if is_plain else _BLOCKS
+    most = log10(max(cells) + 1)
+    drawn = "".join(
+        blocks[ceil(log10(count + 1) / most * (len(blocks) - 1))] if count else blocks[0]
+        for count in cells
+    )
+    return f"{low} {drawn} {high}"
 
-        figures = screen_lines(console, document, room)
-    elif len(conditions_in(document)) > 1:
-        figures = _column_lines(document, console.width, room)
-    else:
-        figures = list(bar_lines(console, document, room))
-    for line in [*above, *figures, *below]:
-        line.truncate(console.width, overflow=line.overflow or "ellipsis")  # wide characters
-        console.print(line, soft_wrap=True)
+
+_LEAST_SPREAD = 20
 
 
-def _features(document: RunDocument) -> dict[str, list[str]]:
+def _features(document: RunDocument) -> Iterator[tuple[str, str]]:
     """Lines on tests with tables of their own; only the modules that a run needs are loaded."""
     tests = {one.test for one in document.results}
-    found: dict[str, list[str]] = {}
-    if KERNEL_TEST in tests:
-        from hardstone.kernel.tables import kernel_lines
-
-        found["kernel time"] = [f"{who} {text}" for who, text in kernel_lines(document)]
-    if POSIX_TEST in tests:
-        from hardstone.posix.tables import posix_lines
-
-        found["POSIX"] = posix_lines(document)
     if tests.intersection(TIRE_TESTS):
         from hardstone.simulation.tables import tire_lines
 
-        found["simulation"] = tire_lines(document)
-    return found
+        yield from (("simulation", text) for text in tire_lines(document))
+    if POSIX_TEST in tests:
+        from hardstone.posix.tables import posix_lines
+
+        yield from (("POSIX", text) for text in posix_lines(document))
+    if KERNEL_TEST in tests:
+        from hardstone.kernel.tables import kernel_lines
+
+        yield from (("kernel", f"{who} {text}") for who, text in kernel_lines(document))
+    names = names_in(document)
+    for one in document.results:
+        if one.noise:
+            yield "noise", f"{names.name(one)}: {noise_line(one)}"
 
 
 @dataclass(frozen=True)
-class _Words:
-    """Everything but the figures. Limits: failed claims, commands, and lines per text."""
+class _Texts:
+    """Everything but the figures."""
 
     document: RunDocument
+    answer: Answer
     stars: list[str]
-    features: dict[str, list[str]]
     width: int
-    claims: int
-    commands: int
-    lines_each: int
+    limits: _Limits
+    is_plain: bool
 
     def above(self) -> Iterator[Text]:
-        """Run, machine, conditions, trust, stars, claims."""
-        document = self.document
+        """Run, machine, conditions; then how late, why, what next, how far to trust it."""
+        document, answer = self.document, self.answer
         for line in list(contradiction_lines(document))[:2]:
-            for part in self._wrapped(line.plain, self.width):
+            for part in self._wrapped(line.plain, self.width, 2):
                 yield Text(part, style="bold red")
-        if _is_not_realtime(document):
-            yield Text(_NOT_REALTIME, style="bold red")
         state = f", {state_text(document, has_start=False)}"
-        name = Text(f"{document.id} {one_line(document.name)}")
-        name.truncate(max(self.width - len(state), len(document.id)), overflow="ellipsis")
-        yield Text(name.plain + state, style="bold")
-        yield Text(shorten(target_text(document), self.width))
-        yield Text(shorten(kernel_text(document.system), self.width))
-        yield from map(Text, self._wrapped(conditions_text(document, is_brief=True), self.width))
+        room = self.width - len(state) - len(document.id) - 1
+        name = f" {shorten(document.name, room)}" if room >= _LEAST_NAME else ""
+        yield Text(f"{document.id}{name}{state}", style="bold")
+        machine, kernel = target_text(document), kernel_text(document.system)
+        if self.limits.head_lines == 1:
+            kernel = ", ".join(kernel.split(", ")[:2]).partition(" (")[0]
+            if kind := time_machine(document.system):  # what matters most of the machine
+                machine = f"{short(document.plan.target, 20)}: {kind}"
+            else:
+                machine = shorten(machine, max(self.width - len(kernel) - 2, self.width // 3))
+            yield Text(shorten(f"{machine}; {kernel}", self.width))
+        else:
+            yield from (Text(shorten(one, self.width)) for one in (machine, kernel))
+        conditions = conditions_text(document, is_brief=True)
+        yield from map(Text, self._wrapped(conditions, self.width, self.limits.head_lines))
+        yield from self._labelled("how late", answer.sentence, _GRADES.get(answer.grade, "bold"), 3)
+        if answer.figure is not None:
+            room = self.width - _GUTTER
+            drawn = spread_text(answer.figure.series, room, is_plain=self.is_plain)
+            if drawn:
+                yield Text(" " * _GUTTER + drawn)
+        yield from self._why()
+        yield from self._next()
         yield from self._trust()
-        yield from self._stars()
-        yield from self._behaviours()
 
     def below(self) -> Iterator[Text]:
-        """What stands out, advice, and the commands that show more."""
-        for number, one in enumerate(stands_out(self.document)):
-            style = "bold red" if one.is_grave else "yellow"
-            yield from self._labelled("" if number else "stands out", one.text, style)
-        for name, texts in self.features.items():
-            for number, text in enumerate(texts):
-                yield from self._labelled("" if number else name, text)
-        yield from self._noise()
-        yield from self._why_late()
-        yield from self._advice()
+        """Stars, and the commands that show more."""
+        for number, text in enumerate(self.stars[: self.limits.stars]):
+            yield from self._labelled("" if number else "stars", text, most=1)
         run = shlex.quote(self.document.id)
         yield _command("all of it", f"hardstone show {run} --all")
-        yield _command("charts", f"hardstone report {run}")
+        if self.limits.has_page:
+            yield _command("page", f"hardstone report {run}")
 
-    def _behaviours(self) -> Iterator[Text]:
-        """A line for each family, and below it what its failed claims mean."""
-        found = families(self.document)
-        # The first of each family before the second of any.
-        failed = [one for row in zip_longest(*(family.failed for family in found)) for one in row]
-        failed = [one for one in failed if one is not None]
-        shown = sorted(failed, key=lambda claim: bool(claim.uncounted))[: self.claims]
-        passed = [one for one in found if one.look == "passed"] if self.lines_each == 1 else []
-        if len(passed) > _FEW_PASSED:
-            text = ", ".join(f"{one.name} {one.claim_count}" for one in passed)
-            for number, line in enumerate(textwrap.wrap(f"all hold: {text}", self.width - _GUTTER)):
-                label = "" if number else "claims"
-                yield Text(f"{label:{_GUTTER}}") + Text(line, style=_LOOKS["passed"])
-            found = [one for one in found if one not in passed]
-        for family in found:
-            yield Text(f"{family.name:{_GUTTER}}") + Text(family.text, style=_LOOKS[family.look])
-            for claim in family.failed:
-                if claim in shown:
-                    yield from self._failed(claim)
-        if len(shown) < len(failed):
-            yield Text(f"{'':{_INDENT}}and {len(failed) - len(shown)} more that failed, with --all")
+    def extra(self) -> Iterator[Text]:
+        """What is said where there is room: families of claims, tests with tables of their own,
+        and what stands out without being a fault."""
+        last = ""
+        for label, text in (*self._families(), *_features(self.document), *self._remarks()):
+            yield from self._labelled("" if label == last else label, text, most=2)
+            last = label
 
-    def _stars(self) -> Iterator[Text]:
-        width = self.width - _GUTTER
-        lines = [textwrap.wrap(one_line(text), width)[:_MOST_STAR_LINES] for text in self.stars]
-        for number, line in enumerate(chain.from_iterable(lines)):
-            yield Text(f"{'' if number else 'stars':{_GUTTER}}") + Text(line)
+    def _families(self) -> Iterator[tuple[str, str]]:
+        held = sum(one.held_count for one in families(self.document))
+        count = sum(one.claim_count for one in families(self.document))
+        if count:
+            yield "claims", f"{format_count(held)} of {format_count(count)} claims hold"
 
-    def _failed(self, claim: FailedClaim) -> Iterator[Text]:
-        word, style = ("fail", "yellow") if claim.uncounted else ("FAIL", "bold red")
-        lines = self._wrapped(f"{claim.title}: {claim.meaning}", self.width - _INDENT)
-        yield Text(f"  {word}  ", style=style) + Text(lines[0])
-        yield from (Text(" " * _INDENT + line) for line in lines[1:])
+    def _remarks(self) -> Iterator[tuple[str, str]]:
+        yield from (("note", one.text) for one in stands_out(self.document) if not one.is_grave)
+
+    def _why(self) -> Iterator[Text]:
+        """The cause of the worst value, what failed, and what else makes the run doubtful."""
+        if self.answer.cause:
+            yield from self._labelled("why", self.answer.cause, most=2)
+        shown = self.answer.failed[: self.limits.claims]
+        for claim in shown:
+            word, style = ("fail", "yellow") if claim.uncounted else ("FAIL", "bold red")
+            one_of = (
+                f"1 of {len(self.answer.failed)}: "
+                if len(shown) == 1 < len(self.answer.failed)
+                else ""
+            )
+            text = f"{one_of}{claim.title}: {claim.meaning}"
+            lines = self._wrapped(text, self.width - _INDENT, self.limits.lines_each)
+            yield Text(f"  {word}  ", style=style) + Text(lines[0])
+            yield from (Text(" " * _INDENT + line) for line in lines[1:])
+        if 1 < len(shown) < len(self.answer.failed):
+            more = len(self.answer.failed) - len(shown)
+            are = "claim" if more == 1 else "claims"
+            yield Text(f"{'':{_INDENT}}{more} more {are} failed, see --all")
+        problems = [one for one in stands_out(self.document) if one.is_grave and not one.is_claim]
+        for number, one in enumerate(problems[: self.limits.problems]):
+            label = "" if number else "problem"
+            yield from self._labelled(label, one.text, "bold red", self.limits.lines_each)
+
+    def _next(self) -> Iterator[Text]:
+        """The steps with what to type: the first in full."""
+        steps = self.answer.steps
+        shown = steps[: self.limits.steps]
+        for number, step in enumerate(shown):
+            label = "" if number else "what next"
+            lead = f"{number + 1}. " if len(shown) > 1 else ""
+            most = _MOST_FIRST if number == 0 else 1
+            yield from self._labelled(label, f"{lead}{step.text}", most=most)
+            if step.command:
+                yield _command("", step.command)
+        if more := more_advice(self.document):
+            count = len(steps) - len(shown)
+            text = f"and {count} more; all advice:" if count > 0 else "all advice:"
+            label = "" if shown else "what next"
+            yield (
+                Text(f"{label:{_GUTTER}}{text} ", overflow="ignore") + _command("", more)[_GUTTER:]
+            )
 
     def _trust(self) -> Iterator[Text]:
         """The grade, the most severe reason, those others that fit, and how many do not."""
         trust = trust_of(self.document)
+        room = self.width - _GUTTER
         shown = trust.reasons[:1]
         for reason in trust.reasons[1:]:
-            if self._is_short(_graded(trust, [*shown, reason])):
+            if len(_graded(trust, [*shown, reason])) <= room:
                 shown.append(reason)
-        yield from self._labelled("trust", _graded(trust, shown), _TRUST_STYLE[trust.grade])
+        style = _TRUST_STYLE[trust.grade]
+        yield from self._labelled("trust", _graded(trust, shown), style, most=1)
 
-    def _is_short(self, text: str) -> bool:
-        lines = textwrap.wrap(one_line(text), self.width - _GUTTER, break_on_hyphens=False)
-        return len(lines) <= self.lines_each
-
-    def _why_late(self) -> Iterator[Text]:
-        """The worst value of each test with what was seen in its second."""
-        found = worst_causes(self.document)
-        shown = found[: self.commands]
-        for number, (who, text) in enumerate(shown):
-            yield from self._labelled("" if number else "why late", f"{who} {text}")
-        if len(shown) < len(found):
-            yield from self._labelled("", f"and {len(found) - len(shown)} more, with --all")
-
-    def _noise(self) -> Iterator[Text]:
-        """What took the CPU from loops that watched it."""
-        names = names_in(self.document)
-        found = [(names.name(one), noise_line(one)) for one in self.document.results if one.noise]
-        for number, (who, text) in enumerate(found[: self.commands]):
-            yield from self._labelled("" if number else "noise", f"{who}: {text}")
-        if len(found) > self.commands:
-            yield from self._labelled("", f"and {len(found) - self.commands} more, with --all")
-
-    def _advice(self) -> Iterator[Text]:
-        """The advice and its commands; those that restore settings come first."""
-        document = self.document
-        rows = [text.plain.removesuffix(":") for (text,) in advice_rows(document)]
-        advice = "; ".join([*rows[:1], *(row.removeprefix("problem: ") for row in rows[1:])])
-        if advice:
-            yield from self._labelled("advice", advice)
-        restoring = [one.command for one in deviations(document) if one.command]
-        commands = dict.fromkeys([*restoring, *grants(document), *advice_commands(document)])
-        for command in list(commands)[: self.commands]:
-            yield _command("", command)
-
-    def _labelled(self, label: str, text: str, style: str = "") -> Iterator[Text]:
-        for number, line in enumerate(self._wrapped(text, self.width - _GUTTER)):
+    def _labelled(self, label: str, text: str, style: str = "", most: int = 1) -> Iterator[Text]:
+        for number, line in enumerate(self._wrapped(text, self.width - _GUTTER, most)):
             yield Text(f"{'' if number else label:{_GUTTER}}") + Text(line, style=style)
 
-    def _wrapped(self, text: str, width: int) -> list[str]:
-        """At least one line; the name of a test stays whole."""
+    def _wrapped(self, text: str, width: int, most: int) -> list[str]:
+        """At least one line, at most `most`; the name of a test and a number stay whole."""
         lines = textwrap.wrap(
-            one_line(text),
+            _BREAKING_SPACES.sub(" ", clean(text)).strip(),
             width,
-            max_lines=self.lines_each,
+            max_lines=most,
             placeholder=" \u2026",
             break_on_hyphens=False,
         )

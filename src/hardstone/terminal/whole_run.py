@@ -19,7 +19,6 @@ from hardstone.kernel.screen import show_kernel_time
 from hardstone.model import Instrument, Result, RunDocument, Series
 from hardstone.posix.screen import show_posix
 from hardstone.present.deadlines import (
-    LEAST_VALUES,
     Misses,
     MissesDocument,
     count_text,
@@ -354,6 +353,8 @@ def print_projections(document: RunDocument, stream: IO[str] | None = None) -> N
 
 def _print_left_out(console: Console, left_out: Counter[str]) -> None:
     """How many series of each test have no projection, and why."""
+    from hardstone.stats.projection import LEAST_VALUES
+
     why = f"fewer than {format_count(LEAST_VALUES)} values, or values that are no durations"
     lines = [
         f"{test}: no projection: {count} {'series has' if count == 1 else 'series have'} {why}"
@@ -501,7 +502,7 @@ def _print_rating(console: Console, title: str, rating: Rating, taken: str) -> N
         for label, text in _overall_lines(rating, taken):
             _print_labelled(console, label, text)
         if rating.next_half:
-            _print_labelled(console, "half more", rating.next_half)
+            _print_labelled(console, "next", f"for another half star: {rating.next_half}")
     _print_labelled(console, "formula", f"{rating.formula}, see docs/method/rating.md")
     for one in rating.categories:
         console.print()
@@ -510,7 +511,7 @@ def _print_rating(console: Console, title: str, rating: Rating, taken: str) -> N
 
 
 def _overall_lines(rating: Rating, taken: str) -> Iterator[tuple[str, str]]:
-    """The mean that the overall rating is, and every bound, whether it limits it or not."""
+    """The mean of the categories, and every limit, whether it is reached or not."""
     calibrated = [one for one in rating.categories if one.is_calibrated]
     weights = {name: one.weight for name, one in load_criteria().categories.items()}
     parts = [f"{weights[one.category]} x {one.score:.2f}" for one in calibrated]
@@ -519,9 +520,11 @@ def _overall_lines(rating: Rating, taken: str) -> Iterator[tuple[str, str]]:
     names = ", ".join(one.category for one in calibrated)
     yield "mean", f"of {names}: ({' + '.join(parts)}) / {total} = {mean:.2f}"
     for cap in overall_caps(rating.categories, rating.configuration):
-        word = "holds it down" if cap.score < mean else "does not bind"
         more = taken if cap.text.startswith("configuration") else ""
-        yield "bound", f"{cap.score:.2f}, which {word}: {cap.text}{more}"
+        if cap.score < mean:
+            yield "limited by", f"{cap.text}{more}"
+        else:
+            yield "limit", f"{cap.score:.2f} (not reached): {cap.text}{more}"
 
 
 def _print_category(console: Console, rating: CategoryRating) -> None:
@@ -539,7 +542,7 @@ def _print_category(console: Console, rating: CategoryRating) -> None:
     for text in rating.missing:
         _print_labelled(console, "missing", text)
     if rating.next_half:
-        _print_labelled(console, "half more", rating.next_half)
+        _print_labelled(console, "next", f"for another half star: {rating.next_half}")
 
 
 def _head(rating: CategoryRating) -> str:
@@ -560,7 +563,7 @@ def _print_figure(console: Console, figure: RatedFigure, *, is_decisive: bool) -
     factor = load_criteria().factor(figure.role)
     value = amount_text(figure.amount)
     times = f" x {factor}" if factor > 1 else ""
-    beyond = f" beyond {format_value(figure.block_ns, 'ns')}" if figure.block_ns else ""
+    beyond = f" (nominal {format_value(figure.block_ns, 'ns')})" if figure.block_ns else ""
     scored = f"{value}{beyond}{times} -> {score_text(figure)}"
     mark = ", decides" if is_decisive else ""
     style = "bold" if is_decisive else ""

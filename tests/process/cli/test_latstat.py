@@ -80,7 +80,7 @@ def test_a_threshold_that_stops(hardstone: Hardstone, tmp_path: Path) -> None:
     target = play(tmp_path, crossed)
     done = hardstone("latstat", "--target", target, "--threshold", "2500ns", "--on-threshold", hook)
     assert done.code == EXIT_GATE
-    assert "3 us on CPU 1" in done.err and "measuring stopped" in done.err
+    assert "3 us on CPU 1" in done.err and "measurement stopped" in done.err
     assert "loud" not in done.err + done.out
     variables = dict(line.split("=", 1) for line in noted.read_text().splitlines() if "=" in line)
     assert variables["HARDSTONE_VALUE_NS"] == "3000"
@@ -94,7 +94,7 @@ def test_a_threshold_at_which_it_goes_on(hardstone: Hardstone, tmp_path: Path) -
     target = play(tmp_path, lines(seconds=600))
     done = hardstone("latstat", "--target", target, *words)
     assert done.code == EXIT_GATE
-    assert "measuring goes on" in done.err
+    assert "measurement continues" in done.err
     document = last()
     assert document.plan.tests[0].params["threshold_ns"] == 0
     (event,) = [one for one in document.results[0].events if one.name == THRESHOLD]
@@ -175,9 +175,9 @@ def test_one_with_nothing_left_hides_no_earlier_one(hardstone: Hardstone, tmp_pa
     play(tmp_path, lines(begin_s=170, seconds=540))
     done = hardstone("latstat", "--resume", "-q", "--json")
     assert (done.code, done.document["id"]) == (EXIT_OK, before.id), done.err
-    assert f"of run {spent.id} nothing is left to record" in done.err
+    assert f"run {spent.id} has nothing left to record" in done.err
     done = hardstone("latstat", "--resume")
-    assert (done.code, f"of run {spent.id} nothing is left" in done.err) == (EXIT_USAGE, True)
+    assert (done.code, f"run {spent.id} has nothing left" in done.err) == (EXIT_USAGE, True)
 
 
 def test_what_another_process_has_resumed_meanwhile_is_left(
@@ -208,17 +208,18 @@ def test_one_that_is_being_recorded_is_left_alone(hardstone: Hardstone, tmp_path
     with store.journal(part, Here(), resumes=before.id):
         for reference in ("", before.id):
             done = hardstone("latstat", "--resume", *filter(None, [reference]))
-            said = f"run {before.id} is recorded by another process now"
+            said = f"another process is recording run {before.id}"
             assert (done.code, said in done.err) == (EXIT_USAGE, True), done.err
     own = make.document(run_id="20261121T032208Z-1a2b3c", results=[])
     with store.journal(own, Here()):
         done = hardstone("latstat", "--resume", own.id)
-        assert "recorded by another process now" in done.err
+        assert "another process is recording run" in done.err
 
 
 # They say nothing of the recording; memory is locked with or without its option.
 OF_THIS_CALL = {
-    *("mlockall", "resume", "store", "output", "dry_run", "as_json", "quiet", "wait_s"),
+    *("mlockall", "resume", "store", "output", "export_json", "export_csv"),
+    *("dry_run", "as_json", "quiet", "wait_s"),
 }
 
 
@@ -352,7 +353,7 @@ def test_the_rest_is_joined_into_the_run(hardstone: Hardstone, tmp_path: Path) -
 def test_nothing_left_is_said(hardstone: Hardstone, tmp_path: Path) -> None:
     run_id = cut_search(hardstone, tmp_path, limit(), limit("timer"))
     done = hardstone("run", "--resume", run_id)
-    assert done.code == EXIT_USAGE and "nothing is left" in done.err
+    assert done.code == EXIT_USAGE and "has nothing left" in done.err
     assert "there is none to resume" in hardstone("run", "--resume").err
 
 
@@ -460,7 +461,7 @@ def test_it_ends_with_its_children_whatever_ends_the_recording(
             raise error
     wait_until(lambda: has_ended(child), f"process {child} goes on")
     assert has_ended(shell)
-    assert "sh was ended: interrupted" in capfd.readouterr().err
+    assert "sh was killed: interrupted" in capfd.readouterr().err
 
 
 def test_it_ends_with_its_children_at_its_deadline(
@@ -504,7 +505,7 @@ def test_who_quits_does_not_wait_for_it(
     with started("sleep 600", deadline_s=deadline_s) as one:
         PlainRecording(one).take(RunFinished("run", is_aborted))
         one.finish()
-    assert ("was ended: interrupted" in capfd.readouterr().err) == is_aborted
+    assert ("was killed: interrupted" in capfd.readouterr().err) == is_aborted
 
 
 @pytest.mark.slow
@@ -522,5 +523,5 @@ def test_a_signal_while_it_is_waited_for_ends_it_and_keeps_the_summary(
         pid = int(noted.read_text())
         tool.send(number)
         assert tool.wait() == EXIT_GATE, tool.err
-        assert "sh was ended: interrupted" in tool.err
+        assert "sh was killed: interrupted" in tool.err
         assert has_ended(pid) and last().id in tool.out

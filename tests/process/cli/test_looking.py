@@ -18,7 +18,13 @@ from pypdf import PdfReader
 from rich.cells import cell_len
 
 from hardstone.catalogue import load_catalogue
-from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
+from hardstone.errors import (
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNREACHABLE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
+)
 from hardstone.model import FORMULA, RunDocument
 from hardstone.stats.consistency import TITLE, contradiction_messages
 from hardstone.store.documents import write_document
@@ -80,6 +86,51 @@ def test_explain_says_all_there_is(hardstone: Hardstone, target: str) -> None:
             assert " ".join(text.split()) in flat, test
 
 
+@pytest.mark.parametrize(
+    ("words", "tests"),
+    [
+        (["cyclictest"], {"TMR-P-LAT"}),
+        (["context", "switch"], {"THR-P-SLS"}),
+        (["latency"], {"TMR-P-LAT", "IRQ-P-LAT", "IRQ-P-DLT", "MSG-P-LAT", "SIG-P-LAT"}),
+        (["Rhealstone"], {"THR-P-SLS", "THR-P-PRE", "SEM-P-SHF", "IRQ-P-LAT", "MUT-P-INV"}),
+    ],
+)
+def test_explain_finds_tests_by_what_people_call_them(
+    hardstone: Hardstone, target: str, words: list[str], tests: set[str]
+) -> None:
+    found = hardstone("explain", *words, "--target", target, "--json").document
+    assert tests <= {one["id"] for one in found}
+    done = hardstone("explain", *words, "--target", target)
+    assert done.code == 0
+    if len(tests) == 1:
+        assert [one["id"] for one in found] == [*tests] and done.out.startswith(
+            f"{found[0]['id']} "
+        )
+    else:
+        lines = done.out.splitlines()
+        assert all(any(line.startswith(test) for line in lines) for test in tests)
+        assert done.typed[-1].endswith(f"hardstone explain {found[0]['id']}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["explain", "lateny"], "did you mean latency"),
+        (["explain", "cyclictset"], "did you mean cyclictest"),
+        (["explain", "TMR-P-LATT"], "did you mean TMR-P-LAT"),
+        (["explain", "zzzzzz"], "unknown test 'zzzzzz'"),
+        (["run", "cyclictest"], "unknown test 'cyclictest'; its test is TMR-P-LAT"),
+        (["run", "cyclictset"], "did you mean cyclictest, which is TMR-P-LAT"),
+        (["run", "oslat"], "its tests are CLK-P-DUR, CLK-P-BIN"),
+    ],
+)
+def test_what_is_nearly_a_name_is_suggested(
+    hardstone: Hardstone, target: str, words: list[str], said: str
+) -> None:
+    done = hardstone(*words, "--target", target)
+    assert done.code == EXIT_USAGE and said in done.err and len(done.typed) == 1
+
+
 def test_a_store_whose_only_run_is_damaged_is_not_empty(
     hardstone: Hardstone, tmp_path: Path
 ) -> None:
@@ -106,10 +157,12 @@ def test_runs_name_each_target_but_this_machine(
     plan = make.plan_of([], target=target)
     keep(tmp_path, make.document(name="evening", run_id="20261121T042200Z-1a2b3d", plan=plan))
     done = hardstone("runs", "--store", tmp_path)
-    _, _, _, *there = done.out.splitlines()
+    _, _, _, _, *there = done.out.splitlines()
     assert is_narrow(done.out) and "local" not in done.out
-    assert there[0].split()[1] == "evening"
-    assert "".join("".join(there[1:]).split()) == target.replace(" ", "")
+    name = slice(done.out.splitlines()[0].index("name, machine"), None)
+    assert there[0].split()[-1] == "evening"
+    column = "".join("".join(line[name] for line in there[1:]).split())
+    assert column == target.replace(" ", "") + "6.12.0-rt"
     listed = hardstone("runs", "--store", tmp_path, "--json").document
     assert [entry["target"] for entry in listed] == ["local", target]
 
@@ -123,8 +176,9 @@ def test_runs_say_what_was_not_measured_as_the_run_itself_does(
     listed = hardstone("runs", "--store", tmp_path)
     assert "1 failed, 1 denied of 3" in shown.out
     head, _, *rows = listed.out.splitlines()
-    column = slice(head.index("status"), head.index("trust"))
-    assert " ".join(" ".join(row[column].split()) for row in rows) == "1 failed, 1 denied of 3"
+    column = slice(0, head.index("date"))
+    text = " ".join(" ".join(row[column].split()) for row in rows)
+    assert text == f"{run_id} 1 failed, 1 denied of 3 tests"
     assert is_narrow(listed.out)
 
 
@@ -354,3 +408,23 @@ def test_of_many_contradictions_the_rest_is_counted() -> None:
         make.document(results=[make.result(duration_ns=-1) for _ in range(50)])
     )
     assert (len(found), found[-1]) == (21, "and 30 more")
+
+
+def test_a_report_is_a_picture_or_a_badge_where_that_is_asked_for(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    keep(store, make.document(results=[make.result("TMR-P-LAT")]))
+    picture, badge = tmp_path / "run.png", tmp_path / "run.svg"
+    assert hardstone("report", "last", "-o", picture, "--store", store).code == EXIT_OK
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert hardstone("report", "last", "-o", badge, "--badge", "--store", store).code == EXIT_OK
+    assert "real-time: worst wake-up" in badge.read_text()
+    done = hardstone("report", "last", "--badge", "--store", store)
+    (kept,) = (store / "reports").iterdir()
+    assert (done.code, kept.read_text()) == (EXIT_OK, badge.read_text())
+    wrong = hardstone("report", "last", "-o", tmp_path / "run.gif", "--store", store)
+    assert wrong.code == EXIT_USAGE and ".html, .htm, .pdf, .png, .svg" in wrong.err
+    assert (
+        hardstone("report", "last", "-o", picture, "--badge", "--store", store).code == EXIT_USAGE
+    )

@@ -125,7 +125,7 @@ def test_the_live_view_shows_the_distribution(tmp_path: Path) -> None:
     for said in ("elapsed", "left", "wake-ups", "12 us", "1 us", "10 us", "\N{FULL BLOCK}"):
         assert said in text, said
     assert max(len(line) for line in text.splitlines() if "\x1b" not in line) <= 80
-    assert "is above 2.50 us; measuring goes on" in text
+    assert "is above 2.50 us; measurement continues" in text
     (event,) = [one for one in outcome.document.results[0].events if one.name == LOOKED]
     assert int(event.data["looks_count"]) >= 1 and int(event.data["cost_ns"]) > 0
 
@@ -144,7 +144,7 @@ def test_where_a_copy_would_disturb_there_is_no_view(
 ) -> None:
     outcome = viewed(tmp_path, PlainRecording(None), Guarded)
     err = capfd.readouterr().err
-    assert err.count("there is no view of the recording: copying would disturb") == 1
+    assert err.count("the live view is not available: copying would disturb") == 1
     assert outcome.document.results[0].series[0].count == 3
     assert "is above 2.50 us" in err  # of the result
 
@@ -197,8 +197,8 @@ def test_a_breach_is_told_again_only_if_it_has_grown(capfd: pytest.CaptureFixtur
     reporter.take(MeasuringFinished(sample.planned(), 1, 1, found[-1]))
     told = capfd.readouterr().err.splitlines()
     assert [line.split(" is above")[0].removeprefix("hardstone: ") for line in told] == [
-        "3 us, 5 s after the begin",
-        "4 us, 5 s after the begin",
+        "3 us, 5 s after the start",
+        "4 us, 5 s after the start",
     ]
 
 

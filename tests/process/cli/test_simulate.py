@@ -165,7 +165,7 @@ def test_what_is_denied_ends_its_curve_and_the_sweep_goes_on(
     target = scenario(tmp_path, 900, [denied(policy="deadline")])
     done = simulate("-q", "--target", target, *ONE, "--policy", "deadline,fifo")
     assert done.code == EXIT_PRIVILEGE
-    assert "1 of 2 curves ended early" in done.err and "coarse" not in done.err
+    assert "1 of 2 curves ended early" in done.err and "rough" not in done.err
     assert "1 thread, deadline: denied at 400 masses: admission refused" in done.err
     counts = Counter(single(one.params.get("policy")) for one in Store().load("last").results)
     assert (counts["deadline"], counts["fifo"]) == (1, 12)
@@ -183,7 +183,9 @@ def test_what_is_denied_everywhere_is_one_line(simulate: Hardstone, tmp_path: Pa
 
 def test_a_curve_that_had_no_time_is_coarse(simulate: Hardstone, tmp_path: Path) -> None:
     done = simulate("-q", "--target", scenario(tmp_path, 900), *ONE[:-2], "--points", "2")
-    assert "1 of 1 curves are coarse" in done.err and "no miss up to 800 masses" in done.err
+    assert (
+        "the limit is rough; allow more time" in done.err and "no miss up to 800 masses" in done.err
+    )
 
 
 def wait_for(sweep: Forked, count: int) -> None:
@@ -252,7 +254,7 @@ def test_killed_twice_at_the_same_point(
     assert (found.status, len(found.parts)) == ("complete", 4)
     assert len(found.results) == 14 and all(map(is_whole, found.results))
     again = simulate("-q", "--resume", cut.id)
-    assert again.code == EXIT_USAGE and "is complete: nothing is left" in again.err
+    assert again.code == EXIT_USAGE and "is complete and cannot be resumed" in again.err
     assert "there is none to resume" in simulate("-q", "--resume").err
 
 
@@ -270,7 +272,7 @@ def test_only_a_plan_of_a_sweep_of_this_version_is_resumed_also_with_the_same_op
         replace_document(open_place(Store().path), document)
         done = simulate("-q", "--resume", document.id, *words)
         assert done.code == (EXIT_OK if plan is whole else EXIT_USAGE), done.err
-        assert ("not one that this version makes" in done.err) == (plan is not whole)
+        assert ("this version does not support the plan" in done.err) == (plan is not whole)
     found = Store().load(document.id)
     assert found.status == "complete" and len(found.results) == 14
 
@@ -287,7 +289,7 @@ def test_time_that_is_spent_is_not_given_again(
     scenario(tmp_path, 3000)
     done = simulate("-q", "--resume")
     assert done.code in (EXIT_OK, EXIT_UNTRUSTWORTHY), done.err
-    assert "curves are coarse" in done.err
+    assert "the limit is rough" in done.err
     assert len(Store().load("last").results) < 14
 
 

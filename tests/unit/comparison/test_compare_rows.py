@@ -11,9 +11,10 @@ from hardstone.comparison.assemble import compare_view
 from hardstone.comparison.rows import Medians, equals_tick
 from hardstone.comparison.view import ComparedCell
 from hardstone.figure_text import amount_text, ratio_words
-from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.results import kernel_time_of
 from hardstone.model import Conditions, Event, Result
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
+from hardstone.systems.criteria import FoundFigure, find_figure, rated_figures
 from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject, published_system
 from tests.unit.comparison.made_systems import (
     CE7,
@@ -278,3 +279,34 @@ def test_unnamed_semaphores_between_threads_are_taken() -> None:
     assert addresses(*runs) == [f"{place}/acquire", f"{place}/release"]
     other = result("SEM-P-SIG", series=[labelled([1, 2], "signal_wait")])
     assert addresses(run_with(other), run_with(other)) == []
+
+
+def searched(*steps: tuple[str, int, bool]) -> MeasuredRun:
+    """A run of IRQ-S-SUS: (source, period, whether it was sustained); no series without one."""
+    counts = dict.fromkeys(("late_count", "merged_count"), 0)
+    events, found = [], []
+    for source, period_ns, passed in steps:
+        data = {"interrupts_count": 300, "lost_count": 0 if passed else 5, **counts}
+        flags = {"is_source_limited": False, "passed": passed, "source": source}
+        fields = {**data, **flags, "period_ns": period_ns}
+        events.append(Event(name="sustained_step", text="a step", data=fields))  # type: ignore[arg-type]
+        values = [period_ns] if passed else []
+        found.append(labelled(values, "minimal_period", source=source))
+    return run_with(result("IRQ-S-SUS", series=found, events=events))
+
+
+@pytest.mark.parametrize("others", [[], [QNX]])
+def test_the_summary_and_the_rating_take_the_same_source(others: list[Subject]) -> None:
+    """Beside a study and beside another run: never the better of two sources."""
+    run = searched(("ipi", 32_300, True), ("timer", 100_000, False))
+    criterion = next(one for one in rated_figures("interrupts") if one.test == "IRQ-S-SUS")
+    rated = find_figure(run, criterion, "min")
+    assert isinstance(rated, FoundFigure) and rated.amount.above == 100_000
+    subjects = [run, *(others or [searched(("ipi", 40_000, True), ("timer", 90_000, True))])]
+    (row,) = [one for one in compare_view(subjects).decisive if "IRQ-S-SUS" in one.address]
+    cell = row.cells[0]
+    assert isinstance(cell.worst, Amount) and cell.worst.above == 100_000
+    assert any("timer" in note for note in cell.notes)
+    if not others:
+        assert "external" not in row.address and "ipi" not in row.address
+        assert isinstance(row.cells[1].worst, Amount) and row.cells[1].worst.value == 90_000

@@ -1,4 +1,4 @@
-"""A comparison on one screen: 37 lines of 80 columns, from 2 to 20 systems."""
+"""A comparison on one screen: 30 lines of 80 columns, 37 of more than 3 systems."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from hardstone.comparison.screen import MOST_LINES, comparison_lines, different_names
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.screen import (
+    MOST_LINES,
+    MOST_OF_MANY,
+    comparison_lines,
+    different_names,
+    print_comparison,
+)
 from hardstone.comparison.view import CompareView
-from hardstone.systems.subjects import Amount, published_system
+from hardstone.model import Result
+from hardstone.systems.subjects import Amount, MeasuredRun, published_system
 from hardstone.wording import numbers_text
 from tests.unit.comparison import compared
+from tests.unit.stats import make
 
 VIEWS = {
     "two": compared.two_systems,
@@ -25,13 +34,17 @@ def shown(view: CompareView, width: int = 80) -> list[str]:
     return [line.plain for line in comparison_lines(view, width)]
 
 
+def most_lines(view: CompareView) -> int:
+    return MOST_LINES if len(view.columns) <= 3 else MOST_OF_MANY
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VIEWS)
 def test_it_fits_a_screen(name: str) -> None:
     view = VIEWS[name]()
     for width in (80, 120):
         lines = shown(view, width)
-        assert len(lines) <= MOST_LINES
+        assert len(lines) <= most_lines(view)
         systems = len(view.columns) if len(view.columns) <= 6 else 0
         tables = lines[1 + systems :]  # names of systems are cut by the console
         assert max(map(len, tables)) <= width
@@ -42,7 +55,7 @@ def test_it_fits_a_screen(name: str) -> None:
 def test_every_system_is_there(count: int) -> None:
     lines = shown(compared.made_view([compared.made_run(n) for n in range(1, count + 1)]))
     assert all(any(f"board {n}" in line for line in lines) for n in range(1, count + 1))
-    assert len(lines) <= MOST_LINES
+    assert len(lines) <= (MOST_LINES if count <= 3 else MOST_OF_MANY)
     assert lines[0] == f"{count} systems; 1 is the reference: board 1"
 
 
@@ -100,10 +113,10 @@ def test_two_systems_are_compared_in_words() -> None:
     view = compared.two_systems()
     lines = shown(view)
     assert "*" in line_of(lines, "THR-P-SLS 2 ") and "*" not in line_of(lines, "CLK-P-DUR")  # tick
-    assert "2: higher tick x1.4" in line_of(lines, "median")
-    assert "One run each: only hardstone gate --pairs decides about systems." in lines
-    (first,) = [line for line in lines if line.startswith("differs")]
-    assert "PREEMPT_RT (1), PREEMPT_DYNAMIC voluntary (2)" in first
+    assert "> 1.4 (1.36-1.45)" in line_of(lines, "CLK-P-DUR")
+    assert "One run each proves no difference; use hardstone gate --pairs." in lines
+    assert line_of(lines, "differs").endswith("kernel: Linux 6.13.0 (1), Linux 6.14.0 (2)")
+    assert any("PREEMPT_RT (1), PREEMPT_DYNAMIC voluntary (2)" in line for line in lines)
     assert line_of(lines, "stars of 5").split()[-1] == "<=4.5"  # figures are missing
     known = replace(view.columns[1], rating=replace(view.columns[1].rating, is_at_most=False))
     stars = line_of(shown(replace(view, columns=[view.columns[0], known])), "stars of 5")
@@ -117,8 +130,55 @@ def test_what_may_not_be_compared_stands_in_brackets() -> None:
     assert any("( ) not comparable" in line for line in lines)
     assert not any("( )" in line for line in shown(compared.two_systems()))
     alone = shown(compared.worst_alone_grey(compared.two_systems(), "5 values"))
-    assert line_of(alone, "CLK-P-DUR").count("(") == 1
+    assert " (53.5us) " in line_of(alone, "CLK-P-DUR")
+    said = "why not     worst of CLK-P-DUR, TMR-P-LAT, THR-P-SLS 2 and 8 more: 5 values"
+    assert said in alone
     assert any("( ) not comparable" in line for line in alone)
+
+
+def run_of(number: int, *results: Result) -> MeasuredRun:
+    return compared.made_run(number, results=list(results))
+
+
+def test_two_runs_have_both_medians_and_their_ratio_or_why_there_is_none() -> None:
+    few, many = make.result(values=[20_000] * 15), make.result(values=[30_000] * 5_000)
+    lines = shown(compare_view([run_of(1, few), run_of(2, many, make.result("SEM-P-NEW"))]))
+    assert line_of(lines, "TMR-P-LAT").split()[-5:] == ["20", "us", "30", "us", "-"]
+    text = " ".join(" ".join(lines).split())
+    assert "ratio of TMR-P-LAT: fewer than 10 of 15 values lie beyond the quantile" in text
+    assert "worst of TMR-P-LAT: 5 000 values, the reference 15: more values" in text
+    assert "only 2 measured SEM-P-NEW" in text and len(lines) <= MOST_LINES
+
+
+def test_a_parameter_that_differs_is_named() -> None:
+    values = list(range(20_000, 25_000))
+    parts = [make.result(values=values, params={"parts": one}) for one in ("none", "auto")]
+    lines = shown(compare_view([run_of(1, parts[0]), run_of(2, parts[1])]))
+    said = "why not     TMR-P-LAT: measured with parts auto, the reference with parts none"
+    assert said in lines and line_of(lines, "TMR-P-LAT").endswith(" -")
+
+
+def test_two_runs_of_a_test_that_is_not_in_the_summary_are_compared() -> None:
+    values = list(range(20_000, 20_200)) * 25
+    views = [run_of(n, make.result("SEM-P-NEW", values)) for n in (1, 2)]
+    lines = shown(compare_view(views))
+    assert "= 1 (" in line_of(lines, "SEM-P-NEW")
+    nothing = shown(compare_view([run_of(1, make.result()), run_of(2, make.result("SEM-P-NEW"))]))
+    assert "No series was measured in both runs." in nothing
+
+
+def test_more_runs_say_how_many_medians_differ() -> None:
+    lines = shown(compare_view([compared.made_run(n) for n in (1, 2, 3)]))
+    (medians,) = [line for line in lines if line.startswith("medians")]
+    assert "for" in medians and "series" in medians and len(lines) <= MOST_LINES
+
+
+def test_the_command_is_never_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    view = compared.two_systems()
+    long = replace(view.columns[0], id="a-name-of-a-run-" * 8)
+    print_comparison(replace(view, columns=[long, view.columns[1]]))
+    command = f"hardstone show {'a-name-of-a-run-' * 8} --why"
+    assert command in capsys.readouterr().out
 
 
 def test_hostile_names_stay_on_their_line() -> None:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.results import kernel_time_of
 from hardstone.kernel.screen import show_table
 from hardstone.kernel.tables import (
     history_line,

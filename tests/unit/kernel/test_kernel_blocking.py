@@ -13,21 +13,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hardstone.kernel.analysis import (
-    ALL,
-    FAR_APART_NS,
-    LEAST_IDLE,
-    MOST_OPERATIONS,
-    KernelTime,
     Residuals,
     blocking_rate,
     concave_majorant,
     count_high,
     count_low,
-    idle_of,
-    kernel_time_of,
     longest_of_share,
-    ranking_quantile,
-    ranks_of,
     rate_bounds,
     rate_interval,
     residuals_of,
@@ -35,6 +26,17 @@ from hardstone.kernel.analysis import (
     shorter_share,
     time_longer,
     unseen_per_s,
+)
+from hardstone.kernel.results import (
+    ALL,
+    FAR_APART_NS,
+    LEAST_IDLE,
+    MOST_OPERATIONS,
+    KernelTime,
+    idle_of,
+    kernel_time_of,
+    ranking_quantile,
+    ranks_of,
 )
 from hardstone.model import Event, Histogram, Result
 from hardstone.stats.quantiles import Quantile

@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
-from hardstone.kernel.analysis import kernel_time_of
 from hardstone.kernel.page import UNSEEN, KernelPage, blocking_chart, kernel_page, section_chart
+from hardstone.kernel.results import kernel_time_of
 from hardstone.kernel.screen import show_table
 from hardstone.kernel.tables import kernel_history, kernel_table
 from hardstone.model import Result, RunDocument, Scalar

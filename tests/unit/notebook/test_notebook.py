@@ -148,6 +148,26 @@ def test_a_study_under_two_loads_is_two_systems() -> None:
     refused("has no test 'MSG-P-LAT'", run.test, "MSG-P-LAT", load="heavy")
 
 
+def test_runs_and_published_systems_are_compared_singly_or_as_a_list(store: Path) -> None:
+    run = hardstone.load("evening", store)
+    path = store / "runs" / f"{SECOND}.json.gz"
+    several = hardstone.compare(run, "published:qnx", path, store=store)
+    for listed in ([run, "published:qnx", path], (run, ["published:qnx", path])):
+        found = hardstone.compare(listed, store=store)
+        assert [one["id"] for one in found.systems] == [one["id"] for one in several.systems]
+    assert [one["id"] for one in several.systems] == [FIRST, "published:qnx", SECOND, SECOND]
+
+
+@pytest.mark.parametrize("given", [None, 7, {"a": 1}, b"last", document()])
+def test_what_cannot_be_compared_or_loaded_is_refused_in_words(store: Path, given: Any) -> None:
+    kind = type(given).__name__
+    refused(f"compare takes no {kind}; give runs of hardstone.load", hardstone.compare, [given])
+    refused(f"compare takes no {kind}", hardstone.compare, "evening", given, store=store)
+    refused(f"load takes no {kind}; give an ID", hardstone.load, given)
+    pair = ("published:qnx", "published:ce7")
+    refused("reference is a place, not a str", hardstone.compare, *pair, reference="published:qnx")
+
+
 def test_what_is_given_out_changes_no_run(store: Path) -> None:
     run = hardstone.load("evening", store)
     before = run.to_dict()

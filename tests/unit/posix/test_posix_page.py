@@ -73,8 +73,8 @@ def test_several_results_have_a_section_each() -> None:
 
 def test_it_comes_first_where_nothing_else_was_measured() -> None:
     alone, after = usual_page(), sketched(inventories.document(make.result(), held()))
-    assert alone.index('id="posix"') < alone.index('id="findings"')
-    assert after.index('id="posix"') > after.index('id="figures"')
+    assert alone.index('id="posix"') < alone.index('id="tests"')
+    assert after.index('id="posix"') > after.index('id="tests"')
     assert alone.count('href="#posix"') == after.count('href="#posix"') == 1
     assert '<a class="test" href="#result-2">THR-B-PRI</a>' in after
     assert '<a href="#posix">POSIX inventory</a>' in after and "PWR-B-SIG</span>" in after

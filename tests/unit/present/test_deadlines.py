@@ -14,12 +14,12 @@ from hardstone.comparison.assemble import compare_view
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.deadlines import (
-    LEAST_VALUES,
     decisive_projection,
     misses_document,
     projections,
+    share_lines,
 )
-from hardstone.stats.projection import Projection, project
+from hardstone.stats.projection import LEAST_VALUES, Projection, project
 from hardstone.stats.quantiles import PATH_NOT_TAKEN
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
@@ -130,6 +130,14 @@ def test_no_miss_bounds_the_share() -> None:
     assert one.at_most == pytest.approx(1 - 0.05 ** (1 / 1000))
 
 
+@pytest.mark.parametrize(("count", "has_bound"), [(1, False), (19, False), (20, True)])
+def test_few_values_bound_nothing(count: int, has_bound: bool) -> None:
+    (one,) = misses_document(of([10] * count), 20).series
+    assert (one.at_most is not None) == has_bound
+    assert (f"needs 20 values, has {count}" in share_lines(one)) != has_bound
+    assert ("at most" in shown(of([10] * count), 20)) == has_bound
+
+
 def test_a_run_that_timed_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="nothing was timed"):
         misses_document(document(results=[result(series=[])]), 5)
@@ -185,7 +193,7 @@ def test_show_deadline_as_json(
     first, second = found["series"]
     assert (first["test"], first["most_count"], first["values"]) == ("TMR-P-LAT", 1, 100)
     assert (second["most_count"], second["share_low"]) == (0, 0.0)
-    assert second["at_most"] == pytest.approx(0.95) and found["left_out_count"] == 1
+    assert second["at_most"] is None and found["left_out_count"] == 1
     one = hardstone(*stored, "MUT-*", "--deadline", "50us", "--json")
     assert len(json.loads(one.out)["series"]) == 1
 
@@ -301,7 +309,7 @@ def test_the_page_has_the_projection_of_the_decisive_series() -> None:
     page = sketched(projected_run(ordered(latencies(1)), low), sample.SPECS.get)
     assert page.count('<details class="projection">') == 1
     assert "an interval, not observed" in page and "Nothing is projected" not in page
-    assert "largest of the next 120 000 values" in words(page)
+    assert "maximum of the next 120 000 values" in words(page)
 
 
 def test_the_page_has_every_reason_of_a_refusal() -> None:

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from hardstone.model import Conditions, Event, PlannedTest, Result, RunDocument, Trust, Verdict
-from hardstone.present.overview import decisive, families, headline, stands_out, timings
+from hardstone.present.overview import (
+    conditions_text,
+    decisive,
+    families,
+    finding_of,
+    headline,
+    stands_out,
+    state_text,
+    timings,
+)
 from hardstone.stats.trust import grade_run
 from hardstone.wording import target_text
 from tests.unit.golden import assert_as_stored
@@ -150,6 +159,35 @@ def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:
     assert [one.under for one in found] == ["heavy", "none"]
 
 
+def on_cpus(*worst_of_cpu: int) -> Result:
+    found = []
+    for name in ("wakeup", "release"):
+        for cpu, worst in enumerate(worst_of_cpu):
+            one = make.series((1, worst), name)
+            one.labels |= {"cpu": cpu}
+            found.append(one)
+    conditions = Conditions(load="none", cpu_config="shared", cpu=1, policy="fifo", priority=98)
+    return make.result(series=found, conditions=conditions)
+
+
+def test_each_measured_cpu_has_a_line_and_is_in_the_conditions() -> None:
+    run = document(on_cpus(900, 20, 30))
+    found = timings(run)
+    assert [(one.under, one.worst_ns) for one in found] == [
+        ("CPU 0", 900),
+        ("CPU 1", 20),
+        ("CPU 2", 30),
+    ]
+    assert {one.label for one in found} == {"wakeup, total"}
+    assert ", CPU 0-2, " in conditions_text(run)
+    assert ", CPU 0-1, " in conditions_text(document(on_cpus(9, 20)))
+    one = document(on_cpus(900))
+    assert [timing.under for timing in timings(one)] == [""] and ", CPU 0, " in conditions_text(one)
+    gap = on_cpus(1, 2, 3, 4)
+    gap.series = [one for one in gap.series if one.labels["cpu"] != 1]
+    assert ", CPU 0,2-3, " in conditions_text(document(gap))
+
+
 def test_lost_cpu_time_and_unequal_work_are_told_as_the_trust_tells_them() -> None:
     throttled = [make.result(f"SEM-P-{n}", events=[event("throttled")]) for n in range(5)]
     unlike = [make.result("RSP-P-FIX", calibrated={"add_operations": n}) for n in (1, 2)]
@@ -175,3 +213,27 @@ def test_the_machine_is_named_after_its_target() -> None:
     text = target_text(elsewhere)
     assert text.startswith("lab:debian\N{REPLACEMENT CHARACTER},preempt=full")
     assert text.endswith("\N{HORIZONTAL ELLIPSIS}: Chip") and text in headline(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (1, "no bound: 1 value, fewer than 20"),
+        (19, "no bound: 19 values, fewer than 20"),
+        (20, "none of 20 values is above 9 us; at 95 % confidence fewer than 14 % are"),
+    ],
+)
+def test_few_values_have_no_bound(count: int, said: str) -> None:
+    result = make.result("MUT-P-INV", (9000,) * count)
+    found = finding_of(result, "", "", 0.999)
+    assert found is not None and found.bound == said
+
+
+def test_time_of_a_guest_is_named_and_how_long_people_waited() -> None:
+    run = document(make.result(duration_ns=84 * 10**9))
+    run.started_utc, run.finished_utc = "2026-11-30T03:00:00Z", "2026-11-30T03:04:10Z"
+    assert "1 min 24 s of measuring" in state_text(run)
+    run.system = {"virtual.time": "instructions"}
+    assert "1 min 24 s guest, 4 min 10 s real" in state_text(run)
+    run.finished_utc = None
+    assert state_text(run).endswith("1 min 24 s guest time")

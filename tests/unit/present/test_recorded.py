@@ -45,8 +45,8 @@ def test_what_the_register_says_of_the_tests_is_in_the_run(troubled: RunDocument
     page = sketched(troubled, known.get)
     head, _, rest = page.partition('id="glance"')
     assert PROCESSOR in head
-    glance = rest.partition('id="findings"')[0]
-    assert "<strong>Failed: THR-B-RR rotates.</strong>" in glance
+    glance = rest.partition('id="tests"')[0]
+    assert "<strong>THR-B-RR rotates:</strong>" in glance
     assert known["TMR-P-LAT"].title in page and known["TMR-P-LAT"].series[0].begin in page
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hardstone.model import Event, Result, Trace
 from hardstone.present.measured_tables import COLUMNS, noise_line, noise_tables
-from hardstone.present.why_late import all_causes, late_values, worst_causes
+from hardstone.present.why_late import all_causes, late_values
 from hardstone.report import charts
 from hardstone.report.drawing import render
 from hardstone.stats.noise import gap_points, with_noise
@@ -19,8 +19,6 @@ from tests.unit.report.media import flat, printed, sketched
 from tests.unit.stats import make, recorded
 from tests.unit.stats.made_gaps import Machine, result_of
 from tests.unit.stats.recorded import BAD, QUIET, VALUE_NS, at, second, whole
-
-SEEN = "seen in that second: "
 
 
 def late(**changed: int) -> Result:
@@ -81,7 +79,6 @@ def ran_before() -> Iterator[tuple[str, Result]]:
 
 
 SWITCH = "[001] 812.004: sched_switch: prev_comm=hog prev_pid=77 prev_prio={} ==> next_pid=80"
-SEEN = "seen in that second: "
 
 
 @pytest.mark.slow
@@ -93,7 +90,7 @@ def test_a_cause_is_said_as_seen(request: pytest.FixtureRequest) -> None:
         for name, result in (*causes(), *ran_before())
     }
     assert_as_stored(request, "causes.txt", texts)
-    assert late_values(make.result()) == [] and worst_causes(make.document()) == []
+    assert late_values(make.result()) == [] and all_causes(make.document(), 1) == []
 
 
 def test_all_worst_values_are_covered() -> None:
@@ -106,11 +103,17 @@ def test_all_worst_values_are_covered() -> None:
     listed[10].before, listed[10].before_thread = "hog", 77
     document = make.document(results=[result])
     told = [text.replace("\N{NO-BREAK SPACE}", " ") for _, text in all_causes(document, 1)]
-    first = f"2 ms at 10.50 s, CPU 1: {SEEN}1 migration (usually 0)"
-    assert told[0] == first and worst_causes(document) == [("TMR-P-LAT", first)]
-    assert told[1].startswith("21 values from 1 us to 250 us: none seen")
-    assert told[2].endswith("none seen; hog (pid 77) ran before it")
+    assert told[0] == "2 ms at 10.50 s, CPU 1: likely: 1 migration in that second (normally 0)"
+    assert told[1].startswith("21 values from 1 us to 250 us: no cause found")
+    assert told[2].endswith("no cause found; before it, hog (pid 77) ran")
     assert (len(told), len(late_values(result))) == (3, 23)
+
+
+def test_a_step_of_a_coarse_clock_was_not_late() -> None:
+    result = recorded.with_cause(migrations_count=1)
+    assert late_values(result)
+    result.test = "CLK-B-RES"
+    assert late_values(result) == [] and all_causes(make.document(results=[result]), 1) == []
 
 
 # What took the CPU

@@ -26,11 +26,10 @@ from hardstone.report.results import SpecLookup
 class Sketches(Drawer):
     """Takes what can be drawn, and draws nothing."""
 
-    def draw(self, spec: Spec, *, leads: bool = False) -> Drawing:
+    def draw(self, spec: Spec) -> Drawing:
         drawn: Future[str] = Future()
         drawn.set_result(f"<svg aria-hidden='true'><!-- {len(drawing.encoded(spec))} --></svg>")
-        made = super().draw(spec, leads=leads)
-        return Drawing(spec, made.data, drawn, has_picture=made.has_picture)
+        return Drawing(spec, super().draw(spec).data, drawn)
 
 
 def no_descriptor(_test: str) -> Descriptor | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.model import (
     RUN_SCHEMA,
     ChangedFact,
@@ -361,3 +363,44 @@ SPECS = {
         descriptor("SEM-P-SIG", "Signal and wait in one thread", SIGNAL),
     )
 }
+
+
+_SERIES_OF = {
+    **{"CLK-B-RES": 25, "TMR-P-JIT": 30, "SEM-P-NEW": 20, "SEM-P-ARC": 80, "SEM-P-RTP": 36},
+    **{"MUT-B-INV": 27, "IRQ-S-SUS": 22, "MSG-P-LAT": 48, "KRN-P-PRE": 13, "MSG-P-THR": 12},
+}
+_COUNTERS = {
+    **{"steal_ns": 0, "interrupts_count": 8_172, "timer_interrupts_count": 6_992},
+    **{"minor_faults_count": 1_386, "voluntary_switches_count": 5_324, "run_delay_ns": 2_140_000},
+    **{"involuntary_switches_count": 3, "migrations_count": 0, "load_average_1min_milli": 600},
+}
+
+
+def battery() -> RunDocument:
+    """Every test of the catalogue, with as many series and claims as a run of a machine has."""
+    known = load_catalogue()
+    leading = {row.test: row.figures[0] for row in known.first_screen}
+    rng = np.random.default_rng(11)
+    results = []
+    for test in known.ids():
+        is_timed = kind_of(test) != "behaviour"
+        first = leading.get(test)
+        found = []
+        for number in range(_SERIES_OF.get(test, 6 if is_timed else 0)):
+            values = latencies(rng, 500, 900 + 40 * number, 2e-3)
+            name = first.series if first else "latency"
+            labels: dict[str, int | str] = {**(first.labels if first else {}), "waiters": number}
+            found.append(series(name, values, **labels))
+        claims = [] if is_timed else [f"{one}/{case}" for one in "abcd" for case in "wxyz"]
+        verdicts = [
+            Verdict(name=one, passed=one != "a/w", evidence=f"{one} was seen in {number} rounds")
+            for number, one in enumerate(claims)
+        ]
+        notes = [f"what {test} alone says of {count} of its cases" for count in (1, 2)]
+        events = [Event(name="note", text=text) for text in notes]
+        events.append(Event(name="shared", text="what every test says of this machine"))
+        more = {"verdicts": verdicts, "events": events, "environment": _COUNTERS}
+        results.append(measured(test, found, realtime=True, params={"interval_ns": 1}, **more))
+    whole = document(count=200)
+    plan = msgspec.structs.replace(whole.plan, tests=[planned(one) for one in results])
+    return msgspec.structs.replace(whole, results=results, plan=plan)

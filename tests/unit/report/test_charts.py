@@ -152,7 +152,7 @@ def test_empty_and_lone_series_have_no_distribution() -> None:
     empty = sample.series("a", np.array([], dtype=np.int64))
     lone = sample.series("a", np.array([5]))
     assert [kind.title for kind in KINDS if kind.shows(empty)] == []
-    assert [kind.chart for kind in KINDS if kind.shows(lone)] == [charts.bar_chart]
+    assert [kind.chart for kind in KINDS if kind.shows(lone)] == [charts.range_chart]
     assert charts.curve(empty) == []
     assert charts.draw_bins(empty.histogram, []) == []
 
@@ -214,7 +214,7 @@ def test_hundreds_of_series_are_limited_to_those_with_the_highest_values() -> No
 
 def test_a_chart_tells_the_numbers_by_which_no_line_is_named() -> None:
     """As the number of waiters, which the levels of the system limit."""
-    values = np.array([10, 20])
+    values = np.arange(10, 40)
     some = [sample.series("acquire", values, kind=kind, waiters=97) for kind in ("one", "two")]
     assert common_numbers(some) == common_numbers(some[:1]) == "waiters 97"
     other = sample.series("acquire", values, kind="one", waiters=8)
@@ -270,7 +270,7 @@ def test_axes_have_a_few_marks_inside(low: float, ratio: float) -> None:
     "text", ["a\x00b", "a\x00", "\b", "\uffff", "\\\x1b", "\x1b[31m", "\x07", "\ufffe"]
 )
 def test_texts_that_would_end_the_process_are_refused(text: str) -> None:
-    spec = charts.bar_chart(group([sample.series("a", np.array([1, 2]))]), "ns")
+    spec = charts.range_chart(group([sample.series("a", np.array([1, 2]))]), "ns")
     spec["data"]["values"][0]["name"] = text
     with pytest.raises(ValueError, match="cannot be drawn"):
         render(spec)
@@ -278,13 +278,13 @@ def test_texts_that_would_end_the_process_are_refused(text: str) -> None:
 
 def test_a_label_with_backslashes_is_drawn() -> None:
     found = [sample.series("a", np.array([1, n + 2]), path=f"C:\\bin\\{n}") for n in range(2)]
-    assert "C:\\bin" in render(charts.bar_chart(group(found), "ns"))
+    assert "C:\\bin" in render(charts.range_chart(group(found), "ns"))
 
 
 def test_a_chart_has_the_twelve_lines_with_the_highest_maxima_and_says_so() -> None:
     many = [
         sample.series(
-            "acquire", np.array([n, 10 * (n * 7 % 40) + 400]), kind=f"k{n % 2}", cpu=n // 2
+            "acquire", np.array([n, *[10 * (n * 7 % 40) + 400] * 20]), kind=f"k{n % 2}", cpu=n // 2
         )
         for n in range(40)
     ]
@@ -298,7 +298,7 @@ def test_a_chart_has_the_twelve_lines_with_the_highest_maxima_and_says_so() -> N
 
 
 def test_a_line_without_a_course_of_time_is_said_where_that_chart_is() -> None:
-    long, short = (sample.series("wakeup", np.array([5, 6]), cpu=cpu) for cpu in (0, 1))
+    long, short = (sample.series("wakeup", np.arange(5, 30), cpu=cpu) for cpu in (0, 1))
     long.maxima_per_s, short.maxima_per_s = [5, 6, 6, 5], [6]
     said = "Over time: 1 series not drawn, too short or without times."
     assert said in notes_on_drawing([long, short], len(KINDS))

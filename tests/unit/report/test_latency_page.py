@@ -95,10 +95,11 @@ def test_what_has_too_few_values_for_a_distribution_is_named() -> None:
         found.append(series)
     total, dispatch = pages_of(make.result(series=found), "r", (), Sketches())
     assert total.note == (
-        "Not shown, a distribution needs 2 values: total, per wake-up, CPU 1 (1); "
+        "Not shown, fewer than 2 values: total, per wake-up, CPU 1 (1); "
         "return, per wake-up, CPU 0 (0)."
     )
     assert not dispatch.note
+    assert total.figures == dispatch.figures == []  # 9 values are no distribution
 
 
 def test_limits_are_around_the_data_unless_chosen(night: RunDocument) -> None:
@@ -189,10 +190,10 @@ def test_every_worst_value_has_its_cause() -> None:
     assert "task-" not in printed(print_screen, document)
     result.series[0].worst[-1].before = "<script>alert(1)</script>"
     page = sketched(document, sample.SPECS.get)
-    first, rest = page.split("Why the other worst values were late</summary>")
-    assert "task-3 (pid 100) ran before it" in first
-    assert "task-10 (pid 107) ran before it" in rest
-    assert rest.split("</table>")[0].count("<tr>") == 1 + 33
+    first, rest = page.split("more causes of worst values</summary>")
+    assert "before it, task-3 (pid 100) ran" in first
+    assert "before it, task-12 (pid 109) ran" in rest
+    assert rest.split("</table>")[0].count("<tr>") == 1 + 32
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in rest
 
 

@@ -39,9 +39,9 @@ class Noted(Drawer):
         super().__init__()
         self.specs: list[Spec] = []
 
-    def draw(self, spec: Spec, *, leads: bool = False) -> Drawing:
+    def draw(self, spec: Spec) -> Drawing:
         self.specs.append(spec)
-        return super().draw(spec, leads=leads)
+        return super().draw(spec)
 
 
 def specs() -> Iterator[Spec]:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from hardstone.model import FORMULA, Conditions, Histogram, Result, RunDocument, Sweep
-from hardstone.report.opening import Banner, head_of
+from hardstone.report.opening import Banner, head_of, short_commands
 from hardstone.report.page import render_html
+from hardstone.report.tables import MOST_ROWS
 from hardstone.systems.rating import rate_run
 from hardstone.units import format_count, format_ns
 from hardstone.wording import series_text
@@ -62,7 +63,7 @@ def skipped(test: str, why: str) -> Result:
 WHOLE = Result(test="CLK-B-RES", status="measured")
 KILLED, BAD_LINE = "the probe was killed by signal 9", "line 4: not JSON: trailing characters"
 NO_FACTS = "The target sent no facts at the end of the run, so changes during the run are unknown."
-GONE, ENDED = "the target is gone", "hardstone was ended while this test ran"
+GONE, ENDED = "the target is gone", "the tool was ended while this test ran"
 
 
 @pytest.mark.parametrize(
@@ -129,10 +130,41 @@ def test_conditions_that_are_not_known_are_said_to_be_unknown() -> None:
     assert head.summary.endswith("load not known, CPUs not known")
     assert dict(head.facts)["Load"] == dict(head.facts)["CPU configuration"] == "not known"
     page = sketched(document)
-    assert "load not known, CPUs not known, CPU not known, policy not known" in page
     told = dict(re.findall(r"<dt>([^<]+)</dt>\s*<dd[^>]*>([^<]+)</dd>", page))
     assert {told[name] for name in ("Policy", "Real-time", "Memory locked")} == {"not known"}
     assert told["cpu_dma_latency"] == "0 us"
+
+
+HOSTILE = 'x"><script>alert(1)</script><b title="'
+
+
+def test_title_and_link_preview_are_escaped_and_of_one_line(small: RunDocument) -> None:
+    document = replace(small, system={"machine.cpu_model": HOSTILE, "kernel.name": "a\x1b[31m\nb"})
+    page = static(document)
+    assert "<script" not in page and "\x1b" not in page
+    metas = re.findall(r'<meta (?:property|name)="([a-z:]+)" content="([^"]*)">', page)
+    found = {name: html.unescape(text) for name, text in metas}
+    title = flat(html.unescape(page.partition("<title>")[2].partition("</title>")[0]))
+    assert title == f"{flat(found['og:title'])} - hardstone"
+    assert 'x"><script>alert(1)' in title
+    assert found["og:description"].startswith("Worst wake-up 3.70 ms")
+    assert found["description"] in found["og:description"]
+    assert page.index("og:title") < page.index("<style>")  # some read the first bytes only
+
+
+def test_rows_without_values_say_why_and_those_that_were_not_run_share_a_line() -> None:
+    text = words(static(sample.document(count=500)))
+    assert "round trip SEM-P-RTP timeout: the partner did not answer within 10 s" in text
+    assert "Not run: interrupt to thread, kernel preemption, tick, switch," in text
+
+
+def test_commands_share_what_all_of_them_end_with() -> None:
+    tail = "--target local --load none --policy fifo --seed 1"
+    made = short_commands([f"hardstone run A -p x=1 {tail}", f"hardstone run B {tail}"])
+    assert made == [f"how='{tail}'", "hardstone run A -p x=1 $how", "hardstone run B $how"]
+    quoted = [f"hardstone run {one} --target 'a b' --load x" for one in "AB"]
+    assert short_commands(quoted) == quoted  # a shell would not split it as it is meant
+    assert short_commands(made[1:2]) == made[1:2]
 
 
 # What the page says
@@ -177,7 +209,7 @@ def test_an_unreadable_histogram_is_named_and_costs_only_its_own_figures() -> No
 
 def glance(document: RunDocument) -> str:
     page = sketched(document)
-    return page[page.index('id="glance"') : page.index('id="findings"')]
+    return page[page.index('id="glance"') : page.index('id="tests"')]
 
 
 @pytest.mark.slow
@@ -186,9 +218,9 @@ def test_stars_of_every_category_come_first_and_say_why() -> None:
     document = replace(document_of(two_systems()), rating={"overall": "stale"})
     page = sketched(document)
     assert "stale" not in page
-    part = page[page.index('id="glance"') : page.index('id="findings"')]
+    part = page[page.index('id="glance"') : page.index('id="tests"')]
     _, rating = rate_run(document)[0]
-    assert part.index('class="board"') < part.index("Timings")
+    assert part.index('class="board"') < part.index("What failed")
     text = words(part)
     assert f"Why these stars Formula {FORMULA}." in text
     decisive = [one.decisive for one in rating.categories if one.decisive]
@@ -246,19 +278,40 @@ def crowded(*counts: int) -> RunDocument:
 
 
 @pytest.mark.slow
-def test_a_page_of_many_series_lists_the_8_highest_of_each_and_says_so() -> None:
+def test_a_page_of_many_series_has_the_worst_ones_and_says_where_the_others_are() -> None:
     document = crowded(41)
+    text = words(static(document))
+    command = f"hardstone show {document.id} SEM-P-0"
+    more = f"{41 - MOST_ROWS} more: {command}"
+    assert f"The {MOST_ROWS} series with the largest values. {more}" in text
+    series = document.results[0].series
+    highest = max(series, key=lambda one: one.max or 0)
+    table = text.partition("Series Worst observed")[2].partition("The 12 series")[0]
+    assert series_text(highest) in table and table.count("acquire, waiters") == MOST_ROWS
+    worst = sorted((one.value_ns for each in series for one in each.worst), reverse=True)
+    listed = text.partition("Worst values Value")[2]
+    assert format_ns(worst[0]) in listed and format_ns(worst[1]) in listed
+    more = flat(format_count(len(worst) - 2))
+    assert f"and {more} more, down to {format_ns(worst[-1])}" in listed
+    few = words(static(crowded(2)))
+    assert "series with the largest values" not in few and "and 52 more, down to" in few
+
+
+@pytest.mark.slow
+def test_a_full_battery_is_short_and_says_once_what_all_tests_share() -> None:
+    document = sample.battery()
     page = static(document)
-    assert page.count('<div class="worst">') == 1
-    listed = page.split('<div class="worst">')[1].split("</details>")[0]
-    assert listed.count("<tr>") == 24 * (1 + 8)
-    shown = f"the 8 highest of each; all 32 in `hardstone show {document.id} --json`"
-    assert f"of 24 of 41 series, with their times: {shown}" in words(page)
-    highest = max(one.value_ns for one in document.results[0].series[0].worst)
-    assert format_ns(highest) in words(listed)
-    few = static(crowded(2))
-    assert few.split('<div class="worst">')[1].count("<tr>") >= 2 * (1 + 32)
-    assert "the 8 highest" not in words(few)
+    assert len(words(page).split()) < 16_000
+    assert page.count("<table") < 3 * len(document.results)
+    assert page.count('<details class="fold result') == len(document.results)
+    for shared in ("what every test says of this machine", "open triangle is the upper bound"):
+        assert page.count(shared) == 1
+    setting = "Unless a test says otherwise: load heavy , CPU configuration shared , CPU 1 ,"
+    assert setting in words(page)
+    assert "<dt>Policy</dt>" not in page.split('id="tests"')[1].split('id="instrument"')[0]
+    # A claim is one row for all of its cases, and one that failed is not folded.
+    assert "15 claims hold: a, b, c, d" in words(page)
+    assert "also x, y, z" not in words(page).partition("15 claims hold")[0]
 
 
 @pytest.mark.slow

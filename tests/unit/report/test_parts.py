@@ -14,7 +14,7 @@ from hardstone.model import RunDocument
 from hardstone.present import overview
 from hardstone.report import opening
 from hardstone.report.page_frame import can_be_inlined, content_security_policy, json_for_script
-from hardstone.report.results import table_of
+from hardstone.report.tables import table_of
 from hardstone.stats.consistency import MARK_NOTE
 from hardstone.stats.quantiles import Quantile
 from hardstone.wording import clean, format_value, label_text, parameter_text, range_text, shorten

@@ -54,12 +54,12 @@ def test_a_sweep_has_every_chart_and_table(page: str) -> None:
 
 @pytest.mark.slow
 def test_the_section_comes_first_in_a_sweep_whose_points_have_none(page: str) -> None:
-    assert page.index('id="tire"') < page.index('id="findings"')
+    assert page.index('id="tire"') < page.index('id="tests"')
     assert page.count('href="#tire"') == 2
     assert page.count('<article id="result-') == 2  # those of THR-P-SLS and SEM-P-SHF
     assert "SIM-S-RT</a>" not in page
     battery = sketched(sweep(real_time(400), make.result()))
-    assert battery.index('id="tire"') > battery.index('id="figures"')
+    assert battery.index('id="tire"') > battery.index('id="tests"')
     assert 'class="test">SIM-S-RT' in battery
     document = whole_sweep(["none"])
     document.results[5].verdicts.append(Verdict(name="late_once", passed=False, evidence="twice"))
@@ -145,7 +145,7 @@ def test_another_run_stands_beside() -> None:
     second.system["virtual.hypervisor"] = "TCG"
     assert "Not compared: it is emulated" in sketched(first, beside=second)
     sheets = texts_of(render_pdf(first, no_descriptor, drawer=Sketches(), beside=second))
-    assert "not compared: it is emulated" in " ".join(sheets)
+    assert "Not compared with the other run: it is emulated" in " ".join(sheets)
 
 
 # The terminal

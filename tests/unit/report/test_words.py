@@ -157,7 +157,7 @@ def lines_of_page(page: str) -> str:
 def beside_lines(document: RunDocument) -> str:
     """The part that compares conditions, and the loads."""
     part = page_lines(document).partition("\nSide by side\n")[2]
-    return part.partition("\nThe instrument\n")[0].partition("\nAll results\n")[0]
+    return part.partition("\nThe instrument\n")[0].partition("\nTests\n")[0]
 
 
 def terminal(print_it: Callable[[RunDocument, IO[str]], None]) -> Callable[[RunDocument], str]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
 from hardstone.model import Event, Interval, Result, Trace, Worst
 from hardstone.stats.causes import (
@@ -16,6 +17,7 @@ from hardstone.stats.causes import (
     Lateness,
     Task,
     counts_of,
+    is_rare,
     is_watched,
     latenesses,
     not_watched,
@@ -302,6 +304,15 @@ def test_so_many_values_have_a_rare_cause_as_there_were_events() -> None:
     ]
     named = [bool(one.causes) for one in latenesses(result)]
     assert named == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize("expected", [0.001, 0.3, 1.0, 7.5, 300.0, 9_999.0, 10_001.0, 1e12])
+def test_events_are_rare_by_the_poisson_distribution(expected: float) -> None:
+    middle, spread = int(expected), 1 + int(6 * expected**0.5)
+    for events in {*range(middle + 1, middle + spread, max(1, spread // 50)), middle, middle + 1}:
+        chance = special.gammainc(events, expected) if events else 1.0
+        assert is_rare(events, expected) == (chance < 0.01), events
+    assert is_rare(1, 0) and not is_rare(0, 0)
 
 
 def test_a_negative_value_was_not_late() -> None:

@@ -56,6 +56,19 @@ def test_what_cannot_be_true_is_said(series: Series, said: str) -> None:
     assert said in (contradiction_of(series) or "") and is_contradictory(series)
 
 
+def test_what_is_known_of_a_series_ends_when_it_changes() -> None:
+    series = of([1, 2, 3])
+    assert contradiction_of(series) is None
+    series.count = 4
+    assert "the histogram holds 3 values" in (contradiction_of(series) or "")
+    series.histogram.overflow = 1
+    assert "values overflowed" in (contradiction_of(series) or "")
+    series.histogram.overflow, series.count = 0, 3
+    assert contradiction_of(series) is None
+    series.maxima_per_s.append(5)
+    assert "the largest of the maxima is 5" in (contradiction_of(series) or "")
+
+
 POSSIBLE = [
     ("a time from 0 on", of([0, 7])),
     ("a formula that may be negative", early(**DERIVED)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import accumulate
 
@@ -68,6 +70,28 @@ def test_ranks_cover_the_quantile_with_the_exact_binomial_probability(
     assert stats.binom.cdf(last - 2, count, q) <= 1 - tail + 1e-7, "one rank lower would do"
     assert abs(first - stats.binom.ppf(tail, count, q)) <= 1
     assert abs(last - 1 - stats.binom.ppf(1 - tail, count, q)) <= 1
+
+
+@pytest.mark.parametrize("q", [*LADDER, 0.05, 1 / 3])
+@pytest.mark.parametrize("tail", [0.025, 0.0125, 0.25])
+def test_ranks_of_few_values_are_those_of_the_binomial_distribution(q: float, tail: float) -> None:
+    counts = [*range(1, 30), 99, 100, 1000, 7930, 65_537, 10**6, 22_269_952, 10**8, 10**8 + 1]
+    for count in counts:
+        first, last = rank_interval(count, q, 1 - 2 * tail)
+        assert first == stats.binom.ppf(tail, count, q), count
+        assert last - 1 == stats.binom.ppf(1 - tail, count, q), count
+
+
+def test_ranks_of_few_values_load_no_scipy() -> None:
+    code = (
+        "import sys\nfrom hardstone.stats.quantiles import rank_interval, upper_bound\n"
+        "rank_interval(7930, 0.5), upper_bound(0, 7930)\n"
+        "sys.exit(', '.join({'scipy', 'numpy'} & sys.modules.keys()) or 0)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True
+    )
+    assert not ended.returncode, ended.stderr
 
 
 def test_ranks_far_beyond_32_bits_follow_the_normal_law() -> None:

@@ -96,8 +96,8 @@ def test_it_covers_where_each_value_comes_as_often_as_one_counts() -> None:
     ("first", "other", "q", "reason"),
     [
         (series([]), series([1, 2]), 0.5, "no values"),
-        (series([5] * 50), series([5] * 5000), 0.9, "of 50 values fewer than 10"),
-        (series([5] * 50), series([5] * 5000), 0.1, "of 50 values fewer than 10"),
+        (series([5] * 50), series([5] * 5000), 0.9, "fewer than 10 of 50 values"),
+        (series([5] * 50), series([5] * 5000), 0.1, "fewer than 10 of 50 values"),
         (series([0] * 5000), series([5] * 5000), 0.5, "is 0 or outside"),
         (series([5] * 5000, limit=3), series([5] * 5000), 0.5, "is 0 or outside"),
         (series([5] * 200), series([5] * 5000), 0.5, "200 dependent values of one run"),

@@ -151,7 +151,7 @@ def test_each_category_bounds_the_whole(category: str) -> None:
         rating = rate(with_failed(test, "claim/case"))
         found = of(rating, category)
         assert found.stars == 2.0 and found.failed == [f"{test} claim/case"]
-        assert rating.overall == 3.0 and any("behaviours fail" in text for text in rating.caps)
+        assert rating.overall == 3.0 and any("failed behaviours" in text for text in rating.caps)
     tests = {one.test for one in criteria.figures}
     rating = rate(without(FAST, lambda key: key[0].partition("/")[0] in tests))
     assert stars(rating)[category] is None and rating.is_at_most
@@ -263,9 +263,9 @@ def worked_example() -> str:
     means = mean_scores("interrupts", found.figures)
     average = sum(means) / len(means)
     return (
-        f"{table(['figure', 'value', 'taken as', 'score'], rows)}\n\n"
+        f"{table(['figure', 'value', 'scored as', 'score'], rows)}\n\n"
         f"(3 x {worst:.2f} + {average:.2f}) / 4 = {found.score:.2f}, which is {found.stars:g} "
-        f"stars. Half a star more takes\n{found.next_half}."
+        f"stars. For another half star:\n{found.next_half}."
     )
 
 
@@ -321,7 +321,7 @@ def uncounted() -> str:
 
 def configurations() -> str:
     rows = [(name, f"{cap:g}") for name, cap in load_criteria().configurations.items()]
-    return table(["it took", "at most"], rows)
+    return table(["effort", "at most"], rows)
 
 
 def curve() -> str:

@@ -17,6 +17,7 @@ from hardstone.model import (
     Verdict,
     Window,
 )
+from hardstone.present.stars_text import run_stars_lines
 from hardstone.systems.criteria import special_attention
 from hardstone.systems.rating import CategoryRating, Rating, rate_run
 from hardstone.systems.subjects import subjects_of
@@ -426,3 +427,38 @@ def test_a_reason_that_lists_every_series_is_cut() -> None:
         for number in range(500)
     ]
     assert max(map(len, category(document, "messages").missing)) < 300
+
+
+@pytest.mark.parametrize(
+    ("median_ns", "load", "is_rated"),
+    [
+        (4_750_000, "heavy", False),  # 6.75 ms in place of 10 would be 5 stars
+        (8_990_000, "heavy", False),
+        (9_200_000, "heavy", True),
+        (14_000_000, "heavy", True),  # what the load takes counts
+        (14_000_000, "none", False),
+    ],
+)
+def test_a_block_whose_median_is_far_from_its_length_has_no_score(
+    median_ns: int, load: str, *, is_rated: bool
+) -> None:
+    document = full_run()
+    result = result_of(document, "RSP-P-FIX")
+    for one in document.results:
+        one.conditions.load = load
+    worst_ns = median_ns + 2_000_000
+    result.series = [labelled("time", {"kind": "add"}, *[median_ns] * 40, worst_ns)]
+    found = category(document, "determinism")
+    own = [one for one in found.figures if one.address == "RSP-P-FIX/add/time"]
+    assert bool(own) is is_rated
+    missing = [one for one in found.missing if "RSP-P-FIX/add" in one]
+    assert all("in the median" in one for one in missing) and bool(missing) is not is_rated
+
+
+def test_instructions_have_no_stars() -> None:
+    document = full_run(system={"virtual.time": "instructions"})
+    rating = rating_of(document)
+    assert rating.overall is None and "instructions" in rating.why_none
+    assert all(one.stars is None and one.why_no_stars for one in rating.categories)
+    assert run_stars_lines(document) == [f"none: {rating.why_none}"]
+    assert rating_of(full_run()).overall == 5.0

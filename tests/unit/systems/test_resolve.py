@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.results import kernel_time_of
 from hardstone.model import Conditions, Result, RunDocument, Series, Verdict
 from hardstone.systems.published import (
     Address,

@@ -4,6 +4,7 @@ each; and of a recording that grows. Variants and warm-up of a test are in its p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import IO
 
 import msgspec
 import numpy as np
@@ -20,6 +21,7 @@ from hardstone.model import (
     Result,
     RunDocument,
     Verdict,
+    Worst,
 )
 from hardstone.present.notices import deviations
 from hardstone.present.overview import (
@@ -32,6 +34,7 @@ from hardstone.present.overview import (
 from hardstone.report.opening import head_of
 from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console
+from hardstone.terminal.distribution import recording_lines
 from hardstone.terminal.explain import print_plan
 from hardstone.terminal.one_screen import not_realtime_lines, print_screen
 from hardstone.terminal.whole_run import cells_of, note_rows, print_whole
@@ -87,13 +90,13 @@ def ran(test: str = "TMR-P-LAT", **changed: object) -> Result:
 
 
 def test_conditions_that_all_tests_share_are_said_once_and_others_say_of_how_many() -> None:
-    same = "policy fifo 98, CPU 1{}, memory locked{}, idle states allowed, load none, CPUs shared"
+    same = "policy fifo 98, {}, memory locked{}, idle states allowed, load none, CPUs shared"
     both = ran(), ran("CLK-P-BIN")
-    assert conditions_of(*both) == same.format("", "")
+    assert conditions_of(*both) == same.format("CPU 1", "")
     free = ran("SEM-P-RTP", memory_locked=False, cpu=None)
-    assert conditions_of(*both, free) == same.format(" (2 of 3)", " (2 of 3)")
+    assert conditions_of(*both, free) == same.format("2 of 3 tests pinned to CPU 1", " (2 of 3)")
     assert "not bound to a CPU" in conditions_of(free)
-    assert ", not bound to a CPU," in result_conditions_text(free.conditions)
+    assert ", not bound to a CPU," in result_conditions_text(free)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +110,7 @@ def test_conditions_that_all_tests_share_are_said_once_and_others_say_of_how_man
 def test_single_says_where_the_other_cpus_were(settings: list[list[str]], text: str) -> None:
     single = [ran("TMR-P-JIT", cpu_config="single", settings=names) for names in settings]
     assert conditions_of(ran("TMR-P-JIT"), *single).endswith(text)
-    assert "single (others " in result_conditions_text(single[0].conditions)
+    assert "single (others " in result_conditions_text(single[0])
 
 
 def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:
@@ -317,7 +320,65 @@ def test_what_to_type_is_not_in_the_words_of_a_deviation() -> None:
     assert [one.command for one in found] == ["hardstone x", "hardstone x"]
 
 
-# A recording that grows
+# A recording
+
+
+def recording(*values_of_cpu: Sequence[int]) -> RunDocument:
+    found = []
+    for cpu, values in enumerate(values_of_cpu):
+        series = make.series(values)
+        series.labels |= {"cpu": cpu}
+        series.worst = [Worst(value_ns=max(values), at_ns=18 * 10**9, index=0)]
+        found.append(series)
+    return document(make.result(series=found))
+
+
+def recorded(run: RunDocument, encoding: str = "utf-8") -> list[str]:
+    def show(document: RunDocument, out: IO[str]) -> None:
+        console = make_console(out)
+        for line in recording_lines(document, console):
+            console.print(line)
+
+    return printed(show, run, encoding=encoding).splitlines()
+
+
+USUAL = [15_000] * 990 + [46_000] * 500
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_recording_has_a_line_for_each_cpu_and_a_histogram(encoding: str) -> None:
+    run = recording([*USUAL, 2_350_000], [*USUAL, 90_000, 700_000])
+    rows = recorded(run, encoding)
+    figures = [row.replace("\xa0", " ").split("  ") for row in rows]
+    cells = [[cell.strip() for cell in row if cell.strip()] for row in figures]
+    assert cells[1] == ["0", "1 491", "15 us", "15.0 us", "46.0 us", "2.35 ms", "18 s"]
+    assert cells[2] == ["1", "1 492", "15 us", "15.0 us", "46.0 us", "700 us", "18 s"]
+    assert [(row[0], row[1]) for row in cells[4:]][:2] == [("10 us", "1 980"), ("20 us", "1 000")]
+    assert cells[-1][:2] == ["2 ms", "1"] and len(rows) <= 4 + 10
+    bar = "#" if encoding == "ascii" else "\N{FULL BLOCK}"
+    assert bar * 54 in rows[4] and rows[-1].endswith(bar) and "?" not in "".join(rows)
+    screen = printed(print_screen, run, encoding=encoding).splitlines()
+    assert [row for row in screen if row in rows] == rows and len(screen) <= 30
+
+
+def test_of_many_cpus_the_latest_have_a_line() -> None:
+    rows = recorded(recording(*([1_000, 2_000 + cpu] for cpu in range(20))))
+    shown = [row.split()[0] for row in rows[1:9]]
+    assert shown == [str(cpu) for cpu in range(12, 20)]
+    assert rows[9] == "and 12 CPUs with a lower maximum, with --all"
+
+
+def test_a_recording_hides_nothing_that_the_histogram_does_not_hold() -> None:
+    run = document(make.result(series=[make.series([5_000, 90_000], limit=50_000)]))
+    assert recorded(run)[-1] == "1 value is above the range of the histogram"
+    assert recorded(run)[1].split()[4] == "-"  # no p99 of two values
+    run.results[0].series[0].histogram.layout = "nonsense"
+    assert "90 us!" in recorded(run)[1]
+
+
+@pytest.mark.parametrize("results", [[], [make.result("SEM-P-ARN")], [make.result()] * 2])
+def test_other_runs_are_no_recording(results: list[Result]) -> None:
+    assert recorded(document(*results)) == []
 
 
 @pytest.mark.parametrize(
@@ -339,7 +400,12 @@ def test_a_wide_distribution_keeps_the_rows_of_its_tail(largest: int, in_first: 
 def bars(values: Sequence[int]) -> list[list[str]]:
     """Of each row of the distribution its begin, with the unit, and its count."""
     progress = Progress(elapsed_ns=60 * 10**9, left_ns=540 * 10**9, rate_hz=None)
-    view = recording_view("TMR-P-LAT", make.result(values=values), "", progress)
-    lines = printed(lambda _, out: make_console(out).print(view), document()).splitlines()
+    result = make.result(values=values)
+
+    def show(_: RunDocument, out: IO[str]) -> None:
+        console = make_console(out)
+        console.print(recording_view("TMR-P-LAT", result, "", progress, console))
+
+    lines = printed(show, document()).splitlines()
     head = next(place for place, line in enumerate(lines) if line.startswith("from "))
     return [line.split()[:3] for line in lines[head + 1 :]]

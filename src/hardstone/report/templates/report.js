@@ -30,6 +30,10 @@
     const source = figure.querySelector("script[data-chart]");
     const plot = figure.querySelector(".plot");
     const { spec, lines } = JSON.parse(source.textContent);
+    if (figure.matches(".fitted")) { // as wide as the window has room
+      spec.width = plot.clientWidth;
+      spec.autosize = { type: "fit-x", contains: "padding" };
+    }
     const place = document.createElement("div");
     try {
       const result = await window.vegaEmbed(place, { ...spec, data: { values: rowsOf(lines) } }, options);
@@ -47,6 +51,6 @@
       watch.unobserve(entry.target);
       enliven(entry.target);
     }
-  }, { rootMargin: "600px" });
+  }, { rootMargin: "2000px" });
   document.querySelectorAll("figure.chart:has(script[data-chart])").forEach((one) => watch.observe(one));
 })();

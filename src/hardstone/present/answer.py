@@ -1,0 +1,474 @@
+"""The answer of a run: how late, why, what next; and the rows of its first screen.
+
+The terminal's first screen and the opening of the report show the same values.
+docs/method/answer.md has the table of judgements and the reason for each limit.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal
+
+from hardstone import event_names
+from hardstone.calling import granting, parted_text
+from hardstone.catalogue import FirstScreenRow, load_catalogue
+from hardstone.doctor.diagnose import (
+    LEVELS,
+    REALTIME_RULES,
+    Finding,
+    diagnose,
+)
+from hardstone.errors import InputError
+from hardstone.model import Result, RunDocument, Series
+from hardstone.present.notices import deviations
+from hardstone.present.overview import FailedClaim, families, timings
+from hardstone.present.why_late import LateValue, late_values
+from hardstone.stats.causes import cpu_of
+from hardstone.stats.conditions import Condition, condition_of, conditions_in, sweep_points
+from hardstone.stats.consistency import (
+    KindOfTime,
+    counts_instructions,
+    is_contradictory,
+    kind_of_time,
+    series_contradictions,
+    trust_of,
+)
+from hardstone.stats.quantiles import median_of
+from hardstone.stats.trust import has_run, lacks_realtime
+from hardstone.systems.criteria import load_criteria
+from hardstone.systems.published import Address, figures_of
+from hardstone.systems.rating import ns_of_score
+from hardstone.systems.subjects import amount_of
+from hardstone.units import format_count
+from hardstone.wording import format_value, one_line, series_text, short
+
+Grade = Literal["good", "fair", "poor", "bad", "unjudged"]
+WAKE_UP = "TMR-P-LAT"
+_NOT_REALTIME = "not scheduled as real-time"
+
+# The worst observed wake-up up to which a judgement holds: a tenth of the period of a loop at
+# 1 kHz, a tenth of that of one at 100 Hz, and all of the latter.
+JUDGEMENTS: tuple[tuple[int, Grade, str], ...] = (
+    (100_000, "good", "real-time as measured"),
+    (1_000_000, "fair", "real-time as measured for periods of 10 ms and longer"),
+    (10_000_000, "poor", "soft real-time as measured"),
+)
+_BAD = "not real-time as measured"
+LEAST_VALUES = 1000  # for a judgement that more values could only worsen
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The worst series of a row under one condition. `median_ns` is None if unknown. `cpus`: those
+    that the series of the row were measured on, as far as the series name them."""
+
+    result: Result
+    series: Series
+    worst_ns: int
+    median_ns: int | None
+    about: str = ""
+    cpus: frozenset[int] = frozenset()
+
+    @property
+    def count(self) -> int:
+        return self.series.count
+
+    @property
+    def is_contradictory(self) -> bool:
+        return is_contradictory(self.series)
+
+    @property
+    def cpu(self) -> str:
+        cpu = cpu_of(self.series, self.result)
+        return "?" if cpu is None else str(cpu)
+
+
+@dataclass(frozen=True)
+class ScreenRow:
+    """One row of the first screen. `figures`: for each condition of the run; None: no values, and
+    `states` has why ("not run", "unsupported: ..."). `reference`: a name and the worst observed
+    in ns that the row is held against; None: there is none."""
+
+    name: str
+    test: str
+    figures: list[Figure | None]
+    states: list[str]
+    reference: tuple[str, float] | None = None
+
+    @property
+    def figure(self) -> Figure | None:
+        """The figure with the largest worst observed value."""
+        found = [one for one in self.figures if one is not None]
+        return max(found, key=lambda one: one.worst_ns, default=None)
+
+    @property
+    def state(self) -> str:
+        return next(filter(None, self.states), "")
+
+    @property
+    def ratio(self) -> float | None:
+        """The worst observed, in multiples of the reference; None without either."""
+        if self.figure is None or self.reference is None:
+            return None
+        return self.figure.worst_ns / self.reference[1]
+
+    @property
+    def mark(self) -> str:
+        """ "+": at most the reference, "=": up to 3 times, "-": up to 30 times, "--": more."""
+        if self.ratio is None:
+            return ""
+        return next((mark for most, mark in _MARKS if self.ratio <= most), "--")
+
+
+NOT_RUN = "not run"
+_MARKS = ((1.0, "+"), (3.0, "="), (30.0, "-"))
+MARKS_TEXT = "worst against the reference: + at most x1, = up to x3, - up to x30, -- more"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What to do next, and what to type; `command` is "" where nothing can be typed."""
+
+    text: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`sentence`: how late, with the judgement that the figures allow. `figure`: what it is about;
+    None where nothing was timed. `late`: the worst value with its cause. `steps`: the largest
+    expected effect first."""
+
+    sentence: str
+    grade: Grade
+    judgement: str
+    what: str
+    figure: Figure | None
+    late: LateValue | None
+    cause: str
+    failed: list[FailedClaim]
+    steps: list[NextStep]
+
+
+def answer_of(document: RunDocument) -> Answer:
+    """The answer of a run that measured anything, or why there is none."""
+    rows = screen_rows(document)
+    what, figure = _leading(document, rows)
+    late = _late_of(figure) if figure else None
+    grade, judgement = _judgement(document, figure if what == _WAKE_UP_WORDS else None)
+    failed = [
+        one for row in zip_longest(*(one.failed for one in families(document))) for one in row
+    ]
+    claims = sorted(filter(None, failed), key=lambda one: bool(one.uncounted))
+    return Answer(
+        sentence=_sentence(document, what, figure, judgement),
+        grade=grade,
+        judgement=judgement,
+        what=what,
+        figure=figure,
+        late=late,
+        cause=late.cause if late else "",
+        failed=claims,
+        steps=list(_steps(document, late, judgement)),
+    )
+
+
+def title_of(document: RunDocument, answer: Answer) -> str:
+    """The machine and the answer: "AMD EPYC VM, Linux 6.18: worst wake-up 22.4 ms"."""
+    facts = document.system
+    machine = short(facts.get("machine.cpu_model"), 40) or short(facts.get("machine.arch"))
+    is_virtual = facts.get("virtual.hypervisor") not in (None, "", "none", False)
+    release = ".".join(str(facts.get("kernel.release") or "").split("-")[0].split(".")[:2])
+    kernel = f"{short(facts.get('kernel.name'))} {short(release)}".strip()
+    place = f"{machine or 'machine not known'}{' VM' if is_virtual else ''}"
+    where = ", ".join(part for part in (place, kernel) if part)
+    if answer.figure is None:
+        return f"{where}: {answer.sentence}"
+    return f"{where}: worst {answer.what} {format_value(answer.figure.worst_ns, 'ns')}"
+
+
+_WAKE_UP_WORDS = "wake-up"
+
+
+def _leading(document: RunDocument, rows: Sequence[ScreenRow]) -> tuple[str, Figure | None]:
+    """The figure that the sentence is about, in words: the wake-up; else the first row of the
+    screen that was measured; else the first test that timed anything. Of a sweep, none: its points
+    measure how large a simulation may be."""
+    if sweep_points(document):
+        return "", None
+    for row in rows:
+        if row.figure is not None:
+            return row.name, row.figure
+    for one in timings(document):
+        if one.test in event_names.TIRE_TESTS:
+            continue
+        result = next(r for r in document.results if any(s is one.series for s in r.series))
+        return f"{one.test} {one.label}", Figure(result, one.series, one.worst_ns, one.median_ns)
+    return "", None
+
+
+def _late_of(figure: Figure) -> LateValue | None:
+    """The worst value of a figure among those that were watched."""
+    found = (one for one in late_values(figure.result) if one.late.series is figure.series)
+    return next(found, None)
+
+
+def _judgement(document: RunDocument, wake_up: Figure | None) -> tuple[Grade, str]:
+    """The grade and its words; of a run that may not be judged, why."""
+    if wake_up is None:
+        return "unjudged", ""
+    if (why := _why_unjudged(document, wake_up)) is not None:
+        return "unjudged", f"not judged: {why}"
+    found = (one for one in JUDGEMENTS if wake_up.worst_ns <= one[0])
+    _, grade, words = next(found, (0, "bad", _BAD))
+    if grade == "bad":  # one value is a proof
+        return grade, words
+    if wake_up.count < LEAST_VALUES:
+        return "unjudged", f"not judged: fewer than {format_count(LEAST_VALUES)} values"
+    return grade, words if _is_loaded(document) else f"{words}, without load"
+
+
+def _why_unjudged(document: RunDocument, wake_up: Figure) -> str | None:
+    trust = trust_of(document)
+    kind = kind_of_time(document.system)
+    if next(series_contradictions(wake_up.result), None) is not None:
+        return "figures of the test cannot be true"
+    if trust.grade == "untrustworthy":
+        reason = one_line(trust.reasons[0]) if trust.reasons else "no reason is stored"
+        return f"not trustworthy, {reason}"
+    if kind is KindOfTime.COUNTED:
+        return "time counts instructions, it is not time of hardware"
+    if kind is not KindOfTime.HARDWARE:
+        return "the processor is or may be emulated"
+    if document.plan.policy == "other" or lacks_realtime(wake_up.result):
+        return f"the thread was {_NOT_REALTIME}"
+    return None
+
+
+def _is_loaded(document: RunDocument) -> bool:
+    """Whether the wake-up was measured under a load that reached its degree."""
+    return any(
+        one.test == WAKE_UP
+        and (one.conditions.load or "none") != "none"
+        and not {event.name for event in one.events}.intersection(event_names.SHORT)
+        for one in document.results
+    )
+
+
+def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement: str) -> str:
+    if figure is None:
+        return _without_times(document)
+    median = "" if figure.median_ns is None else f"median {format_value(figure.median_ns, 'ns')}, "
+    values = "1 value" if figure.count == 1 else f"{format_count(figure.count)} values"
+    worst = format_value(figure.worst_ns, "ns")
+    about = f", {figure.about}" if figure.about else ""
+    text = f"Worst {what}{about} {worst}{_under(document, figure.result)} ({median}{values})"
+    if judgement:
+        return f"{text}: {judgement}"
+    is_planned = any(one.test == WAKE_UP for one in document.plan.tests)
+    return text if is_planned else f"{text}; wake-up latency was not measured"
+
+
+def _under(document: RunDocument, result: Result) -> str:
+    """ " under load kernel, CPUs shielded": what differs between the conditions of the run."""
+    found, own = conditions_in(document), condition_of(result)
+    parts = []
+    if len({one.load for one in found}) > 1:
+        parts.append("without load" if own.load == "none" else f"under load {short(own.load)}")
+    if len({one.cpu_config for one in found}) > 1:
+        parts.append(f"CPUs {short(own.cpu_config)}")
+    if len({one.preemption for one in found}) > 1:
+        parts.append(f"preemption {short(own.preemption)}")
+    return f" {', '.join(parts)}" if parts else ""
+
+
+def _without_times(document: RunDocument) -> str:
+    """What a run says that timed nothing, or whose times are those of a simulation."""
+    if sweep_points(document):
+        from hardstone.simulation.tables import sweep_sentence
+
+        return sweep_sentence(document)
+    if any(one.test in event_names.TIRE_TESTS for one in document.results):
+        from hardstone.simulation.tables import tire_lines
+
+        return next(iter(tire_lines(document)), "Nothing was measured")
+    claims = [verdict for one in document.results for verdict in one.verdicts]
+    if claims:
+        failed = sum(not one.passed for one in claims)
+        hold = f"{format_count(len(claims) - failed)} of {format_count(len(claims))} claims hold"
+        return f"{hold}; no time was measured"
+    lacking = [one for one in document.results if not has_run(one)]
+    if lacking:
+        reason = f": {one_line(lacking[0].reason)}" if lacking[0].reason else ""
+        return f"Nothing was measured: {lacking[0].test} {lacking[0].status}{reason}"
+    return "Nothing was measured"
+
+
+def _steps(document: RunDocument, late: LateValue | None, judgement: str) -> Iterator[NextStep]:
+    """What to restore, what to grant, the findings of the doctor, what to measure next."""
+    for one in deviations(document):
+        if one.command:
+            yield NextStep(f"{one.who}: {one.text}", one.command)
+    for line in document.advice:
+        if line.startswith(_NOT_REALTIME):
+            text, _, command = line.partition("; type: ")
+            yield NextStep(text, granting(command))
+    target = document.plan.target
+    for finding in _by_effect(document, late):
+        yield from _step_of(finding, target)
+    if "without load" in judgement:
+        where = () if target == "local" else ("--target", target)
+        command = shlex.join(("hardstone", "run", WAKE_UP, "--load", "heavy", *where))
+        yield NextStep("Measure under load: without it a latency says little", command)
+
+
+def _by_effect(document: RunDocument, late: LateValue | None) -> list[Finding]:
+    """What the doctor found: what rules out real-time work, then what relieves a cause of the worst
+    value, then what hurts; the rest in the order of its rules."""
+    if not document.system:
+        return []
+    kinds = {one.kind for one in late.late.causes} if late else set()
+    left_out = {*REALTIME_RULES, *(_OF_EMULATION if counts_instructions(document.system) else ())}
+    found = [
+        one
+        for one in diagnose(document.system, target=document.plan.target).findings
+        if one.state == "found" and one.steps and one.rule not in left_out
+    ]
+    return sorted(
+        (one for one in found if one.level != "note" or kinds.intersection(one.relieves)),
+        key=lambda one: (
+            one.level != LEVELS[0],
+            not kinds.intersection(one.relieves),
+            LEVELS.index(one.level),
+        ),
+    )
+
+
+_OF_EMULATION = ("emulation", "hypervisor", "steal")  # meant by whoever counts instructions
+
+
+def _step_of(finding: Finding, target: str) -> Iterator[NextStep]:
+    first = finding.steps[0]
+    if first.command:
+        yield NextStep(finding.title, first.command)
+    else:
+        yield NextStep(f"{finding.title}: {first.words}")
+
+
+def more_advice(document: RunDocument) -> str:
+    """The command that shows all advice; "" where the run has none."""
+    commands = (parted_text(line)[1] for line in document.advice)
+    return next(filter(None, commands), "")
+
+
+def screen_rows(document: RunDocument) -> list[ScreenRow]:
+    """The fixed rows, in the order of the catalogue, for the conditions of the run."""
+    conditions = conditions_in(document)
+    is_of_hardware = kind_of_time(document.system) is KindOfTime.HARDWARE
+    return [
+        _row(document, one, conditions, is_of_hardware) for one in load_catalogue().first_screen
+    ]
+
+
+def other_rows(document: RunDocument, rows: Sequence[ScreenRow]) -> list[ScreenRow]:
+    """A row for each series of durations that none of `rows` shows, in the order of the run."""
+    shown = {id(one.series) for row in rows for one in row.figures if one is not None}
+    conditions = conditions_in(document)
+    found: dict[tuple[str, str], ScreenRow] = {}
+    for result in document.results:
+        for series in result.series:
+            if series.unit != "ns" or series.max is None or series.derived or id(series) in shown:
+                continue
+            name = series_text(series)
+            row = found.setdefault(
+                (result.test, name),
+                ScreenRow(name, result.test, [None] * len(conditions), [""] * len(conditions)),
+            )
+            place = conditions.index(condition_of(result))
+            row.figures[place] = _figure(result, series, "", [series.labels.get("cpu")])
+    return list(found.values())
+
+
+def _row(
+    document: RunDocument,
+    row: FirstScreenRow,
+    conditions: Sequence[Condition],
+    is_of_hardware: bool,
+) -> ScreenRow:
+    results = [one for one in document.results if one.test == row.test]
+    # One choice for all conditions, so that they can be compared.
+    fitting: list[tuple[Result, Series]] = []
+    about = ""
+    for one in row.figures:
+        fitting = [
+            (result, series)
+            for result in results
+            for series in result.series
+            if series.name == one.series and series.max is not None and _fits(series, one.labels)
+        ]
+        if fitting:
+            about = one.about
+            break
+    figures: list[Figure | None] = []
+    states = []
+    for condition in conditions:
+        own = [pair for pair in fitting if condition_of(pair[0]) == condition]
+        worst = max(own, key=lambda pair: pair[1].max or 0, default=None)
+        cpus = [series.labels.get("cpu") for _, series in own]
+        figures.append(_figure(*worst, about, cpus) if worst else None)
+        states.append("" if worst else _state(results, condition))
+    worst_of = max(fitting, key=lambda pair: pair[1].max or 0, default=None)
+    # What stands for a figure is another interval: no reference for it.
+    has_reference = is_of_hardware and not about
+    reference = _reference(row, worst_of[1] if worst_of else None) if has_reference else None
+    return ScreenRow(row.name, row.test, figures, states, reference)
+
+
+def _figure(result: Result, series: Series, about: str, cpus: Sequence[object]) -> Figure:
+    try:
+        median = median_of(series)
+    except InputError:  # an unreadable histogram is reported as a contradiction
+        median = None
+    known = frozenset(one for one in cpus if isinstance(one, int))
+    return Figure(result, series, series.max or 0, median, about, known)
+
+
+def _fits(series: Series, labels: Mapping[str, str]) -> bool:
+    return all(str(series.labels.get(key)) == value for key, value in labels.items())
+
+
+def _state(results: Sequence[Result], condition: Condition) -> str:
+    own = [one for one in results if condition_of(one) == condition]
+    if not own:
+        return NOT_RUN
+    if own[0].status == "measured":
+        return "no values"
+    reason = f": {one_line(own[0].reason)}" if own[0].reason else ""
+    return f"{own[0].status}{reason}"
+
+
+def _reference(row: FirstScreenRow, shown: Series | None) -> tuple[str, float] | None:
+    """The worst observed of a published system: of the series with the same labels, or else the
+    largest of those that fit the row."""
+    if row.reference == "rating":
+        return row.reference_name, ns_of_score(3.0, load_criteria().anchors)
+    own = row.figures[0]
+    fitting = [
+        one
+        for one in figures_of(row.test)
+        if (one.system, one.statistic, one.address.parts[-1:])
+        == (row.reference, "max", (own.series,))
+        and all(one.address.labels.get(key, value) == value for key, value in own.labels.items())
+    ]
+    labels = {str(value) for value in shown.labels.values()} if shown else set()
+    same = [one for one in fitting if labels.issuperset(_values_in(one.address))]
+    values = [amount.value for one in same or fitting if (amount := amount_of(one)).value]
+    return (row.reference_name, max(values)) if values else None
+
+
+def _values_in(address: Address) -> set[str]:
+    """The label values of a published figure, of known labels and of others."""
+    return {*address.labels.values(), *address.parts[:-1]}
