@@ -262,9 +262,9 @@ TEST(load)
     static const struct line wrong[] = {
         {{"load"}, "load needs a load"},
         {{"load", "--json"}, "load needs a load"},
-        {{"load", "none"}, "no load"},
+        {{"load", "none"}, "not a load"},
         {{"load", "cpuu"}, "did you mean cpu?"},
-        {{"load", "cpu", "-D", "0"}, "a duration of 0 is none"},
+        {{"load", "cpu", "-D", "0"}, "-D 0 is not a duration"},
         {{"load", "cpu", "--cpus", "1-0"}, "write a list such as"},
         {{"load", "cpu", "--cpus", "0,,1"}, "write a list such as"},
         {{"load", "cpu", "--cpus", "99999999999999999999"}, "write a list such as"},

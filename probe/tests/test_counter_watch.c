@@ -740,7 +740,7 @@ WORLD_TEST(suspend)
     }
     end();
     CHECK_SAME(world.arena->event_count, 4); /* three, and how often more */
-    CHECK_HOLDS(world.arena->events[3].text, "7 more times, for 7.000 s together");
+    CHECK_HOLDS(world.arena->events[3].text, "7 more times, for 7.000 s in total");
 }
 
 WORLD_TEST(the_wall_clock_is_set)

@@ -311,7 +311,7 @@ MACHINE_TEST(loses_the_cpu)
     machine.takes_cpu = 200;
     measure("IRQ-P-DLT", "none");
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
-    CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
+    CHECK_HOLDS(run.outcome.reason, "the test did not get the CPU");
     expect_event("throttled", "the thread on the CPU under test was ready and did not run");
 }
 
@@ -355,8 +355,8 @@ TEST(no_tracefs)
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     CHECK_SAME(run.arena->series_count, 1);
     expect_values(ALWAYS, SAMPLES, LATE_NS - TURN_NS, LATE_NS);
-    expect_event("handler_not_seen", "timer: the interrupt's handler is not seen: no tracefs; "
-                                     "mount it");
+    expect_event("handler_not_seen", "timer: the interrupt's handler cannot be observed: no "
+                                     "tracefs; mount it");
     end();
     reset();
     kernel.lacks_all = true;

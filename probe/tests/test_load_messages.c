@@ -164,7 +164,7 @@ TEST(a_group_without_one_begins_anew)
         wait_for(MESSAGES_WHOLE, 1, 1);
         measure();
         end();
-        CHECK_HOLDS(text_of("load_limited"), "began anew");
+        CHECK_HOLDS(text_of("load_limited"), "was restarted");
         CHECK_SAME(*text_of("load_ended_early"), 0);
         CHECK_SAME(reached(0).reached, 1);
         wait_for_end(after, LOAD_GROUP_MEMBERS);

@@ -130,7 +130,7 @@ TEST(names_of_hosts_are_left_to_the_toolkit)
     }
     CHECK(!parses("network=100/s@target:7"));
     CHECK_HOLDS(error, "'target' is no address; give one, such as 192.0.2.1:7 or [::1]:7 (the "
-                       "hardstone command looks names up)");
+                       "hardstone command looks up names)");
 }
 
 TEST(the_rest_belongs_to_stress_ng)
