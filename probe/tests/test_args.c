@@ -107,7 +107,7 @@ TEST(wrong_lines)
          "cpus: more than 16 values; give fewer"},
         {{"run", "TMR-P-JIT", "-p", "periods_ns=1ms,250us,7", "-p", "mechanisms=timerfd"},
          "periods_ns: 7 is out of limits"},
-        {{"run", "SEM-P-RTP", "-p", "kinds=sysv,sysv"}, "'sysv' is there twice"},
+        {{"run", "SEM-P-RTP", "-p", "kinds=sysv,sysv"}, "'sysv' is given twice"},
         {{"run", LAT, "--samples", "0"}, "neither samples nor a duration"},
         {{"run", LAT, "--duration-ns", "0"}, "neither samples nor a duration"},
         {{"run", LAT, "--samples", "0", "-D", "0"}, "give --samples or --duration above 0"},

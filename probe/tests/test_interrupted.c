@@ -400,7 +400,8 @@ MACHINE_TEST(switched_off)
     CHECK_SAME(arena_record(run.arena, ALWAYS)->count, SAMPLES);
     CHECK(arena_record(run.arena, WITH_HANDLER)->count < 250);
     CHECK(arena_record(run.arena, WITH_HANDLER)->count > 0);
-    expect_event("handler_stopped", "timer: somebody has switched the instance's tracing_on off");
+    expect_event("handler_stopped", "timer: another program switched the instance's tracing_on "
+                                    "off");
     CHECK_SAME(traced.start_count, 1);
 }
 

@@ -641,7 +641,7 @@ TRACING_TEST(timerlat)
     expect_timerlat(99, "period of 100");
     expect_timerlat(1000001, "period of 100");
     put(PLACE "/current_tracer", "osnoise\n");
-    expect_timerlat(10000, "in use by somebody else (at the top)");
+    expect_timerlat(10000, "in use by another program (at the top)");
     put(PLACE "/current_tracer", "function\n");
     expect_timerlat(10000, "");
     put(PLACE "/instances/rtla/current_tracer", "timerlat\n");

@@ -278,7 +278,7 @@ DEVICE_TEST(what_is_not_there)
 {
     refused(1, NULL, STATUS_UNSUPPORTED, "UIO device 1 does not exist", "uio0");
     refused(-1, NULL, STATUS_UNSUPPORTED, "UIO device -1 does not exist", "uio0");
-    refused(1000000, NULL, STATUS_UNSUPPORTED, "there is no UIO device", "uio0");
+    refused(1000000, NULL, STATUS_UNSUPPORTED, "UIO device 1000000 does not exist", "uio0");
     machine_remove("/sys/class");
     struct outcome outcome = {0};
     CHECK_SAME(port_uio_open(0, NULL, &uio, &outcome), -1);

@@ -268,7 +268,7 @@ TEST_IN(start_refusing((struct refused){.room = LOAD_GROUP_MEMBERS}, "messages=2
     CHECK_SAME(load.map->slot_count, 1);
     load_begin(&load);
     end();
-    CHECK(is_told("load_limited", "messages: 0 of 2 are started: a made-up limit"));
+    CHECK(is_told("load_limited", "messages: only 0 of 2 are started: a made-up limit"));
     CHECK(is_told("load_short", "messages reached 0 of 2 requested groups"));
     load_free(&load);
     if (!start("messages=2"))

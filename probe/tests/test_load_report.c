@@ -410,7 +410,8 @@ TEST(fewer_for_want_of_room_are_told)
     load.places.numbers[0] = 2;
     load.room = (struct load_room){2, "a limit"};
     load.is_measured = false;
-    tell_only("load_limited", "storm: 2 of 240 are started: a limit leaves room for 2 processes",
+    tell_only("load_limited",
+              "storm: only 2 of 240 are started: a limit leaves room for 2 processes",
               "{\"element\":\"storm\",\"limit\":\"a "
               "limit\",\"asked\":240,\"reached\":2,\"room_count\":2}");
 }

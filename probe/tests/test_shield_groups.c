@@ -453,7 +453,7 @@ TEST_IN(begin(NULL), made_up_close(), no_cpusets)
     made_up_thread(ELSEWHERE, "elsewhere", MADE_UP_USER, "0-2");
     CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_HOLDS(text, "3 threads moved by their affinity (there are no cpusets)");
-    CHECK(made_up_is_noted("cpuset", "there are no cpusets: a thread that asks for the CPU"));
+    CHECK(made_up_is_noted("cpuset", "there are no cpusets: a thread that sets its affinity"));
     CHECK(made_up_is_noted("cpuset", "that the kernel has bound to one CPU"));
     CHECK_TEXT(threads(), "0-2 0-2 0-1 2 0-3 3 0-2 ");
     make_inherited_affinity();

@@ -236,7 +236,7 @@ RUN_TEST(it_stood_still, PROCESSES)
 {
     play_calls(true, 0, 0, 2 * MS);
     play_calls(true, 0, 0, 0);
-    judge_calls(true, "2 times a real-time thread was made ready");
+    judge_calls(true, "2 times a real-time thread became ready");
 }
 
 /* It returned from its call, and the system counts no CPU time. */
@@ -265,7 +265,7 @@ RUN_TEST(outside_a_call_nothing_is_proved, PROCESSES)
     begin(PROCESSES);
     play_calls(true, 0, 0, 0);
     play_calls(false, 1, MS, 0);
-    judge_calls(true, "1 times a real-time thread was made ready");
+    judge_calls(true, "1 times a real-time thread became ready");
 }
 
 /* Throttling lets time-shared processes run: the result fails for that reason. */
