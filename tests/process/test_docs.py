@@ -22,9 +22,11 @@ import hardstone
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import HardstoneError
 from hardstone.model import Register
+from hardstone.present import answer
 from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.stats.trust import grade_run
 from hardstone.store.place import default_root
+from hardstone.units import format_count, format_ns
 from tests.conftest import ROOT
 from tests.unit.stats.test_trust import CASES as TRUST_CASES
 
@@ -147,6 +149,19 @@ def test_users_of_rtla_are_told_of_the_parts_of_a_wake_up() -> None:
     page = (ROOT / "docs" / "how-to" / "coming-from-other-tools.md").read_text("utf-8")
     row = next(line for line in page.splitlines() if "[`rtla timerlat`]" in line)
     assert parts and all(part in row for part in parts), row
+
+
+def test_the_page_of_the_answer_has_its_thresholds_and_marks() -> None:
+    page = (ROOT / "docs" / "method" / "answer.md").read_text("utf-8")
+    least = ""
+    for most, _, words in answer.JUDGEMENTS:
+        limit = format_ns(most)
+        assert f"| {least}at most {limit} | {words} |" in page
+        least = f"above {limit}, "
+    assert f"| above {format_ns(answer.JUDGEMENTS[-1][0])} | not real-time as measured |" in page
+    least_values = format_count(answer.LEAST_VALUES).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"fewer than {least_values} values" in page
+    assert set(re.findall(r"^\| `([+=-]+)` \|", page, re.MULTILINE)) == {"+", "=", "-", "--"}
 
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -1,4 +1,5 @@
-"""The report of one run as PDF: a page with machine and conditions, then pages for each test.
+"""The report of one run as PDF: a page with the answer, one with machine and conditions, then
+pages for each test.
 
 A page is one SVG, which the library of the charts turns into PDF; it needs no browser.
 """
@@ -16,10 +17,12 @@ from hardstone.posix.page import posix_sheets
 from hardstone.posix.tables import posix_tables
 from hardstone.preemption.page import preemption_sheet
 from hardstone.preemption.tables import pairs_in
+from hardstone.present.answer import Answer, NextStep, answer_of, title_of
 from hardstone.present.overview import conditions_text
 from hardstone.report.drawing import Drawer, helpers_for
-from hardstone.report.figures import pictures
+from hardstone.report.figures import Figure, pictures
 from hardstone.report.latency_pages import PartPage
+from hardstone.report.lead import lead_chart, worst_second_chart
 from hardstone.report.opening import Head, head_of
 from hardstone.report.page import settings_of, with_readable_histograms
 from hardstone.report.results import Section, SpecLookup, section_of
@@ -53,7 +56,16 @@ def render_pdf(
             section_of(one, f"result-{number}", settings)
             for number, one in enumerate(listed_results(readable), 1)
         ]
-        sheets = [_cover(head, sections)]
+        answer = answer_of(document)
+        lead = [
+            lead_chart(document, answer, drawing, limits=limits, is_narrow=True),
+            worst_second_chart(answer, drawing, is_narrow=True),
+        ]
+        title = title_of(document, answer)
+        sheets = [
+            _opening(title, head, answer, [one for one in lead if one is not None]),
+            _cover(head, sections),
+        ]
         sheets += [preemption_sheet(head.subject, pair) for pair in pairs_in(readable)]
         for table in posix_tables(readable):
             sheets += posix_sheets(head.subject, table)
@@ -91,21 +103,53 @@ def _headed(head: Head, conditions: str, section: Section, title: str) -> Sheet:
     return sheet
 
 
-def _cover(head: Head, sections: Sequence[Section]) -> Sheet:
+_LOOKS = {"good": "good", "fair": "fair", "poor": "series-2", "bad": "bad", "unjudged": "ink"}
+
+
+def _opening(title: str, head: Head, answer: Answer, lead: Sequence[Figure]) -> Sheet:
+    """The answer: how late, why, what next, and how far to trust it."""
     sheet = Sheet()
     sheet.text("hardstone report: how real-time is this system?", 9, colour="quiet")
-    sheet.text(head.name, 20, bold=True)
+    sheet.text(title, 20, bold=True)
     sheet.text(head.subject, 10)
-    sheet.text(f"{head.status.capitalize()}. {head.summary}", 10)
+    sheet.text(f"{head.name}. {head.status.capitalize()}. {head.summary}", 9, colour="quiet")
+    sheet.gap()
+    sheet.text(f"{answer.sentence}.", 13, colour=_LOOKS[answer.grade], bold=True)
+    sheet.gap()
     for banner in head.banners:
-        sheet.gap()
         sheet.text(banner.title, 11, colour="bad" if banner.grave else "fair", bold=True)
         for line in banner.lines:
             sheet.text(line, 9)
+        sheet.gap()
+    sheet.drawings(pictures(lead), columns=2)
+    for one in lead:
+        sheet.text(f"{one.title}: {one.about}", 8, colour="quiet")
+    if answer.late is not None:
+        _paragraph(sheet, "Why", [f"{answer.late.place}: {answer.cause}"])
+    _paragraph(sheet, "What next", [_step_text(one) for one in answer.steps])
+    _paragraph(sheet, f"Trust: {head.trust}", head.trust_reasons)
     sheet.gap()
-    sheet.text(f"Trust: {head.trust}", 11, bold=True)
-    for reason in head.trust_reasons:
-        sheet.text(reason, 9)
+    sheet.text(PATH_NOT_TAKEN, 8, colour="quiet")
+    return sheet
+
+
+def _paragraph(sheet: Sheet, title: str, lines: Sequence[str]) -> None:
+    if lines:
+        sheet.gap()
+        sheet.text(title, 11, bold=True)
+        for line in lines:
+            sheet.text(line, 9)
+
+
+def _step_text(step: NextStep) -> str:
+    return f"{step.text}: {step.command}" if step.command else step.text
+
+
+def _cover(head: Head, sections: Sequence[Section]) -> Sheet:
+    """The run: its facts and the outcome of each test."""
+    sheet = Sheet.headed(head.subject, head.name)
+    sheet.text(f"{head.status.capitalize()}. {head.summary}", 10)
+    sheet.text(f"Trust: {head.trust}", 10)
     sheet.gap()
     sheet.table(["", ""], [[name, value] for name, value in head.facts], is_numeric=False)
     sheet.gap()
@@ -114,8 +158,6 @@ def _cover(head: Head, sections: Sequence[Section]) -> Sheet:
         for one in sections[:_MOST_RESULTS]
     ]
     sheet.table(["Test", "Status", "Outcome"], rows, is_numeric=False)
-    sheet.gap()
-    sheet.text(PATH_NOT_TAKEN, 8, colour="quiet")
     return sheet
 
 
