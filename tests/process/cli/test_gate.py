@@ -429,8 +429,8 @@ def test_the_numbers_of_values_on_the_page_are_those_of_the_code() -> None:
     page = " ".join(PAGE.split())
     assert f"those of one {AS_ONE}th of the values" in page
     p50, p99, p999 = (format_count(values_needed(q)) for q in (0.5, 0.99, 0.999))
-    told = f"A median takes about {p50} values, p99 about {p99}, p99.9 about {p999};"
-    assert told.replace("\N{NO-BREAK SPACE}", " ") in page
+    stated = f"A median needs about {p50} values, p99 about {p99}, p99.9 about {p999}."
+    assert stated.replace("\N{NO-BREAK SPACE}", " ") in page
     assert f"takes {values_for_share(1 / 10_000) / 1e6:.1f} million values" in page
 
 
