@@ -13,13 +13,14 @@ from itertools import zip_longest
 from typing import Literal
 
 from hardstone import event_names
-from hardstone.calling import granting, parted_text
+from hardstone.calling import granting
 from hardstone.catalogue import FirstScreenRow, load_catalogue
 from hardstone.doctor.diagnose import (
     LEVELS,
     REALTIME_RULES,
     Finding,
     diagnose,
+    doctor_command,
 )
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
@@ -335,7 +336,7 @@ def _by_effect(document: RunDocument, late: LateValue | None) -> list[Finding]:
     found = [
         one
         for one in diagnose(document.system, target=document.plan.target).findings
-        if one.state == "found" and one.steps and one.rule not in left_out
+        if one.state == "found" and one.rule not in left_out
     ]
     return sorted(
         (one for one in found if one.level != "note" or kinds.intersection(one.relieves)),
@@ -351,8 +352,10 @@ _OF_EMULATION = ("emulation", "hypervisor", "steal")  # meant by whoever counts 
 
 
 def _step_of(finding: Finding, target: str) -> Iterator[NextStep]:
-    first = finding.steps[0]
-    if first.command:
+    first = finding.steps[0] if finding.steps else None
+    if first is None:
+        yield NextStep(f"{finding.title}: {finding.found}")
+    elif first.command:
         yield NextStep(finding.title, first.command)
     else:
         yield NextStep(f"{finding.title}: {first.words}")
@@ -360,8 +363,7 @@ def _step_of(finding: Finding, target: str) -> Iterator[NextStep]:
 
 def more_advice(document: RunDocument) -> str:
     """The command that shows all advice; "" where the run has none."""
-    commands = (parted_text(line)[1] for line in document.advice)
-    return next(filter(None, commands), "")
+    return doctor_command(document.plan.target) if document.advice else ""
 
 
 def screen_rows(document: RunDocument) -> list[ScreenRow]:

@@ -429,7 +429,7 @@ def test_the_numbers_of_values_on_the_page_are_those_of_the_code() -> None:
     page = " ".join(PAGE.split())
     assert f"those of one {AS_ONE}th of the values" in page
     p50, p99, p999 = (format_count(values_needed(q)) for q in (0.5, 0.99, 0.999))
-    stated = f"A median needs about {p50} values, p99 about {p99}, p99.9 about {p999}."
+    stated = f"A median needs about {p50} values, p99 about {p99}, p99.9 about {p999}"
     assert stated.replace("\N{NO-BREAK SPACE}", " ") in page
     assert f"takes {values_for_share(1 / 10_000) / 1e6:.1f} million values" in page
 
@@ -479,16 +479,16 @@ def test_repeats_that_were_cut_off_go_on(hardstone: Hardstone, tmp_path: Path, l
     store = tmp_path / "store"
     target = at_run(lab, scenario(tmp_path / "fake"), 3, interrupt)
     cut = repeats(hardstone, store, target, 4, "--name", "good")
-    assert cut.code == EXIT_INTERRUPTED and "ended in run 3 of 4; 2 complete runs" in cut.err
+    assert cut.code == EXIT_INTERRUPTED and "2 complete runs are stored" in cut.err
     assert any(" run --resume " in one for one in cut.typed)
     wrong = hardstone("run", "--resume", "--store", store, "--name", "other")
-    assert wrong.code == EXIT_USAGE and "--name: repeats are resumed as they were" in wrong.err
+    assert wrong.code == EXIT_USAGE and "--name: repeats are resumed with their first options" in wrong.err
     done = hardstone("run", "--resume", "--store", store)
     assert done.code == EXIT_OK and "run 3 of 4" in done.err and "run 2 of 4" not in done.err
     complete = sorted(one.name for one in Store(store).runs() if one.status == "complete")
     assert complete == [f"good {number} of 4" for number in range(1, 5)]
     again = hardstone("run", "--repeat", 4, "--resume", "--store", store)
-    assert again.code == EXIT_USAGE and "no repeats are incomplete" in again.err
+    assert again.code == EXIT_USAGE and "all repeats are complete" in again.err
     last = hardstone("run", "--resume", "good", "--store", store)
     assert last.code == EXIT_USAGE and "all 4 repeats" in last.err
 
@@ -502,8 +502,8 @@ def test_repeats_with_a_parameter_that_the_probe_lacks_do_not_go_on(
     path = Path(fit.removeprefix("fake:"))
     path.write_text(path.read_text().replace('"kinds"', '"sorts"'))
     done = hardstone("run", "--resume", "--store", store)
-    assert done.code == EXIT_USAGE and "this probe has no parameter 'kinds'" in done.err
-    assert "resume it with the version that began it" in done.err and len(names(tmp_path)) == 2
+    assert done.code == EXIT_USAGE and "this probe does not know the parameter 'kinds'" in done.err
+    assert "resume it with the version that started it" in done.err and len(names(tmp_path)) == 2
 
 
 @pytest.mark.parametrize(
@@ -511,9 +511,9 @@ def test_repeats_with_a_parameter_that_the_probe_lacks_do_not_go_on(
     [
         ((1,), "'1' is not a number of runs"),
         (("x\n",), "'x?' is not a number of runs"),
-        ((3, "--target", "fake:other"), "not with several targets"),
-        ((3, "--compare-preemption"), "not with --compare-preemption"),
-        ((3, "-o", "x.html"), "not with -o"),
+        ((3, "--target", "fake:other"), "cannot be combined with several targets"),
+        ((3, "--compare-preemption"), "cannot be combined with --compare-preemption"),
+        ((3, "-o", "x.html"), "cannot be combined with -o"),
     ],
 )
 def test_what_cannot_be_repeated(
