@@ -410,7 +410,7 @@ def over_budget(
     the one on which the budgets were measured."""
     return [
         f"FAIL  {one.check.name} took {one.cpu_s:.0f} s of CPU, its budget is "
-        f"{budget_s[one.check.name] * slower:.0f} s: make it cheaper, or raise tools/budget.toml "
+        f"{budget_s[one.check.name] * slower:.0f} s: make it faster, or raise tools/budget.toml "
         "and say why in the commit"
         for one in outcomes
         if one.cpu_s > budget_s.get(one.check.name, float("inf")) * slower
@@ -536,7 +536,7 @@ def main() -> int:
     stages = DOORS[arguments.door]
     names = list(dict.fromkeys(check.name for stage in stages for check in stage.checks))
     if unknown := [name for name in arguments.only if name not in names]:
-        parser.error(f"--only {unknown[0]}: the checks of this door are {', '.join(names)}")
+        parser.error(f"--only {unknown[0]}: the available checks are {', '.join(names)}")
     # Else each of some hundred processes compiles all that it imports.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -109,7 +109,7 @@ def chosen(files: list[Path], refuse: Callable[[str], NoReturn]) -> list[Path]:
     found = [path.resolve() for path in files]
     for path, given in zip(found, files, strict=True):
         if path not in documents():
-            refuse(f"--only {given}: it is no document that shows output")
+            refuse(f"--only {given}: it is not a document with shown output")
     return found or documents()
 
 

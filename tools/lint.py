@@ -15,12 +15,13 @@ import lint_c
 import lint_docs
 import lint_project
 import lint_python
+import lint_words
 from lint_tree import read_tree
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = {
     rule.__name__.replace("_", "-"): rule
-    for module in (lint_python, lint_c, lint_docs, lint_project)
+    for module in (lint_python, lint_c, lint_docs, lint_project, lint_words)
     for rule in module.RULES
 }
 

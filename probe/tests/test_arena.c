@@ -257,7 +257,8 @@ ARENA_TEST(a_series_comes_back_too_often)
     arena_record(arena, 1); /* the one that was never kept still finds room */
     CHECK_SAME(arena_read(arena, 2, scratch)->min, 7);
     CHECK(count_events(arena, "series_not_kept") > 0);
-    CHECK_HOLDS(arena->events[1].text, "no room was left for the last 20 values of wakeup, series");
+    CHECK_HOLDS(arena->events[1].text, "there was no room for the last 20 values of wakeup, "
+                                       "series");
     CHECK(arena->kept_end <= arena->bytes);
 }
 

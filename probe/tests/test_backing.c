@@ -238,8 +238,8 @@ LEFT_TEST(a_copy_made_at_work_is_told)
     CHECK_SAME(arena->event_count, 2);
     CHECK_TEXT(arena->events[1].name, "read_at_work");
     CHECK_HOLDS(arena->events[1].text,
-                "wakeup was copied, or its probe killed, while values came: 1000 values, 30 of "
-                "them after the count was read; mean and deviation are computed from the "
+                "wakeup was copied, or its probe killed, while values arrived: 1000 values, 30 "
+                "of them after the count was read; mean and deviation are computed from the "
                 "histogram");
     arena_free(arena);
 }
@@ -462,7 +462,7 @@ static void check_shared(int whole)
     CHECK_SAME(arena->event_count, whole < SHARED - 1);
     if (arena->event_count == 1) {
         CHECK_TEXT(arena->events[0].name, "file_damaged");
-        CHECK_HOLDS(arena->events[0].text, "are damaged: this result has them without values");
+        CHECK_HOLDS(arena->events[0].text, "of the file: this result has them without values");
     }
     CHECK(open_and_dump(left.path));
     free(scratch);

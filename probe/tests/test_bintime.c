@@ -112,7 +112,7 @@ VDSO_TEST(time_that_was_taken_is_no_blocking)
     call_taken = 20000;
     run.test->measure(&run);
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
-    CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
+    CHECK_HOLDS(run.outcome.reason, "the test did not get the CPU");
     CHECK_TEXT(run.arena->events[0].name, "throttled");
     CHECK_SAME(arena_count(run.arena, BLOCKING), 0);
 }

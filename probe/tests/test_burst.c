@@ -76,7 +76,7 @@ static void lose(double ran, double waited)
 static void check_taken(void)
 {
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
-    CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
+    CHECK_HOLDS(run.outcome.reason, "the test did not get the CPU");
     CHECK(event("throttled"));
     CHECK(!event("idle_gap"));
     arena_free(run.arena);

@@ -694,7 +694,8 @@ WORLD_TEST(where_one_cpu_is_allowed)
 WORLD_TEST(where_the_own_shield_leaves_one)
 {
     world.config = CPU_CONFIG_SHIELDED;
-    check_one_cpu("0-1\n", "(the shield leaves the probe no CPU to look from: hardstone run");
+    check_one_cpu("0-1\n", "(the shield leaves the probe no spare CPU to read the counters: "
+                           "hardstone run");
 }
 
 WORLD_TEST(where_the_others_are_offline_for_the_run)
@@ -740,7 +741,7 @@ WORLD_TEST(suspend)
     }
     end();
     CHECK_SAME(world.arena->event_count, 4); /* three, and how often more */
-    CHECK_HOLDS(world.arena->events[3].text, "7 more times, for 7.000 s together");
+    CHECK_HOLDS(world.arena->events[3].text, "7 more times, for 7.000 s in total");
 }
 
 WORLD_TEST(the_wall_clock_is_set)

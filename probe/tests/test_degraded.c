@@ -106,7 +106,7 @@ PORT_TEST(cpus_cannot_be_told_apart)
     CHECK(sysconf(_SC_NPROCESSORS_ONLN) == 1
               ? strstr(text, "\"status\":\"unsupported\"") == NULL
               : strstr(text, "\"status\":\"denied\"") ||
-                    strstr(text, "threads that run at the same time would falsify the test"));
+                    strstr(text, "threads that run simultaneously would falsify the test"));
     text = STREAM("SEM-P-SIG", "--samples", "100", "--cpu", "0");
     CHECK_HOLDS(text, "\"status\":\"unsupported\"");
     CHECK_HOLDS(text, "this port cannot choose a CPU");

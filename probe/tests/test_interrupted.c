@@ -311,7 +311,7 @@ MACHINE_TEST(loses_the_cpu)
     machine.takes_cpu = 200;
     measure("IRQ-P-DLT", "none");
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
-    CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
+    CHECK_HOLDS(run.outcome.reason, "the test did not get the CPU");
     expect_event("throttled", "the thread on the CPU under test was ready and did not run");
 }
 
@@ -355,8 +355,8 @@ TEST(no_tracefs)
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     CHECK_SAME(run.arena->series_count, 1);
     expect_values(ALWAYS, SAMPLES, LATE_NS - TURN_NS, LATE_NS);
-    expect_event("handler_not_seen", "timer: the interrupt's handler is not seen: no tracefs; "
-                                     "mount it");
+    expect_event("handler_not_seen", "timer: the interrupt's handler cannot be observed: no "
+                                     "tracefs; mount it");
     end();
     reset();
     kernel.lacks_all = true;
@@ -400,7 +400,8 @@ MACHINE_TEST(switched_off)
     CHECK_SAME(arena_record(run.arena, ALWAYS)->count, SAMPLES);
     CHECK(arena_record(run.arena, WITH_HANDLER)->count < 250);
     CHECK(arena_record(run.arena, WITH_HANDLER)->count > 0);
-    expect_event("handler_stopped", "timer: somebody has switched the instance's tracing_on off");
+    expect_event("handler_stopped", "timer: another program switched the instance's tracing_on "
+                                    "off");
     CHECK_SAME(traced.start_count, 1);
 }
 

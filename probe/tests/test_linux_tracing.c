@@ -330,7 +330,7 @@ TRACING_TEST(refused)
         const char *reason;
     } cases[] = {
         {"/trace_clock", EINVAL, true, false, STATUS_UNSUPPORTED, "trace_clock"},
-        {"/trace_clock", 0, true, true, STATUS_UNSUPPORTED, "did not keep 'mono'"},
+        {"/trace_clock", 0, true, true, STATUS_UNSUPPORTED, "did not keep the value 'mono'"},
         {"/buffer_size_kb", ENOMEM, true, false, STATUS_DENIED, "buffer_size_kb"},
         {"/tracing_cpumask", EINVAL, true, false, STATUS_UNSUPPORTED, "tracing_cpumask"},
         {"/current_tracer", EBUSY, true, false, STATUS_FAILED, "current_tracer"},
@@ -368,7 +368,7 @@ TRACING_TEST(stays_off)
     machine.is_stubborn = true;
     put(own_path("tracing_on"), "0\n");
     CHECK_SAME(port_tracing_start(tracing, &outcome), -1);
-    CHECK_HOLDS(outcome.reason, "tracing_on did not keep '1'");
+    CHECK_HOLDS(outcome.reason, "tracing_on did not keep the value '1'");
     close_tracing(tracing);
 }
 
@@ -641,7 +641,7 @@ TRACING_TEST(timerlat)
     expect_timerlat(99, "period of 100");
     expect_timerlat(1000001, "period of 100");
     put(PLACE "/current_tracer", "osnoise\n");
-    expect_timerlat(10000, "in use by somebody else (at the top)");
+    expect_timerlat(10000, "in use by another program (at the top)");
     put(PLACE "/current_tracer", "function\n");
     expect_timerlat(10000, "");
     put(PLACE "/instances/rtla/current_tracer", "timerlat\n");

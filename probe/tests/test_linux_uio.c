@@ -276,9 +276,9 @@ DEVICE_TEST(waiting_gives_the_count)
 
 DEVICE_TEST(what_is_not_there)
 {
-    refused(1, NULL, STATUS_UNSUPPORTED, "there is no UIO device 1", "uio0");
-    refused(-1, NULL, STATUS_UNSUPPORTED, "there is no UIO device -1", "uio0");
-    refused(1000000, NULL, STATUS_UNSUPPORTED, "there is no UIO device", "uio0");
+    refused(1, NULL, STATUS_UNSUPPORTED, "UIO device 1 does not exist", "uio0");
+    refused(-1, NULL, STATUS_UNSUPPORTED, "UIO device -1 does not exist", "uio0");
+    refused(1000000, NULL, STATUS_UNSUPPORTED, "UIO device 1000000 does not exist", "uio0");
     machine_remove("/sys/class");
     struct outcome outcome = {0};
     CHECK_SAME(port_uio_open(0, NULL, &uio, &outcome), -1);
@@ -293,7 +293,7 @@ DEVICE_TEST(a_device_that_is_not_known_needs_its_registers)
     machine_put(UIO "/device/vendor", "0x8086\n");
     refused(0, NULL, STATUS_UNSUPPORTED, "uio0 (uio_pci_generic, PCI 8086:11e8)",
             "offset and value of the register");
-    refused(0, &none, STATUS_UNSUPPORTED, "how its interrupt is raised is not known", "manual");
+    refused(0, &none, STATUS_UNSUPPORTED, "it is not known how to raise its interrupt", "manual");
     CHECK_SAME(changed_bytes(), 0);
     opened(&given);
     port_uio_acknowledge(&uio); /* it has no such register */
@@ -343,7 +343,7 @@ DEVICE_TEST(what_has_no_memory)
     machine.map_error = 0;
     unlink(machine_path(UIO "/device/vendor"));
     struct port_uio_registers given = {RAISE, 1, PORT_UIO_NOT_GIVEN, 0};
-    refused(0, &given, STATUS_UNSUPPORTED, "its driver offers no memory", "registers in memory");
+    refused(0, &given, STATUS_UNSUPPORTED, "its driver maps no memory", "registers in memory");
 }
 
 DEVICE_TEST(a_device_that_is_not_on_pci)

@@ -126,7 +126,7 @@ TEST(a_short_disk_or_memory_ends_it)
         int fate;
         const char *text;
     } rows[] = {
-        {false, 255, 3000, 3200, 7, "too little free space was left in /tmp"},
+        {false, 255, 3000, 3200, 7, "/tmp ran short of free space"},
         {false, 900, 199, 3200, 7, "199 MiB available, 200 MiB must stay free"}, /* a sixteenth */
         {false, 900, 63, 512, 7, "63 MiB available, 64 MiB must stay free"},     /* 64 MiB */
         {false, 900, 63, -1, 7, "63 MiB available, 64 MiB must stay free"},

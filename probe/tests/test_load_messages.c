@@ -164,7 +164,7 @@ TEST(a_group_without_one_begins_anew)
         wait_for(MESSAGES_WHOLE, 1, 1);
         measure();
         end();
-        CHECK_HOLDS(text_of("load_limited"), "began anew");
+        CHECK_HOLDS(text_of("load_limited"), "was restarted");
         CHECK_SAME(*text_of("load_ended_early"), 0);
         CHECK_SAME(reached(0).reached, 1);
         wait_for_end(after, LOAD_GROUP_MEMBERS);
@@ -268,7 +268,7 @@ TEST_IN(start_refusing((struct refused){.room = LOAD_GROUP_MEMBERS}, "messages=2
     CHECK_SAME(load.map->slot_count, 1);
     load_begin(&load);
     end();
-    CHECK(is_told("load_limited", "messages: 0 of 2 are started: a made-up limit"));
+    CHECK(is_told("load_limited", "messages: only 0 of 2 are started: a made-up limit"));
     CHECK(is_told("load_short", "messages reached 0 of 2 requested groups"));
     load_free(&load);
     if (!start("messages=2"))

@@ -102,11 +102,11 @@ TEST(interrupts_that_the_kernel_did_not_see)
         {1, {8000}, NULL},
         {1,
          {7999},
-         "interrupt: 10000 timers expired on CPU 0, and the kernel counted 7999 interrupts there "
+         "interrupt: 10000 timers expired on CPU 0, but the kernel counted 7999 interrupts there "
          "(80 %)" UNSEEN},
         {3,
          {30000, 7000, 2500},
-         "interrupt: 10000 timers expired on CPU 2, and the kernel counted 2500 interrupts there "
+         "interrupt: 10000 timers expired on CPU 2, but the kernel counted 2500 interrupts there "
          "(25 %)" UNSEEN},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -121,7 +121,7 @@ TEST(interrupts_that_the_kernel_did_not_see)
     load.map->slots[0].cpu = -1; /* of the whole load: it may arm timers on any of its CPUs */
     see_interrupts(0, 10000, 2500);
     tell_only("load_unseen",
-              "interrupt: 10000 timers expired on the CPUs of the load, and the kernel counted "
+              "interrupt: 10000 timers expired on the CPUs of the load, but the kernel counted "
               "2500 interrupts there (25 %)" UNSEEN,
               NULL);
 }
@@ -144,7 +144,7 @@ TEST(packets_that_the_kernel_did_not_see)
         const char *text;
     } rows[] = {
         {16000, NULL},
-        {15999, "network: 20000 packets sent, the kernel counted 15999 TCP segments (80 %)"}};
+        {15999, "network: 20000 packets sent, but the kernel counted 15999 TCP segments (80 %)"}};
     for (int i = 0; i < 2; i++) {
         make_up("network=1000/s", 2, 10);
         to[0].counters[COUNTER_OWN] = to[1].counters[COUNTER_OWN] = 10000;
@@ -410,7 +410,8 @@ TEST(fewer_for_want_of_room_are_told)
     load.places.numbers[0] = 2;
     load.room = (struct load_room){2, "a limit"};
     load.is_measured = false;
-    tell_only("load_limited", "storm: 2 of 240 are started: a limit leaves room for 2 processes",
+    tell_only("load_limited",
+              "storm: only 2 of 240 are started: a limit leaves room for 2 processes",
               "{\"element\":\"storm\",\"limit\":\"a "
               "limit\",\"asked\":240,\"reached\":2,\"room_count\":2}");
 }

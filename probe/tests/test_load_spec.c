@@ -129,8 +129,8 @@ TEST(names_of_hosts_are_left_to_the_toolkit)
         CHECK(error[0] != '\0');
     }
     CHECK(!parses("network=100/s@target:7"));
-    CHECK_HOLDS(error, "'target' is no address; give one, such as 192.0.2.1:7 or [::1]:7 (the "
-                       "hardstone command looks names up)");
+    CHECK_HOLDS(error, "'target' is not an address; give one, such as 192.0.2.1:7 or [::1]:7 "
+                       "(the hardstone command looks up names)");
 }
 
 TEST(the_rest_belongs_to_stress_ng)

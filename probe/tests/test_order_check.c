@@ -99,7 +99,7 @@ TEST(harm)
     one = order_note_sent(&check, 1, BYTES);
     content_number(text, sizeof text, one);
     order_note_received(&check, text, BYTES, 1);
-    CHECK_HOLDS(check.fault[ORDER_INTACT], "another content");
+    CHECK_HOLDS(check.fault[ORDER_INTACT], "wrong content");
 }
 
 TEST(doubled)

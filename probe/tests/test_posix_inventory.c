@@ -276,7 +276,7 @@ TEST_IN(open_runner(hanging, 2, 300000000), call_runner_close(&runner),
     const struct answer *got = runner.board->answers;
     CHECK_SAME(call_runner_run(&runner), 0);
     CHECK_SAME(got[0].result, CALL_FAILS);
-    CHECK_HOLDS(got[0].why, "not at its end after 300 ms");
+    CHECK_HOLDS(got[0].why, "not finished after 300 ms");
     CHECK_SAME(got[1].result, CALL_FAILS);
 }
 

@@ -176,7 +176,7 @@ TEST_IN(can_test(), reset(), a_supervisor_that_is_not_above)
     fake.limit = 50;
     const char *text = STREAM("SEM-P-SIG", FEW, "-p", "kinds=unnamed");
     CHECK_HOLDS(text, "\"supervisor_not_above\"");
-    CHECK_HOLDS(text, "has priority 50 as well");
+    CHECK_HOLDS(text, "has priority 50 too");
     fake.limit = 49;
     text = STREAM("SEM-P-SIG", FEW, "-p", "kinds=unnamed");
     CHECK_HOLDS(text, "\"supervisor_not_above\"");

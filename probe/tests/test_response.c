@@ -171,5 +171,5 @@ RUN_TEST(time_that_was_taken_is_no_response, ALL_KINDS)
     measure();
     CHECK(blocks >= block_taken && blocks < block_taken + DISTURB_EVERY);
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
-    CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
+    CHECK_HOLDS(run.outcome.reason, "the test did not get the CPU");
 }

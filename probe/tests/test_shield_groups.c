@@ -117,8 +117,8 @@ V1_TEST(version_1)
     CHECK_TEXT(cpus_of("wide wide/inner " RESERVED " " OTHERS), "0-2 0-2 3! 0-2 ");
     CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.mems"), "0");
     CHECK_TEXT(threads(), "0-3/" OTHERS " 3/" OTHERS " 0-1/" OTHERS " 2 0-3 3 ");
-    CHECK(made_up_is_noted("cpuset", "bound to it by the kernel"));
-    CHECK(made_up_is_noted("cpuset", "whose affinity the kernel keeps for itself"));
+    CHECK(made_up_is_noted("cpuset", "that the kernel has bound to one CPU"));
+    CHECK(made_up_is_noted("cpuset", "whose affinity only the kernel may change"));
     CHECK_SAME(made_up_lines("mask"), 0);
     CHECK_SAME(made_up_lines("task"), 1); /* those of the kernel that it cannot move are left out */
     put_all_back("");
@@ -378,7 +378,7 @@ V2_TEST(a_partition_that_is_not_granted)
     CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_HOLDS(text, "threads moved by their affinity");
     CHECK_HOLDS(text, why);
-    CHECK(made_up_is_noted("cpuset", "a thread that asks for the CPU still gets it"));
+    CHECK(made_up_is_noted("cpuset", "a thread that sets its affinity still gets the CPU"));
     CHECK(!made_up_has(RESERVED_2));
     CHECK_TEXT(threads(), "0-2 0-2 0-1 2 0-3 3 ");
     CHECK_TEXT(made_up_mask_of(0), "0-3"); /* of the shield itself: it goes there later */
@@ -453,8 +453,8 @@ TEST_IN(begin(NULL), made_up_close(), no_cpusets)
     made_up_thread(ELSEWHERE, "elsewhere", MADE_UP_USER, "0-2");
     CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_HOLDS(text, "3 threads moved by their affinity (there are no cpusets)");
-    CHECK(made_up_is_noted("cpuset", "there are no cpusets: a thread that asks for the CPU"));
-    CHECK(made_up_is_noted("cpuset", "bound to it by the kernel"));
+    CHECK(made_up_is_noted("cpuset", "there are no cpusets: a thread that sets its affinity"));
+    CHECK(made_up_is_noted("cpuset", "that the kernel has bound to one CPU"));
     CHECK_TEXT(threads(), "0-2 0-2 0-1 2 0-3 3 0-2 ");
     make_inherited_affinity();
     /* the first has what an heir would have, but is older; the orphan gets the widest possible */

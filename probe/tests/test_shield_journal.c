@@ -172,7 +172,7 @@ JOURNAL_TEST(files_that_are_refused)
     expect_bad("not a regular file");
     put("", 0);
     CHECK_SAME(truncate(path, (off_t)JOURNAL_MOST_BYTES + 1), 0);
-    expect_bad("larger");
+    expect_bad("too large");
 }
 
 JOURNAL_TEST(one_of_another_user)

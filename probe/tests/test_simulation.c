@@ -191,7 +191,7 @@ TEST(bad_input)
 {
     fake = (struct fake){0};
     check_refused(RUN("SIM-S-RT", "-p", "masses=8,42"), UNSUPPORTED,
-                  "masses=42 is no multiple of 4, as 40 and 44 are");
+                  "masses=42 is not a multiple of 4, as 40 and 44 are");
     check_refused(RUN("SIM-P-RF", "-p", "threads=1,9"), UNSUPPORTED, "9 threads for 8 masses");
     check_refused(RUN("SIM-S-RT", "-p", "stiffness_per_s2=1000000", "-p", "step_ns=10ms"),
                   UNSUPPORTED, "at most 408248 ns are stable");

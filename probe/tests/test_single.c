@@ -108,7 +108,7 @@ WRAP_TEST(refused)
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         const char *text = stream_of(refusals[i]);
         CHECK_HOLDS(text, "\"name\":\"not_offline\"");
-        CHECK_HOLDS(text, "(an invented reason): measuring and load are on CPU 2 only");
+        CHECK_HOLDS(text, "(an invented reason); measurement and load run on CPU 2 only");
         CHECK_HOLDS(text, "\"settings\":[],\"cpu\":2");
         CHECK_HOLDS(text, "\"status\":\"measured\"");
     }
@@ -173,5 +173,6 @@ TEST(no_cpu_can_be_chosen)
     scene = (struct scene){0};
     CHECK_HOLDS(stream(-1, "single", NULL, NULL), sysconf(_SC_NPROCESSORS_ONLN) == 1
                                                       ? "no other CPU is online"
-                                                      : "measuring and load cannot be kept on one");
+                                                      : "measurement and load cannot be kept on "
+                                                        "one");
 }

@@ -196,7 +196,7 @@ STOPS_TEST(which_values_are_of_a_stop)
         int64_t value_ns, at_ns;
         bool is_of_stop;
     } cases[] = {
-        {"under way", 100 * MS, 2010 * MS, true},
+        {"in progress", 100 * MS, 2010 * MS, true},
         {"ends before it is noted", 100 * MS, 1985 * MS, true},
         {"too long before", 100 * MS, 1979 * MS, false},
         {"short, before", MS, 1998 * MS, false},

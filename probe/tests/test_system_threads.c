@@ -184,7 +184,7 @@ TEST(nothing_is_seen)
         {"run delay not counted", PROCESSES, true, 0, SPUN_NS, false,
          "none of 2 time-shared processes"},
         {"a system that does not tell", -1, false, 0, SPUN_NS, false,
-         "does not tell which processes"},
+         "does not report which processes"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tap_row(rows[i].name);
@@ -236,7 +236,7 @@ RUN_TEST(it_stood_still, PROCESSES)
 {
     play_calls(true, 0, 0, 2 * MS);
     play_calls(true, 0, 0, 0);
-    judge_calls(true, "2 times a real-time thread was made ready");
+    judge_calls(true, "2 times a real-time thread became ready");
 }
 
 /* It returned from its call, and the system counts no CPU time. */
@@ -244,14 +244,16 @@ RUN_TEST(a_step_is_a_delay, PROCESSES)
 {
     play_calls(true, 0, 0, 0);
     play_calls(true, 1, 0, 2 * MS);
-    judge_calls(false, "1 times it went on before that thread had run and blocked, for up to 2000");
+    judge_calls(false, "1 times that continued before the thread had run and blocked, for up to "
+                       "2000");
 }
 
 /* It went on inside its call. */
 RUN_TEST(cpu_time_is_a_delay, PROCESSES)
 {
     play_calls(true, 0, MS / 2, 2 * MS);
-    judge_calls(false, "1 times it went on before that thread had run and blocked, for up to 500");
+    judge_calls(false, "1 times that continued before the thread had run and blocked, for up to "
+                       "500");
 }
 
 RUN_TEST(outside_a_call_nothing_is_proved, PROCESSES)
@@ -263,7 +265,7 @@ RUN_TEST(outside_a_call_nothing_is_proved, PROCESSES)
     begin(PROCESSES);
     play_calls(true, 0, 0, 0);
     play_calls(false, 1, MS, 0);
-    judge_calls(true, "1 times a real-time thread was made ready");
+    judge_calls(true, "1 times a real-time thread became ready");
 }
 
 /* Throttling lets time-shared processes run: the result fails for that reason. */
@@ -285,7 +287,7 @@ RUN_TEST(a_pause_that_throttling_does_not_make, PROCESSES)
     run.rt_budget.limit = (struct port_realtime_budget){950 * MS, 1000 * MS};
     play_calls(true, 1, 600 * MS, 600 * MS);
     CHECK_SAME(cpu_loss_judge(&calls.cpu_loss, &run), -1);
-    CHECK_HOLDS(run.outcome.remedy, "longer than real-time throttling pauses here");
+    CHECK_HOLDS(run.outcome.remedy, "longer than the pauses of real-time throttling here");
     CHECK_SAME(run.outcome.command[0], '\0');
 }
 

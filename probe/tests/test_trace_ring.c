@@ -252,7 +252,7 @@ RING_TEST(an_excerpt_without_its_begin_says_so)
 {
     hold_all(1);
     add(3, START_NS + 29 * MS, "softirq_entry", 3, NULL);
-    EXPECT(-1, "[003] 4000000005.027950000: the trace holds nothing from before this",
+    EXPECT(-1, "[003] 4000000005.027950000: the trace starts here",
            "[001] 4000000005.028000000: the value begins",
            "[003] 4000000005.029000000: softirq_entry: vec=3",
            "[001] 4000000005.030000000: the value ends");

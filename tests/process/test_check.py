@@ -275,7 +275,7 @@ def test_every_folder_of_tests_is_run_by_the_gate_or_the_hosts_door() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--only", "nonsense"], "the checks of this door are"),
+        (["--only", "nonsense"], "the available checks are"),
         (["tests/unit"], ".venv/bin/python -m pytest tests/unit"),
     ],
 )

@@ -715,7 +715,27 @@ OF_PROJECT = [
         ("option('a', type)\noption('b', type)\n", "2: nothing uses b"),
     ),
 ]
-CASES = [*OF_PYTHON, *OF_C, *OF_DOCS, *OF_PROJECT]
+PLAIN_C = """/* told by a comment, that is there */
+static const char *const why = "the probe " /* anew */
+                               "continues";
+"""
+OF_WORDS = [
+    *broken(
+        "plain-words",
+        {
+            f"{TOOLKIT}good.py": '"""A name that is there."""\n# anew\nA = "it continues"\n',
+            "probe/src/good.c": PLAIN_C,
+            "docs/decisions/1.md": "it is no time",
+            "docs/a.md": "```text\nmeasure anew\n```\nthere is no time\n",
+        },
+        f"{TOOLKIT}bad.py",
+        ('\nA = (\n    "it is "\n    f"no time of hardware"\n)\n', '3: "is no time": say is not'),
+        ('A = f"{ppm} millionths of it"\n', '1: "} millionths of": give a percentage'),
+    ),
+    *broken("plain-words", {}, "probe/src/bad.c", ('A = "found no "\n  "room";\n', '1: "found no')),
+    *broken("plain-words", {}, "docs/a.md", ("values are kept\napart\n", '1: "kept apart": say')),
+]
+CASES = [*OF_PYTHON, *OF_C, *OF_DOCS, *OF_PROJECT, *OF_WORDS]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.rule} {case.complaint}")

@@ -134,7 +134,7 @@ def _diagnosis(options: DoctorOptions) -> Diagnosis:
 
     with closing(find_target(options.target)) as target:
         target.open(notice_messages(quiet=options.quiet))
-        facts = target.facts()
+        facts = target.facts(with_counter=False)
         return diagnose(
             {**facts.facts, **_selftest(target)},
             target=target.name,

@@ -643,7 +643,7 @@ class _Session:
 _MOST_PAIRS_BYTES = 1 << 24
 _CHOSEN_LATER = (
     "not what the pairs were measured for: an outcome that was looked for afterwards is a reason "
-    "to measure anew, and no proof"
+    "to measure again, and no proof"
 )
 _SAYS_OTHERWISE = (
     "the file says otherwise of these pairs than their runs do: it was changed, or is of another "
@@ -746,7 +746,7 @@ def _stored(store: Store, side: str, number: int, pair: Pair) -> PairedRun:
     document = store.load(run_id)
     if pairs_asked(document.name, side, number) is None:
         raise InputError(
-            f"--again: run {run_id} was not measured as {side} in pair {number}", "measure anew"
+            f"--again: run {run_id} was not measured as {side} in pair {number}", "measure again"
         )
     return PairedRun(document)
 
@@ -761,7 +761,7 @@ def _pairs_asked(runs: Sequence[tuple[PairedRun, PairedRun]]) -> int:
         if one.document is not None
     }
     if len(found) > 1:
-        raise InputError("--again: the pairs are of several measurements", "measure anew")
+        raise InputError("--again: the pairs are of several measurements", "measure again")
     return next(iter(found), None) or 0
 
 

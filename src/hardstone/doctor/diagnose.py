@@ -515,7 +515,7 @@ _GUEST_WORDS = (
     "boot the guest with {option}: end the target's name with ,append={option} (or give --append)"
 )
 _GUEST_FORGETS = (
-    "nothing to type: a guest of the lab boots anew for each command, and this is no option of its "
+    "nothing to type: a lab guest boots again for each command, and this is not an option of its "
     "boot line"
 )
 _ON_THE_HOST = "on the host, not in the container"

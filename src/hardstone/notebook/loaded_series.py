@@ -176,7 +176,7 @@ class RunSeries:
         series = self._sound
         if series.unit != "ns":
             raise InputError(
-                f"{one_line(self.address)} is no duration and has no deadline",
+                f"{one_line(self.address)} is not a duration and has no deadline",
                 "above(limit) counts its values",
             )
         if not (isfinite(deadline_ns) and deadline_ns > 0):
@@ -284,13 +284,13 @@ class RunSeries:
         if self.is_published:
             has = ", ".join(self.statistics()) or "words"
             return InputError(f"{address} is published without {what}; it has {has}")
-        return InputError(f"{address} has no {what}", "measure for longer")
+        return InputError(f"{address} has no {what}", "measure longer")
 
     def _too_few(self, q: float, count: int) -> InputError:
         deepest = f"; the deepest is {1 - 10 / count:.6g}" if count > 10 else ""
         return InputError(
             f"{one_line(self.address)}: the quantile {q} {lacking(values_for(q), count)}{deepest}",
-            "measure for longer",
+            "measure longer",
         )
 
 

@@ -115,7 +115,7 @@ def chart_of(found: Sequence[Series], subject: str, kind: str) -> Chart:
     shown = {name: one for name in known if (one := kind_for(known[name], unit)) is not None}
     fitting = [name for name, one in shown.items() if any(map(one.shows, found))]
     if not fitting:
-        raise InputError(f"{one_line(subject)} has no values to draw", "measure for longer")
+        raise InputError(f"{one_line(subject)} has no values to draw", "measure longer")
     chosen = kind or ("histogram" if "histogram" in fitting else fitting[-1])
     figure = None
     if chosen in fitting:

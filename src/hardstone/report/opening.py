@@ -294,7 +294,7 @@ def opening_of(
     rated, names = _rated(document), names_in(document)
     conditions = conditions_in(document)
     glance = None
-    if len(shown) > 1:
+    if len({one.test for one in shown}) > 1:
         glance = Figure(
             id="glance-chart",
             title="Median and worst observed of each test",

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from hardstone.simulation.page import TirePage
 
 
+_BRIEF = 2  # results that are not folded
+
+
 def with_readable_histograms(document: RunDocument) -> RunDocument:
     """`document` with an empty histogram in the place of each unreadable one.
 
@@ -189,6 +192,8 @@ def _context(
         "late_note": NOTE,
         "most_rows": MOST_ROWS,
         "narrow_percent": NARROW_PERCENT,
+        "is_brief": len(sections) <= _BRIEF,
+        "fact_count": len(document.system),
         "is_timed": any(one.finding is not None for one in sections),
         "shared": shared,
         "families": _by_family([without_shared(one, shared) for one in sections]),

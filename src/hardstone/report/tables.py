@@ -147,7 +147,7 @@ def _series_notes(
         apart = format_count(series.stopped.count)
         worst = format_value(series.stopped.worst, series.unit)
         notes.append(
-            f"kept apart, because the program was stopped: {apart}, the worst {worst}; in no figure"
+            f"set aside, because the program was stopped: {apart}, the worst {worst}; in no figure"
         )
     return notes
 

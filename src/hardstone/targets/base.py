@@ -204,8 +204,9 @@ class Target(Recorder, Protocol):
     def selftest(self) -> SelfTest | None:
         """Whether the probe computes rightly there; None from a probe without a self-test."""
 
-    def facts(self) -> Facts:
-        """Facts about the machine, and the instrument."""
+    def facts(self, *, with_counter: bool = True) -> Facts:
+        """Facts about the machine, and the instrument. The calibration of the counter takes a
+        second: `with_counter` false leaves it out."""
 
     def clock_check(self) -> ClockCheck | None:
         """The target's clock and that of this machine between `open` and now.

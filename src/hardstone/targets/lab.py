@@ -377,8 +377,8 @@ class LabTarget(ProbeTarget):
         super().__init__(transport)
         self._preempt = transport.preempt
 
-    def facts(self) -> Facts:
-        facts = super().facts()
+    def facts(self, *, with_counter: bool = True) -> Facts:
+        facts = super().facts(with_counter=with_counter)
         _check_model(self.name, self._preempt, facts)
         return facts
 

@@ -263,8 +263,9 @@ class ProbeTarget:
         lines = [line for line in raw.splitlines() if line.startswith(b'{"type":')]
         return decode_selftest(b"\n".join(lines) if self.is_noisy else raw)
 
-    def facts(self) -> Facts:
-        return decode_facts(self._ask(["facts", "--json"], _FACTS_S))
+    def facts(self, *, with_counter: bool = True) -> Facts:
+        clock = [] if with_counter else ["--clock", "monotonic"]
+        return decode_facts(self._ask(["facts", "--json", *clock], _FACTS_S))
 
     def clock_check(self) -> ClockCheck | None:
         return self._transport.clock_check()

@@ -140,7 +140,7 @@ _NAME, _ID, _FIGURE, _COUNT, _MARK = 20, 9, 9, 11, 3
 _LEAST_CELL = 8
 _FAR = 2.0  # times the first condition: the load, or the CPU configuration, matters
 _MOST_FIRST = 5  # lines of the first step: no rule of the doctor has more
-_LEAST_NAME = 6
+_LEAST_NAME, _RATIO = 6, 8
 _FEW_ROWS = 6  # below this, rows that were not run share a line
 
 
@@ -245,13 +245,16 @@ def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
     """Worst observed, median, count and mark of each row."""
     counts = [format_count(row.figure.count) for row in rows if row.figure is not None]
     values = max(_COUNT, *(len(one) + 2 for one in counts), 0)
-    name, reference = _NAME, width - _NAME - 2 * _FIGURE - values - _ID - _MARK - 2
+    # Names of series need more room than those of the fixed rows; then only the ratio is shown.
+    is_fixed = all(len(row.name) < _NAME for row in rows)
+    reference = width - _NAME - 2 * _FIGURE - values - _ID - _MARK - 2 if is_fixed else _RATIO
+    name = width - 2 * _FIGURE - values - _ID - _MARK - 2 - reference
     has_reference = any(row.reference for row in rows) and reference >= _LEAST_CELL
     if not has_reference:
         name = max(width - 2 * _FIGURE - values - _ID - 1, _LEAST_CELL)
     heading = f"{'':{name}}{'worst':>{_FIGURE}}{'median':>{_FIGURE}}{'values':>{values}}"
     if has_reference:
-        heading += "  against reference"
+        heading += "  against reference" if is_fixed else "  reference"
     yield Text(heading[:width], style="bold")
     for row in rows:
         line = Text(f"{shorten(row.name, name - 1):{name}}")
@@ -269,6 +272,7 @@ def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
             if has_reference:
                 line += Text("  ") + Text(f"{row.mark:{_MARK}}", style=style)
                 said = figure.about or _reference_text(row)
+                said = said if is_fixed else said.partition(" ")[0] if row.reference else ""
                 line += Text(f"{shorten(said, reference - 1):{reference}}")
             else:
                 line += Text(" ")

@@ -286,7 +286,7 @@ def print_misses(shown: RunDocument, deadline_ns: int, stream: IO[str] | None = 
         console.print(words(f"{len(found.series) - _MOST_ROWS} more series, with --json"))
     if found.left_out_count:
         count = found.left_out_count
-        what = "1 series is no duration" if count == 1 else f"{count} series are no durations"
+        what = "1 series is not a duration" if count == 1 else f"{count} series are not durations"
         console.print(words(f"{what}, and left out"))
     if any(one.at_most is not None for one in found.series):
         level = f"{found.confidence * 100:.0f} % confidence"

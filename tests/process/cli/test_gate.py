@@ -246,7 +246,7 @@ def test_other_limits_decide_otherwise_and_say_so(gate: Hardstone, measured: Pat
     told = " ".join(done.out.split())
     assert done.code == EXIT_OK and "PASS: 1 PASS" in told
     assert "at most 400 % higher than A" in told
-    assert "a reason to measure anew, and no proof" in told
+    assert "a reason to measure again, and no proof" in told
     late = gate("--again", measured, "--deadline", "3us", "--json").document
     assert late["checks"][0]["statistic"] in ("p50", "p99", "above 3 us")
     assert "above 3 us" in {one["statistic"] for one in late["checks"]}

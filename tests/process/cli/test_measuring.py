@@ -74,7 +74,7 @@ def test_whatever_measures_waits_for_others_no_longer_than_asked(
             waits.add(how[3])
             raise TargetError("another measurement has held the lock", "wait longer")
 
-        def facts(self) -> Facts:
+        def facts(self, *, with_counter: bool = True) -> Facts:
             found = super().facts()
             found.facts.update(machine(user__effective_id=0, cpu__allowed="0-2,5"))
             return found

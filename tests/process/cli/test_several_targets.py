@@ -378,7 +378,7 @@ class Guest(ProbeTarget):
         super().__init__(transport)
         self._choices = choices
 
-    def facts(self) -> Facts:
+    def facts(self, *, with_counter: bool = True) -> Facts:
         found = super().facts()
         asked = self.name.rpartition("preempt=")[2].split(",")[0]
         has_it = asked in self._choices.split(", ")

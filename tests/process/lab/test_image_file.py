@@ -192,7 +192,7 @@ NO_KERNEL = NO_PAYLOAD | {name: image_of(kernel) for name, kernel in NOT_ENTERED
 def test_a_size_must_be_that_of_the_kernel_and_older_images_have_four_sectors_of_setup() -> None:
     for size_bytes in (len(KERNEL) - 1, len(KERNEL) + 1):
         packed = PACKERS["xz"](KERNEL) + struct.pack("<I", size_bytes)
-        with pytest.raises(UnpackError, match="it is larger|it holds"):
+        with pytest.raises(UnpackError, match=r"it is larger|it holds"):
             vmlinux(made_up.packed_bzimage(packed))
     image = bytearray(made_up.packed_bzimage(payload("xz"), setup_sectors=4))
     image[0x1F1] = 0

@@ -309,6 +309,14 @@ def test_register_and_facts(tmp_path: Path) -> None:
         assert document == getattr(sample, name)()
 
 
+def test_facts_without_the_counter_do_not_wait_for_its_calibration(tmp_path: Path) -> None:
+    text = (sample.GOLDEN / "facts.json").read_text()
+    body = f"lines({text!r}) if sys.argv[1:] == ['facts', '--json', '--clock', 'monotonic'] else 0"
+    assert asked(tmp_path, body).facts(with_counter=False) == sample.facts()
+    with pytest.raises(InputError):
+        asked(tmp_path, body).facts()
+
+
 def test_the_probe_that_was_built_computes_rightly(probe: Path) -> None:
     found = local_target(probe).selftest()
     assert found is not None and [one for one in found.checks if not one.passed] == []

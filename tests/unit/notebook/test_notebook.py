@@ -303,7 +303,7 @@ def test_misses_of_a_deadline() -> None:
 
 def test_only_durations_with_values_have_misses() -> None:
     counts = msgspec.structs.replace(series([1, 2]), unit="count")
-    refused("is no duration and has no deadline", opened(counts).series().misses, 5)
+    refused("is not a duration and has no deadline", opened(counts).series().misses, 5)
     refused("has no values", of([]).misses, 5)
     published = hardstone.load("published:qnx")["THR-P-SLS"].series("switch", 128)
     refused("published without a distribution", published.misses, 5)

@@ -237,3 +237,18 @@ def test_time_of_a_guest_is_named_and_how_long_people_waited() -> None:
     assert "1 min 24 s guest, 4 min 10 s real" in state_text(run)
     run.finished_utc = None
     assert state_text(run).endswith("1 min 24 s guest time")
+
+
+def test_a_limit_that_is_too_low_is_named_with_its_figure() -> None:
+    evidence = "HOST_NAME_MAX is 64, POSIX requires 255"
+    name = "base_limits_at_least_posix_minimum"
+    verdict = Verdict(name=name, passed=False, evidence=f"{evidence}\x1b[2J")
+    result = make.result("POS-B-INV", series=[], verdicts=[verdict])
+    (family,) = families(make.document(results=[result]))
+    (failed,) = family.failed
+    assert failed.title.startswith(f"POS-B-INV {evidence}") and "\x1b" not in failed.title
+    assert failed.meaning == "a program that relies on POSIX's minimum limits may fail"
+    no_words = Verdict(name=name, passed=False, evidence="")
+    result.verdicts = [no_words]
+    (family,) = families(make.document(results=[result]))
+    assert family.failed[0].title == "POS-B-INV base limits at least posix minimum"

@@ -158,6 +158,12 @@ def test_rows_without_values_say_why_and_those_that_were_not_run_share_a_line() 
     assert "Not run: interrupt to thread, kernel preemption, tick, switch," in text
 
 
+def test_one_or_two_results_are_not_folded() -> None:
+    for count, is_open in ((1, True), (2, True), (3, False)):
+        document = replace(run(*[WHOLE] * count), status="complete")
+        assert ('<details class="fold result" open>' in static(document)) == is_open
+
+
 def test_commands_share_what_all_of_them_end_with() -> None:
     tail = "--target local --load none --policy fifo --seed 1"
     made = short_commands([f"hardstone run A -p x=1 {tail}", f"hardstone run B {tail}"])
