@@ -212,7 +212,7 @@ TEST_IN(tap_is_wrapped(), (void)0, a_file_has_a_quota)
         make_up(rows[i].size * MIB, rows[i].free * MIB);
         CHECK_SAME(grown(rows[i].peers), rows[i].grown * MIB);
     }
-    CHECK_HOLDS(load_slot_note(&slot), "ran short of free space");
+    CHECK_HOLDS(load_slot_note(&slot), "has too little free space");
     CHECK_SAME(world.cuts, 1);
 }
 

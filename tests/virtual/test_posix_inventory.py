@@ -214,7 +214,7 @@ def test_priorities_that_cannot_be_set_fail(
         pytest.skip("no real-time priorities here")
     stream = lying(shared_probe, broken_libc, "stuck")
     assert not stream.verdicts["priorities_32/fifo"]
-    assert "is told" in evidence(stream, "priorities_32/fifo")
+    assert "0 is reported" in evidence(stream, "priorities_32/fifo")
 
 
 @other_user
