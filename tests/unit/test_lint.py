@@ -188,7 +188,8 @@ STUDIES = {
     RULES_OF_DOCTOR: 'brings = { source = "Doe et al. 1987, table 2" }\n',
 }
 ADDRESSES = {
-    "docs/bibliography.md": "# Studies\n\n### [O] A study\n\nDoe: [it](https://x.org/y).\n\n## Methods\n"
+    "docs/bibliography.md": "# Studies\n\n### [O] A study\n\nDoe: [it](https://x.org/y).\n"
+    "\n## Methods\n"
     "| method | where |\n| --- | --- |\n| Doe 1934 | No public copy known |\n"
 }
 TO_TYPE = {

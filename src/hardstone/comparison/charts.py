@@ -374,7 +374,7 @@ def _y(names: Sequence[str], *, is_open: bool) -> Spec:
     return {"field": "u", "type": "nominal", "title": None, "axis": axis, "scale": scale}
 
 
-_ASIDE: Spec = {"paddingInner": 0.18, "paddingOuter": 0.09}
+_ASIDE: Spec = {"padding": 0.7}
 _PLACE: Spec = {
     "y": {"field": "u", "type": "nominal"},
     "yOffset": {"field": "c", "type": "nominal", "sort": [AVERAGE, WORST], "scale": _ASIDE},

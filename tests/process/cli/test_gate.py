@@ -482,7 +482,10 @@ def test_repeats_that_were_cut_off_go_on(hardstone: Hardstone, tmp_path: Path, l
     assert cut.code == EXIT_INTERRUPTED and "2 complete runs are stored" in cut.err
     assert any(" run --resume " in one for one in cut.typed)
     wrong = hardstone("run", "--resume", "--store", store, "--name", "other")
-    assert wrong.code == EXIT_USAGE and "--name: repeats are resumed with their first options" in wrong.err
+    assert (
+        wrong.code == EXIT_USAGE
+        and "--name: repeats are resumed with their first options" in wrong.err
+    )
     done = hardstone("run", "--resume", "--store", store)
     assert done.code == EXIT_OK and "run 3 of 4" in done.err and "run 2 of 4" not in done.err
     complete = sorted(one.name for one in Store(store).runs() if one.status == "complete")
