@@ -28,7 +28,14 @@ from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, timings
 from hardstone.present.why_late import LateValue, late_values
 from hardstone.stats.causes import cpu_of
-from hardstone.stats.conditions import Condition, condition_of, conditions_in, sweep_points
+from hardstone.stats.conditions import (
+    NOT_KNOWN,
+    Condition,
+    condition_of,
+    conditions_in,
+    listed,
+    sweep_points,
+)
 from hardstone.stats.consistency import (
     KindOfTime,
     counts_instructions,
@@ -44,7 +51,7 @@ from hardstone.systems.published import Address, figures_of
 from hardstone.systems.rating import ns_of_score
 from hardstone.systems.subjects import amount_of
 from hardstone.units import format_count
-from hardstone.wording import format_value, one_line, series_text, short
+from hardstone.wording import format_value, one_line, series_text, short, worst_value
 
 Grade = Literal["good", "fair", "poor", "bad", "unjudged"]
 WAKE_UP = "TMR-P-LAT"
@@ -58,13 +65,17 @@ JUDGEMENTS: tuple[tuple[int, Grade, str], ...] = (
     (10_000_000, "poor", "soft real-time as measured"),
 )
 _BAD = "not real-time as measured"
-LEAST_VALUES = 1000  # for a judgement that more values could only worsen
+LEAST_VALUES = 1000  # on each CPU, for a judgement that more values could only worsen
+_LEAST_MARKED = 20
+_LEAST_PAIRS = 5  # times the cost of a pair of time stamps: below, a value is the instrument's
+_REALTIME = (None, "fifo", "rr", "deadline")
 
 
 @dataclass(frozen=True)
 class Figure:
     """The worst series of a row under one condition. `median_ns` is None if unknown. `cpus`: those
-    that the series of the row were measured on, as far as the series name them."""
+    that the series of the row were measured on, as far as the series name them. `counts`: the
+    number of values of each of these series."""
 
     result: Result
     series: Series
@@ -72,6 +83,7 @@ class Figure:
     median_ns: int | None
     about: str = ""
     cpus: frozenset[int] = frozenset()
+    counts: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
@@ -118,10 +130,19 @@ class ScreenRow:
 
     @property
     def mark(self) -> str:
-        """ "+": at most the reference, "=": up to 3 times, "-": up to 30 times, "--": more."""
-        if self.ratio is None:
+        """ "+": at most the reference, "=": up to 3 times, "-": up to 30 times, "--": more; with
+        "?" of so few values that more may change it. None of a figure that cannot be true or is of
+        an ordinary thread."""
+        figure, ratio = self.figure, self.ratio
+        if (
+            figure is None
+            or ratio is None
+            or figure.is_contradictory
+            or not _is_realtime(figure.result)
+        ):
             return ""
-        return next((mark for most, mark in _MARKS if self.ratio <= most), "--")
+        mark = next((mark for most, mark in _MARKS if ratio <= most), "--")
+        return f"{mark}?" if figure.count < _LEAST_MARKED and ratio <= _MARKS[-1][0] else mark
 
 
 NOT_RUN = "not run"
@@ -188,7 +209,7 @@ def title_of(document: RunDocument, answer: Answer) -> str:
     where = ", ".join(part for part in (place, kernel) if part)
     if answer.figure is None:
         return f"{where}: {answer.sentence}"
-    return f"{where}: worst {answer.what} {format_value(answer.figure.worst_ns, 'ns')}"
+    return f"{where}: worst {answer.what} {worst_text(answer.figure.worst_ns)}"
 
 
 _WAKE_UP_WORDS = "wake-up"
@@ -227,50 +248,84 @@ def _judgement(document: RunDocument, wake_up: Figure | None) -> tuple[Grade, st
     _, grade, words = next(found, (0, "bad", _BAD))
     if grade == "bad":  # one value is a proof
         return grade, words
-    if wake_up.count < LEAST_VALUES:
-        return "unjudged", f"not judged: fewer than {format_count(LEAST_VALUES)} values"
-    return grade, words if _is_loaded(document) else f"{words}, without load"
+    if min(wake_up.counts, default=wake_up.count) < LEAST_VALUES:
+        each = " on each CPU" if len(wake_up.counts) > 1 else ""
+        return "unjudged", f"not judged: fewer than {format_count(LEAST_VALUES)} values{each}"
+    loads = _loads(document)
+    if not loads:
+        return grade, f"{words}, without load"
+    is_named = len({one.load for one in conditions_in(document)}) > 1  # by the sentence before it
+    return grade, words if is_named else f"{words}, load {listed(loads)}"
 
 
 def _why_unjudged(document: RunDocument, wake_up: Figure) -> str | None:
-    trust = trust_of(document)
+    result, trust = wake_up.result, trust_of(document)
     kind = kind_of_time(document.system)
-    if next(series_contradictions(wake_up.result), None) is not None:
-        return "figures of the test cannot be true"
-    if trust.grade == "untrustworthy":
-        reason = one_line(trust.reasons[0]) if trust.reasons else "no reason is stored"
-        return f"not trustworthy, {reason}"
-    if kind is KindOfTime.COUNTED:
-        return "time counts instructions, it is not time of hardware"
-    if kind is not KindOfTime.HARDWARE:
-        return "the processor is or may be emulated"
-    if document.plan.policy == "other" or lacks_realtime(wake_up.result):
-        return f"the thread was {_NOT_REALTIME}"
-    return None
-
-
-def _is_loaded(document: RunDocument) -> bool:
-    """Whether the wake-up was measured under a load that reached its degree."""
-    return any(
-        one.test == WAKE_UP
-        and (one.conditions.load or "none") != "none"
-        and not {event.name for event in one.events}.intersection(event_names.SHORT)
-        for one in document.results
+    instrument = result.instrument or document.instrument
+    least_ns = 0.0
+    if instrument is not None:
+        least_ns = max(_LEAST_PAIRS * instrument.pair.median, instrument.quantum_ns)
+    reason = one_line(trust.reasons[0]) if trust.reasons else "no reason is stored"
+    is_ordinary = document.plan.policy == "other" or not _is_realtime(result)
+    found = (
+        (any(series_contradictions(result)), "figures of the test cannot be true"),
+        (trust.grade == "untrustworthy", f"not trustworthy, {reason}"),
+        (kind is KindOfTime.COUNTED, "time counts instructions, it is not time of hardware"),
+        (kind is not KindOfTime.HARDWARE, "the processor is or may be emulated"),
+        (result.status != "measured", f"{WAKE_UP} {result.status}"),
+        (is_ordinary, f"the thread was {_NOT_REALTIME}"),
+        (wake_up.worst_ns <= least_ns, "the clock cannot resolve it"),
     )
+    return next((why for is_so, why in found if is_so), None)
+
+
+def _is_realtime(result: Result) -> bool:
+    return not lacks_realtime(result) and result.conditions.policy in _REALTIME
+
+
+def _loads(document: RunDocument) -> list[str]:
+    """The loads that reached their degree while enough wake-ups of a real-time thread were
+    measured."""
+    found = [
+        short(one.conditions.load)
+        for one in document.results
+        if one.test == WAKE_UP
+        and has_run(one)
+        and _is_realtime(one)
+        and (one.conditions.load or NOT_KNOWN) not in ("none", NOT_KNOWN)
+        and not {event.name for event in one.events}.intersection(event_names.SHORT)
+        and any(own.name == "wakeup" and own.count >= LEAST_VALUES for own in one.series)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement: str) -> str:
     if figure is None:
         return _without_times(document)
     median = "" if figure.median_ns is None else f"median {format_value(figure.median_ns, 'ns')}, "
-    values = "1 value" if figure.count == 1 else f"{format_count(figure.count)} values"
-    worst = format_value(figure.worst_ns, "ns")
+    count = sum(figure.counts) if what == _WAKE_UP_WORDS and figure.counts else figure.count
+    values = "1 value" if count == 1 else f"{format_count(count)} values"
     about = f", {figure.about}" if figure.about else ""
-    text = f"Worst {what}{about} {worst}{_under(document, figure.result)} ({median}{values})"
+    about += f" on CPU {figure.cpu}," if len(figure.counts) > 1 and what == _WAKE_UP_WORDS else ""
+    under = _under(document, figure.result)
+    text = f"Worst {what}{about} {worst_text(figure.worst_ns)}{under} ({median}{values})"
     if judgement:
         return f"{text}: {judgement}"
-    is_planned = any(one.test == WAKE_UP for one in document.plan.tests)
-    return text if is_planned else f"{text}; wake-up latency was not measured"
+    return f"{text}; wake-up latency {_why_no_wake_up(document)}"
+
+
+def worst_text(worst_ns: int) -> str:
+    """A worst value. One that is rounded to the limit of a judgement that it exceeds says so."""
+    text = format_value(worst_ns, "ns")
+    limits = [limit for limit, _, _ in JUDGEMENTS if limit < worst_ns <= 1.01 * limit]
+    return f"just above {format_value(limits[0], 'ns')}" if limits else text
+
+
+def _why_no_wake_up(document: RunDocument) -> str:
+    own = [one for one in document.results if one.test == WAKE_UP]
+    if not own or own[0].status == "measured":
+        return "was not measured"
+    return f"{own[0].status}{f': {one_line(own[0].reason)}' if own[0].reason else ''}"
 
 
 def _under(document: RunDocument, result: Result) -> str:
@@ -297,6 +352,11 @@ def _without_times(document: RunDocument) -> str:
 
         return next(iter(tire_lines(document)), "Nothing was measured")
     claims = [verdict for one in document.results for verdict in one.verdicts]
+    counted = [(one, own) for one in document.results for own in one.series if own.count]
+    if counted and not claims:
+        result, series = counted[0]
+        worst = format_value(worst_value(series), series.unit)
+        return f"No time was measured; {result.test} {series_text(series)}: worst {worst}"
     if claims:
         failed = sum(not one.passed for one in claims)
         hold = f"{format_count(len(claims) - failed)} of {format_count(len(claims))} claims hold"
@@ -318,12 +378,13 @@ def _steps(document: RunDocument, late: LateValue | None, judgement: str) -> Ite
             text, _, command = line.partition("; type: ")
             yield NextStep(text, granting(command))
     target = document.plan.target
-    for finding in _by_effect(document, late):
-        yield from _step_of(finding, target)
+    steps = [step for finding in _by_effect(document, late) for step in _step_of(finding, target)]
+    yield from steps[:1]
     if "without load" in judgement:
         where = () if target == "local" else ("--target", target)
         command = shlex.join(("hardstone", "run", WAKE_UP, "--load", "heavy", *where))
         yield NextStep("Measure under load: without it a latency says little", command)
+    yield from steps[1:]
 
 
 def _by_effect(document: RunDocument, late: LateValue | None) -> list[Finding]:
@@ -390,7 +451,7 @@ def other_rows(document: RunDocument, rows: Sequence[ScreenRow]) -> list[ScreenR
                 ScreenRow(name, result.test, [None] * len(conditions), [""] * len(conditions)),
             )
             place = conditions.index(condition_of(result))
-            row.figures[place] = _figure(result, series, "", [series.labels.get("cpu")])
+            row.figures[place] = _figure(result, series, "", [series])
     return list(found.values())
 
 
@@ -419,8 +480,7 @@ def _row(
     for condition in conditions:
         own = [pair for pair in fitting if condition_of(pair[0]) == condition]
         worst = max(own, key=lambda pair: pair[1].max or 0, default=None)
-        cpus = [series.labels.get("cpu") for _, series in own]
-        figures.append(_figure(*worst, about, cpus) if worst else None)
+        figures.append(_figure(*worst, about, [series for _, series in own]) if worst else None)
         states.append("" if worst else _state(results, condition))
     worst_of = max(fitting, key=lambda pair: pair[1].max or 0, default=None)
     # What stands for a figure is another interval: no reference for it.
@@ -429,13 +489,15 @@ def _row(
     return ScreenRow(row.name, row.test, figures, states, reference)
 
 
-def _figure(result: Result, series: Series, about: str, cpus: Sequence[object]) -> Figure:
+def _figure(result: Result, series: Series, about: str, every: Sequence[Series]) -> Figure:
     try:
         median = median_of(series)
     except InputError:  # an unreadable histogram is reported as a contradiction
         median = None
+    cpus = [one.labels.get("cpu") for one in every]
     known = frozenset(one for one in cpus if isinstance(one, int))
-    return Figure(result, series, series.max or 0, median, about, known)
+    counts = tuple(one.count for one in every)
+    return Figure(result, series, series.max or 0, median, about, known, counts)
 
 
 def _fits(series: Series, labels: Mapping[str, str]) -> bool:
@@ -453,10 +515,10 @@ def _state(results: Sequence[Result], condition: Condition) -> str:
 
 
 def _reference(row: FirstScreenRow, shown: Series | None) -> tuple[str, float] | None:
-    """The worst observed of a published system: of the series with the same labels, or else the
-    largest of those that fit the row."""
+    """The worst observed of a published system, of the series with the same labels; else the limit
+    for 3 stars."""
     if row.reference == "rating":
-        return row.reference_name, ns_of_score(3.0, load_criteria().anchors)
+        return _of_rating()
     own = row.figures[0]
     fitting = [
         one
@@ -467,8 +529,12 @@ def _reference(row: FirstScreenRow, shown: Series | None) -> tuple[str, float] |
     ]
     labels = {str(value) for value in shown.labels.values()} if shown else set()
     same = [one for one in fitting if labels.issuperset(_values_in(one.address))]
-    values = [amount.value for one in same or fitting if (amount := amount_of(one)).value]
-    return (row.reference_name, max(values)) if values else None
+    values = [amount.value for one in same if (amount := amount_of(one)).value]
+    return (row.reference_name, max(values)) if values else _of_rating()
+
+
+def _of_rating() -> tuple[str, float]:
+    return "3 stars", ns_of_score(3.0, load_criteria().anchors)
 
 
 def _values_in(address: Address) -> set[str]:

@@ -578,16 +578,19 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
 
 
 def _not_measured(document: RunDocument) -> Iterator[StandsOut]:
-    """Tests that did not measure in full: one line per reason, or per status if there are too
-    many reasons."""
+    """Tests that did not measure in full: one line per reason, or per status with its first reason
+    if there are too many."""
     differing = [one for one in deviations(document) if one.kind == "status"]
     lacking: dict[str, list[str]] = {}
     for one in differing:
         lacking.setdefault(one.text, []).append(one.who)
     if len(lacking) > _MOST_REASONS:
         lacking = {}
+        first: dict[str, str] = {}
         for one in differing:
-            lacking.setdefault(one.text.partition(":")[0], []).append(one.who)
+            status, _, reason = one.text.partition(": ")
+            text = first.setdefault(status, f"{status}, the first: {reason}" if reason else status)
+            lacking.setdefault(text, []).append(one.who)
     for text, who in lacking.items():
         yield StandsOut(f"{listed(who)} {text}", is_grave=not text.startswith(_NO_FAULT))
     names = names_in(document)

@@ -871,11 +871,15 @@ def sweep_sentence(document: RunDocument) -> str:
     if not bounds:
         return "The simulation ran as fast as it could; the table has its times"
     held = [(one.held.masses, one) for one in bounds if one.held is not None]
+    lost = sum(not any(cell.is_counted for cell in one.cells) for one in bounds)
+    are = "was" if lost == 1 else "were"
+    lacking = f"; {lost} of {len(bounds)} curves {are} not measured" if lost else ""
     if not held:
-        return "No simulation kept all of its deadlines"
+        return f"No simulation kept all of its deadlines{lacking}"
     masses, best = max(held, key=lambda pair: pair[0])
     count = best.curve.threads
-    are = "1 thread" if count == 1 else f"{format_count(count)} threads"
+    threads = "1 thread" if count == 1 else f"{format_count(count)} threads"
     least = "at least " if best.first_missed is None else ""
     policy = shorten(best.curve.policy, 12)
-    return f"No deadline was missed with {least}{format_count(masses)} masses ({policy}, {are})"
+    size = f"{least}{format_count(masses)} masses ({policy}, {threads})"
+    return f"No deadline was missed with {size}{lacking}"

@@ -16,11 +16,13 @@ from typing import Literal
 import msgspec
 
 from hardstone.catalogue import has_short_profile
+from hardstone.errors import InputError
 from hardstone.event_names import SHORT
 from hardstone.model import Result, Series
 from hardstone.stats.conditions import NOT_KNOWN, condition_of
 from hardstone.stats.consistency import KindOfTime, kind_of_time, series_contradictions
 from hardstone.stats.identity import has_observed
+from hardstone.stats.quantiles import median_of
 from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
 from hardstone.stats.trust import lacks_realtime
 from hardstone.systems.published import Address, AddressError, resolve
@@ -326,19 +328,22 @@ def _fitting(
         yield FoundFigure(fitting[0].address, none_seen, instead=about, too_few=too_few)
 
 
-_BLOCK_MARGIN = 0.1
+_SHORTER, _LONGER = 0.01, 0.1  # of the block
 
 
 def _block_apart(measured: MeasuredSeries, block_ns: int) -> str:
     """Why nothing follows from a block of processing: what it took in the median is far from what
-    it was calibrated to, so the length that is taken off is not its own; "" if it is close. Under
-    load a longer median is what the load takes, and counts."""
-    median = measured.amount("p50")
-    value = median.value if isinstance(median, Amount) else None
+    it was calibrated to, so the length that is taken off is not its own; "" if it is close. A
+    shorter one hides lateness: 1 % of it is worth a star. Under load a longer median is what the
+    load takes, and counts."""
+    try:
+        value = median_of(measured.series)
+    except InputError:  # an unreadable histogram is reported as a contradiction
+        value = None
     is_loaded_block = (measured.result.conditions.load or NOT_KNOWN) not in _NO_LOADS
     if value is None or (is_loaded_block and value > block_ns):
         return ""
-    if abs(value - block_ns) <= _BLOCK_MARGIN * block_ns:
+    if -_SHORTER * block_ns <= value - block_ns <= _LONGER * block_ns:
         return ""
     return (
         f"a block calibrated to {format_ns(block_ns)} took {format_ns(value)} in the median: the "

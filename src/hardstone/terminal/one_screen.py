@@ -139,6 +139,7 @@ MOST_COLUMNS = 4
 _NAME, _ID, _FIGURE, _COUNT, _MARK = 20, 9, 9, 11, 3
 _LEAST_CELL = 8
 _FAR = 2.0  # times the first condition: the load, or the CPU configuration, matters
+_MOST_SENTENCE = 8  # lines, at the narrowest: its judgement is at the end
 _MOST_FIRST = 5  # lines of the first step: no rule of the doctor has more
 _LEAST_NAME, _RATIO = 6, 8
 _FEW_ROWS = 6  # below this, rows that were not run share a line
@@ -184,6 +185,8 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
     extra = list(islice(texts.extra(), max(left, 0)))
     for line in [*above, *figures, *extra, *below]:
         line.truncate(width, overflow=line.overflow or "ellipsis")  # wide characters
+        if is_plain:
+            line.plain = line.plain.translate(_ASCII)
         console.print(line, soft_wrap=True)
 
 
@@ -249,7 +252,7 @@ def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
     is_fixed = all(len(row.name) < _NAME for row in rows)
     reference = width - _NAME - 2 * _FIGURE - values - _ID - _MARK - 2 if is_fixed else _RATIO
     name = width - 2 * _FIGURE - values - _ID - _MARK - 2 - reference
-    has_reference = any(row.reference for row in rows) and reference >= _LEAST_CELL
+    has_reference = any(row.reference for row in rows) and min(reference, name) >= _LEAST_CELL
     if not has_reference:
         name = max(width - 2 * _FIGURE - values - _ID - 1, _LEAST_CELL)
     heading = f"{'':{name}}{'worst':>{_FIGURE}}{'median':>{_FIGURE}}{'values':>{values}}"
@@ -265,7 +268,7 @@ def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
         else:
             mark = MARK if figure.is_contradictory else ""
             median = "-" if figure.median_ns is None else format_value(figure.median_ns, "ns")
-            style = _MARK_STYLES.get(row.mark, "")
+            style = _MARK_STYLES.get(row.mark.rstrip("?"), "")
             worst = f"{format_value(figure.worst_ns, 'ns') + mark:>{_FIGURE}}"
             line += Text(worst, style=style or "bold")
             line += Text(f"{median:>{_FIGURE}}{format_count(figure.count):>{values}}")
@@ -291,13 +294,14 @@ def _column_lines(
 ) -> Iterator[Text]:
     """Worst observed of each row under each condition, and its ratio to the first."""
     places = _places(rows, len(conditions))
-    cell = max((width - _NAME - _ID - 1) // len(places), _LEAST_CELL)
+    cell = max((width - _NAME - _ID - _MARK - 1) // len(places), _LEAST_CELL)
     yield from _headings(document, [conditions[place] for place in places], cell)
     for row in rows:
         line = Text(f"{shorten(row.name, _NAME - 1):{_NAME}}")
         for place in places:
             line += _cell(row, place, cell)
-        yield line + Text(f" {shorten(row.test, _ID)}", style="dim")
+        line += Text(f" {row.mark:{_MARK}}", style=_MARK_STYLES.get(row.mark.rstrip("?"), ""))
+        yield line + Text(shorten(row.test, _ID), style="dim")
     if len(places) < len(conditions):
         count = len(conditions) - len(places)
         are = "condition" if count == 1 else "conditions"
@@ -385,6 +389,8 @@ def spread_text(series: Series, width: int, *, is_plain: bool) -> str:
 
 
 _LEAST_SPREAD = 20
+# One character each, so that nothing moves.
+_ASCII = str.maketrans("\u00a0\u2026\u2605\u2606\u00bd", " ~*-+")
 
 
 def _features(document: RunDocument) -> Iterator[tuple[str, str]]:
@@ -439,9 +445,11 @@ class _Texts:
             yield Text(shorten(f"{machine}; {kernel}", self.width))
         else:
             yield from (Text(shorten(one, self.width)) for one in (machine, kernel))
-        conditions = conditions_text(document, is_brief=True)
+        how, comma, load = conditions_text(document, is_brief=True).partition(", load ")
+        conditions = f"load {load}, {how}" if comma else how  # the load is never cut off
         yield from map(Text, self._wrapped(conditions, self.width, self.limits.head_lines))
-        yield from self._labelled("how late", answer.sentence, _GRADES.get(answer.grade, "bold"), 3)
+        style = _GRADES.get(answer.grade, "bold")
+        yield from self._labelled("how late", answer.sentence, style, _MOST_SENTENCE)
         if answer.figure is not None:
             room = self.width - _GUTTER
             drawn = spread_text(answer.figure.series, room, is_plain=self.is_plain)
@@ -515,7 +523,8 @@ class _Texts:
                 yield _command("", step.command)
         if more := more_advice(self.document):
             count = len(steps) - len(shown)
-            text = f"and {count} more; all advice:" if count > 0 else "all advice:"
+            more_steps = f"and {count} more: see --all, and" if count > 0 else "see also"
+            text = more_steps if shown else "see"
             label = "" if shown else "what next"
             yield (
                 Text(f"{label:{_GUTTER}}{text} ", overflow="ignore") + _command("", more)[_GUTTER:]

@@ -18,6 +18,7 @@ from hardstone.figure_text import amount_text, lacking_quantile, level_text, qua
 from hardstone.kernel.screen import show_kernel_time
 from hardstone.model import Instrument, Result, RunDocument, Series
 from hardstone.posix.screen import show_posix
+from hardstone.present.answer import answer_of
 from hardstone.present.deadlines import (
     Misses,
     MissesDocument,
@@ -71,6 +72,7 @@ from hardstone.terminal.console import (
     Row,
     make_console,
     make_table,
+    print_command,
     print_rows,
     print_table,
     print_wrapped,
@@ -92,6 +94,19 @@ from hardstone.wording import (
     spoken,
     work_text,
 )
+
+
+def _print_steps(console: Console, document: RunDocument) -> None:
+    """What next, all of it: the first screen has the first ones."""
+    steps = answer_of(document).steps
+    if not steps:
+        return
+    console.print(words("what next", "bold"))
+    for number, step in enumerate(steps, 1):
+        print_wrapped(console, step.text, f"{number}. ")
+        if step.command:
+            print_command(console, step.command)
+    console.print()
 
 
 def _print_search(console: Console, document: RunDocument) -> None:
@@ -400,6 +415,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     print_rows(console, "notes", *note_rows(document))
     _print_why_late(console, document)
     print_rows(console, "", trust_rows(document))
+    _print_steps(console, document)
     print_rows(console, "advice", advice_rows(document), advice_commands(document))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hardstone.catalogue import load_catalogue
-from hardstone.model import Conditions, Event, RunDocument, Scalar, Series, Trust
+from hardstone.model import Conditions, Event, Result, RunDocument, Scalar, Series, Trust
 from hardstone.present.answer import answer_of, other_rows, screen_rows, title_of
 from hardstone.units import format_count
 from tests.unit.stats import make, recorded
@@ -48,17 +48,40 @@ def test_the_judgement_follows_from_the_worst_wake_up(
     worst_ns: int, grade: str, words: str
 ) -> None:
     found = answer_of(waking(worst_ns))
-    assert (found.grade, found.judgement) == (grade, words)
-    assert found.sentence.endswith(f"(median 5.00 us, {format_count(5000)} values): {words}")
+    said = words if grade == "bad" else f"{words}, load heavy"
+    assert (found.grade, found.judgement) == (grade, said)
+    assert found.sentence.endswith(f"(median 5.00 us, {format_count(5000)} values): {said}")
+    # a figure that is rounded to a limit that it exceeds does not contradict its judgement
+    assert ("just above" in found.sentence) is (worst_ns % 10 == 1)
     idle = answer_of(waking(worst_ns, load="none"))
     assert idle.judgement == (words if grade == "bad" else f"{words}, without load")
     commands = [one.command for one in idle.steps]
     assert ("hardstone run TMR-P-LAT --load heavy" in commands) is (grade != "bad")
 
 
-def test_a_load_that_fell_short_is_none() -> None:
-    run = waking(50 * US)
-    run.results[0].events = [Event(name="load_short", text="-", data={"element": "cpu"})]
+def failed_with(status: str) -> Result:
+    return make.result(status=status, series=[], conditions=where("heavy"))
+
+
+@pytest.mark.parametrize(
+    "loaded",
+    [
+        *map(failed_with, ("denied", "failed", "unsupported", "skipped", "timeout")),
+        make.result(values=(US,) * 999, conditions=where("heavy")),
+        make.result(values=(US,) * 5000, conditions=where("heavy", realtime=False)),
+        make.result(values=(US,) * 5000, conditions=where("heavy", policy="other", realtime=None)),
+        make.result(values=(US,) * 5000, conditions=where("not known")),
+        make.result("SEM-P-SIG", (US,) * 5000, conditions=where("heavy")),
+        make.result(
+            values=(US,) * 5000,
+            conditions=where("heavy"),
+            events=[Event(name="load_short", text="-", data={"element": "cpu"})],
+        ),
+    ],
+)
+def test_a_load_that_was_not_measured_under_is_none(loaded: Result) -> None:
+    run = waking(50 * US, load="none")
+    run.results.append(loaded)
     assert answer_of(run).judgement == "real-time as measured, without load"
 
 
@@ -96,6 +119,36 @@ def test_an_ordinary_thread_and_a_wrong_figure_are_not_judged() -> None:
     assert "cannot be true" in answer_of(run).judgement
 
 
+def test_a_failed_test_and_a_value_that_the_clock_cannot_resolve_are_not_judged() -> None:
+    run = waking(50 * US)
+    run.results[0].status = "failed"
+    assert answer_of(run).judgement == "not judged: TMR-P-LAT failed"
+    assert "not scheduled" in answer_of(policy_other()).judgement
+    coarse = waking(50 * US)
+    coarse.results[0].instrument = coarse.instrument = make.instrument()
+    coarse.instrument.quantum_ns = 50 * US
+    assert answer_of(coarse).judgement == "not judged: the clock cannot resolve it"
+    zero = waking(0)
+    zero.results[0].series = [make.series((0,) * 5000)]
+    assert answer_of(zero).judgement == "not judged: the clock cannot resolve it"
+
+
+def policy_other() -> RunDocument:
+    run = waking(50 * MS)
+    run.results[0].conditions = where(policy="other", realtime=None)
+    return run
+
+
+def test_each_cpu_needs_its_values_and_all_are_counted() -> None:
+    run = waking(50 * US)
+    other = series_of((US,) * 999, "wakeup", {"part": "total", "cpu": 1})
+    run.results[0].series.append(other)
+    found = answer_of(run)
+    assert found.judgement == f"not judged: fewer than {format_count(1000)} values on each CPU"
+    run.results[0].series[1] = series_of((US,) * 1500, "wakeup", {"part": "total", "cpu": 1})
+    assert f"{format_count(6500)} values): real-time as measured" in answer_of(run).sentence
+
+
 def test_the_worst_of_all_cpus_and_loads_is_judged() -> None:
     results = [
         make.result(values=(US,) * 1999 + (worst,), conditions=where(load))
@@ -105,7 +158,8 @@ def test_the_worst_of_all_cpus_and_loads_is_judged() -> None:
     results[1].series.append(other)
     found = answer_of(make.document(results=results, trust=Trust(grade="full")))
     assert found.grade == "poor" and found.figure is not None and found.figure.series is other
-    assert found.sentence.startswith("Worst wake-up 3 ms under load heavy (")
+    assert found.sentence.startswith("Worst wake-up on CPU 1, 3 ms under load heavy (")
+    assert found.sentence.endswith("soft real-time as measured")
 
 
 def test_a_run_without_a_wake_up_says_so_and_has_its_first_row() -> None:
@@ -115,6 +169,14 @@ def test_a_run_without_a_wake_up_says_so_and_has_its_first_row() -> None:
     assert found.sentence.endswith("; wake-up latency was not measured")
     one = answer_of(make.document(results=[make.result("FIO-P-STR", (US,), conditions=where())]))
     assert "(median 1 us, 1 value)" in one.sentence
+    rate = series_of((5000, 9000), "throughput", {})
+    rate.unit = "bytes_per_s"
+    found = answer_of(make.document(results=[make.result("MSG-P-THR", series=[rate])]))
+    assert found.sentence == "No time was measured; MSG-P-THR throughput: worst 5 kB/s"
+    run = waking(50 * US)
+    run.results[0].series, run.results[0].status = [], "denied"
+    run.results.append(make.result("SEM-P-RTP", series=[trip]))
+    assert answer_of(run).sentence.endswith("; wake-up latency denied")
     nothing = make.result("THR-B-NEW", status="denied", series=[], reason="no right")
     found = answer_of(make.document(results=[nothing]))
     assert found.sentence == "Nothing was measured: THR-B-NEW denied: no right"
@@ -167,8 +229,22 @@ def test_a_mark_says_how_a_row_stands_to_its_reference(times: float, mark: str) 
 
 def test_a_reference_is_of_the_same_labels_and_of_hardware() -> None:
     assert rows_of(switching(US, 10))["THR-P-SLS"].reference == ("linux-rt", 24_200.0)
-    assert rows_of(switching(US, 7))["THR-P-SLS"].reference == ("linux-rt", 34_600.0)
+    assert rows_of(switching(US, 7))["THR-P-SLS"].reference == ("3 stars", 40_000.0)
     assert rows_of(switching(US), system=GUEST)["THR-P-SLS"].reference is None
+
+
+def test_a_mark_needs_a_figure_that_can_be_true_and_values() -> None:
+    few = switching(US)
+    few.series = [series_of((US, US), "switch", {"threads": 2})]
+    assert rows_of(few)["THR-P-SLS"].mark == "+?"
+    few.series = [series_of((US, MS), "switch", {"threads": 2})]
+    assert rows_of(few)["THR-P-SLS"].mark == "--"
+    wrong = switching(US)
+    wrong.series[0].count = 7
+    assert rows_of(wrong)["THR-P-SLS"].mark == ""
+    ordinary = switching(US)
+    ordinary.conditions = where(realtime=False)
+    assert rows_of(ordinary)["THR-P-SLS"].mark == ""
 
 
 def test_what_stands_for_a_figure_has_no_reference() -> None:
