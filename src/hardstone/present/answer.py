@@ -306,8 +306,8 @@ def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement
     count = sum(figure.counts) if what == _WAKE_UP_WORDS and figure.counts else figure.count
     values = "1 value" if count == 1 else f"{format_count(count)} values"
     about = f", {figure.about}" if figure.about else ""
-    about += f" on CPU {figure.cpu}," if len(figure.counts) > 1 and what == _WAKE_UP_WORDS else ""
-    under = _under(document, figure.result)
+    is_of_many = len(figure.counts) > 1 and what == _WAKE_UP_WORDS
+    under = f"{f' on CPU {figure.cpu}' if is_of_many else ''}{_under(document, figure.result)}"
     text = f"Worst {what}{about} {worst_text(figure.worst_ns)}{under} ({median}{values})"
     if judgement:
         return f"{text}: {judgement}"

@@ -158,7 +158,7 @@ def test_the_worst_of_all_cpus_and_loads_is_judged() -> None:
     results[1].series.append(other)
     found = answer_of(make.document(results=results, trust=Trust(grade="full")))
     assert found.grade == "poor" and found.figure is not None and found.figure.series is other
-    assert found.sentence.startswith("Worst wake-up on CPU 1, 3 ms under load heavy (")
+    assert found.sentence.startswith("Worst wake-up 3 ms on CPU 1 under load heavy (")
     assert found.sentence.endswith("soft real-time as measured")
 
 
