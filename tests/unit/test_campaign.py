@@ -242,6 +242,26 @@ def test_an_unsupported_test_is_a_failure_only_where_it_was_named(
     assert outcome.exit_code == code
 
 
+@pytest.mark.parametrize(
+    ("command", "reason", "code"),
+    [
+        (["evaluate"], "no such timer", EXIT_OK),
+        (["evaluate"], "", FAILED),  # a reason is what excuses it
+        (["gate", "*"], "no such timer", FAILED),  # which needs the figures of its limits
+    ],
+)
+def test_what_excuses_an_unsupported_test(
+    tmp_path: Path, store: Store, command: list[str], reason: str, code: int
+) -> None:
+    lacking = sample.stream(FIRST, status="unsupported", reason=reason)
+    streams = {one: sample.stream(one) for one in (FIRST, SECOND)} | {FIRST: lacking}
+    target = FakeTarget(sample.scenario(tmp_path, streams))
+    plan = make(("*",))
+    few = [one for one in plan.tests if one.test in streams]
+    plan = msgspec.structs.replace(plan, tests=few, command=command)
+    assert Campaign(target, store).run(plan, target.facts()).exit_code == code
+
+
 def test_a_battery_without_any_figure_does_not_exit_zero(tmp_path: Path, store: Store) -> None:
     target = FakeTarget(sample.scenario(tmp_path, {FIRST: UNSUPPORTED}))
     plan = make(("*",))
