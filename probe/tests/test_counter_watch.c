@@ -667,7 +667,7 @@ WORLD_TEST(where_every_cpu_measures)
     begin("0-1");
     CHECK_SAME(CPU_COUNT(&world.bound), 2);
     CHECK_SAME(counter_watch_due_ns(world.watch), INT64_MAX);
-    expect_event("not_watched", "all allowed CPUs measure: leave one out (--cpu N, -p cpus=N)");
+    expect_event("not_watched", "no spare CPU to read the counters: leave one out with --cpu");
     record(0, 5000, 500);
     world.threads[0].delay_ns += 70;
     put_kernel();

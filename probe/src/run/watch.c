@@ -550,7 +550,7 @@ static const char *why_no_other(enum cpu_config config, const struct cpus *allow
         return "this system has one CPU";
     return cpus_count(allowed) < 2
                ? "this process may use only one CPU: allow it a second one (taskset, cpuset)"
-               : "all allowed CPUs measure: leave one out (--cpu N, -p cpus=N)";
+               : "no spare CPU to read the counters: leave one out with --cpu";
 }
 
 /* Binds the caller to CPUs that nothing measures on. NULL, or why it is not. */

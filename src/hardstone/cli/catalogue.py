@@ -165,6 +165,10 @@ def _holding(phrase: str, register: Register, catalogue: Catalogue) -> list[str]
     ]
 
 
+_LEAST_WORD = 5  # shorter words are in too many names
+_ALIKE = 0.75
+
+
 def _unknown(phrase: str, register: Register, catalogue: Catalogue) -> InputError | None:
     """The error for a name that is nearly one that is known; None where there is none."""
     import difflib
@@ -173,11 +177,13 @@ def _unknown(phrase: str, register: Register, catalogue: Catalogue) -> InputErro
         text for one in register.tests for text in (one.title, *catalogue.entry(one.id).known_as)
     ]
     words = [word.strip("(),:") for text in texts for word in text.split()]
+    words = [word for word in words if len(word) >= _LEAST_WORD]
     known = {
         word.casefold(): word for word in [*words, *texts, *(one.id for one in register.tests)]
     }
-    close = difflib.get_close_matches(phrase[:80].casefold(), known, n=1, cutoff=0.7)
-    if not close:
+    asked = phrase[:80].casefold()
+    close = difflib.get_close_matches(asked, known, n=1, cutoff=_ALIKE)
+    if not close or close[0] == asked:
         return None
     import shlex
 

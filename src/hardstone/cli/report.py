@@ -159,6 +159,10 @@ _PICTURES = (".png", ".svg")
 
 def check_suffix(output: Path, known: Sequence[str] = SUFFIXES) -> None:
     """InputError where the name of `output` ends in another suffix. A name without one is HTML."""
+    if str(output) == "-":
+        raise InputError(
+            "-o: '-' is not a file, and a report is not written to a pipe", "name a file"
+        )
     suffix = output.suffix.lower()
     if suffix not in known and (suffix or ".html" not in known):
         shown = f"'{one_line(suffix)[:20]}'" if suffix else "a name without suffix"

@@ -459,7 +459,7 @@ def _verdicts(column: SystemColumn, test: str) -> Sequence[Verdict]:
 def _cell(one: Claim) -> ClaimCell:
     word = _HOLDS if one.passed else _FAILS
     if one.uncounted and not one.passed:
-        return ClaimCell(word, "uncounted", f"{one.evidence} (does not count: {one.uncounted})")
+        return ClaimCell(word, "uncounted", f"{one.evidence} (not rated: {one.uncounted})")
     return ClaimCell(word, "passed" if one.passed else "failed", one.evidence)
 
 

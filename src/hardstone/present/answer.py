@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
@@ -44,14 +45,14 @@ from hardstone.stats.consistency import (
     series_contradictions,
     trust_of,
 )
-from hardstone.stats.quantiles import median_of
+from hardstone.stats.quantiles import is_printable, median_of
 from hardstone.stats.trust import has_run, lacks_realtime
 from hardstone.systems.criteria import load_criteria
 from hardstone.systems.published import Address, figures_of
 from hardstone.systems.rating import ns_of_score
 from hardstone.systems.subjects import amount_of
 from hardstone.units import format_count
-from hardstone.wording import format_value, one_line, series_text, short, worst_value
+from hardstone.wording import format_value, one_line, series_text, short, time_machine, worst_value
 
 Grade = Literal["good", "fair", "poor", "bad", "unjudged"]
 WAKE_UP = "TMR-P-LAT"
@@ -207,8 +208,10 @@ def title_of(document: RunDocument, answer: Answer) -> str:
     kernel = f"{short(facts.get('kernel.name'))} {short(release)}".strip()
     place = f"{machine or 'machine not known'}{' VM' if is_virtual else ''}"
     where = ", ".join(part for part in (place, kernel) if part)
+    if kind := time_machine(facts):  # its figures would pass for those of a very good machine
+        where = f"{short(document.plan.target, 40)}, {kind}"
     if answer.figure is None:
-        return f"{where}: {answer.sentence}"
+        return f"{where}: {answer.sentence[:1].lower()}{answer.sentence[1:]}"
     return f"{where}: worst {answer.what} {worst_text(answer.figure.worst_ns)}"
 
 
@@ -443,7 +446,10 @@ def other_rows(document: RunDocument, rows: Sequence[ScreenRow]) -> list[ScreenR
     found: dict[tuple[str, str], ScreenRow] = {}
     for result in document.results:
         for series in result.series:
-            if series.unit != "ns" or series.max is None or series.derived or id(series) in shown:
+            is_release = result.test == WAKE_UP and series.name == "release"  # of the same wake-ups
+            if series.unit != "ns" or series.max is None or series.derived or is_release:
+                continue
+            if id(series) in shown:
                 continue
             name = series_text(series)
             row = found.setdefault(
@@ -490,10 +496,10 @@ def _row(
 
 
 def _figure(result: Result, series: Series, about: str, every: Sequence[Series]) -> Figure:
-    try:
-        median = median_of(series)
-    except InputError:  # an unreadable histogram is reported as a contradiction
-        median = None
+    median = None
+    if is_printable(0.5, series.count):
+        with suppress(InputError):  # an unreadable histogram is reported as a contradiction
+            median = median_of(series)
     cpus = [one.labels.get("cpu") for one in every]
     known = frozenset(one for one in cpus if isinstance(one, int))
     counts = tuple(one.count for one in every)

@@ -879,7 +879,9 @@ def sweep_sentence(document: RunDocument) -> str:
     masses, best = max(held, key=lambda pair: pair[0])
     count = best.curve.threads
     threads = "1 thread" if count == 1 else f"{format_count(count)} threads"
-    least = "at least " if best.first_missed is None else ""
+    # Above it nothing was missed, and nothing failed to run.
+    is_open = best.first_missed is None and not any(one.masses > masses for one in best.not_counted)
+    least = "at least " if is_open else ""
     policy = shorten(best.curve.policy, 12)
     size = f"{least}{format_count(masses)} masses ({policy}, {threads})"
     return f"No deadline was missed with {size}{lacking}"

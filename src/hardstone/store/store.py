@@ -267,8 +267,8 @@ class Store:
         return self._index.entries()
 
     def load(self, reference: str) -> RunDocument:
-        """The run of an id, a unique prefix of one, a name (the latest), "last", or "last~1", the
-        one before it.
+        """The run of an id, of a unique prefix or the last part of one, of a name (the latest),
+        of "last", or of "last~1", the one before it.
 
         InputError if there is none, with the nearest names, or if it cannot be read: an older run
         never takes its place. `on_problem` is called if a newer run, which may have the same
@@ -278,7 +278,7 @@ class Store:
             return read_stored(self._place, reference)
         document = self._load_found(reference)
         is_counted = _before_last(reference) is not None
-        is_named = document.name == reference or document.id.startswith(reference)
+        is_named = document.name == reference or _has_id(document.id, reference)
         if not is_counted and not is_named:
             self._index.reread()
             document = self._load_found(reference)
@@ -392,7 +392,8 @@ def find_run(
     named = [entry for entry in entries if reference in (entry.name, _repeated(entry))]
     if named:
         return named[-1]
-    begun = [run_id for run_id in ids if run_id.startswith(reference)]
+    # The date begins each ID of a day; what follows it is what people remember.
+    begun = [one for one in ids if _has_id(one, reference)]
     if len(begun) == 1:
         return _readable(begun[0], entries, unreadable)
     if not begun:
@@ -401,6 +402,10 @@ def find_run(
         f"'{reference}' matches {len(begun)} runs",
         f"type more of the ID: {', '.join(begun[-3:])}" + (", ..." if len(begun) > 3 else ""),
     )
+
+
+def _has_id(run_id: str, reference: str) -> bool:
+    return run_id.startswith(reference) or run_id.endswith(f"-{reference}")
 
 
 def _before_last(reference: str) -> int | None:

@@ -161,8 +161,11 @@ class _Limits:
 _LIMITS = (
     _Limits(4, 3, 3, 3, 2, 3),
     _Limits(3, 3, 2, 2, 2, 2),
+    _Limits(2, 2, 2, 3, 1, 1),
     _Limits(2, 2, 1, 2, 1, 1),
-    _Limits(2, 1, 1, 1, 1, 1),
+    _Limits(2, 1, 1, 2, 1, 1),
+    _Limits(1, 1, 1, 2, 1, 1),
+    _Limits(1, 1, 1, 1, 1, 1),
     _Limits(1, 1, 1, 1, 1, 1, has_page=False),
 )
 
@@ -517,7 +520,7 @@ class _Texts:
         for number, step in enumerate(shown):
             label = "" if number else "what next"
             lead = f"{number + 1}. " if len(shown) > 1 else ""
-            most = _MOST_FIRST if number == 0 else 1
+            most = _MOST_FIRST if number == 0 else self.limits.lines_each
             yield from self._labelled(label, f"{lead}{step.text}", most=most)
             if step.command:
                 yield _command("", step.command)

@@ -451,7 +451,7 @@ def _print_verdicts(console: Console, document: RunDocument) -> None:
             evidence = claim.evidence
             if claim.uncounted:
                 reason = "" if claim.passed else f": {claim.uncounted}"
-                evidence += f" (does not count for a rating{reason})"
+                evidence += f" (not rated{reason})"
             word = Text(claim.word, style=_CLAIM_LOOKS[claim.look])
             rows.append((word, words(claim.name), words(evidence)))
         print_rows(console, f"behaviours of {names.name(result)}", rows)

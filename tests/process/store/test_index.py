@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from hardstone.errors import InputError
 from hardstone.model import FORMULA
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
@@ -242,3 +243,11 @@ def test_the_database_module_is_told_where_to_look(filled: Store, tmp_path: Path
     filled.path.rename(place)
     assert ids(Store(place)) == IDS
     assert ids(Store(place)) == IDS
+
+
+def test_the_last_part_of_an_id_names_its_run(filled: Store) -> None:
+    alone = IDS[0]
+    part = alone.rpartition("-")[2]
+    assert filled.load(part).id == alone
+    with pytest.raises(InputError):
+        filled.load(part[1:])

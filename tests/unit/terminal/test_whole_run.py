@@ -177,7 +177,7 @@ def claimed(name: str, passed: bool) -> str:
 def test_a_verdict_that_fails_is_a_failure_if_it_counts() -> None:
     said = claimed("lowered_setschedparam", False)
     assert "fail lowered setschedparam: fifo mover went on, first ran" in said
-    assert "(does not count for a rating: The study of 2012 found" in said and "FAIL" not in said
+    assert "(not rated: The study of 2012 found" in said and "FAIL" not in said
     assert "pass lowered setschedparam: fifo" in claimed("lowered_setschedparam", True)
     said = claimed("lower", False)
     assert "FAIL lower: fifo" in said and "does not count" not in said
