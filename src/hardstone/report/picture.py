@@ -22,7 +22,7 @@ from hardstone.report.lead import lead_of, lead_spec
 from hardstone.report.sheet import coloured, palette, png, width_of
 from hardstone.stats.consistency import trust_of
 from hardstone.units import format_ns
-from hardstone.wording import short, shorten, target_text
+from hardstone.wording import short, shorten, target_text, time_machine
 
 WIDTH, HEIGHT = 1200, 630
 _MARGIN = 56
@@ -163,6 +163,8 @@ def badge_text(document: RunDocument, answer: Answer) -> str:
     if answer.figure is None:
         return answer.sentence
     worst = f"worst {answer.what} {format_ns(answer.figure.worst_ns)}"
+    if kind := time_machine(document.system):  # a badge stands alone: no figure that could flatter
+        return f"not judged, {kind}"
     if answer.grade == "unjudged":
         return f"{worst}, not judged"
     return f"{worst}, without load" if "without load" in answer.judgement else worst

@@ -107,6 +107,10 @@ def _statements(document: RunDocument, points: Sequence[Point], width: int) -> I
         yield from (Text(line, style="bold" if one.is_decided else "") for line in lines)
 
 
+def _threads(row: BoundRow) -> str:
+    return "thread" if row.threads == "1" else "threads"
+
+
 def _reasons(document: RunDocument, points: Sequence[Point], width: int) -> Iterator[Text]:
     """Why more threads held fewer masses, of the first policies, four lines each at most."""
     for text in scaling_texts(document, points)[:_MOST_REASONS]:
@@ -204,7 +208,9 @@ def show_tire(console: Console, document: RunDocument) -> None:
         print_table(console, _held(rows))
         for row in rows:
             if row.note:
-                who = ", ".join(filter(None, (row.policy, row.under, f"{row.threads} threads")))
+                who = ", ".join(
+                    filter(None, (row.policy, row.under, f"{row.threads} {_threads(row)}"))
+                )
                 console.print(words(f"{who}: {row.note}", "yellow"))
         for text in scaling_texts(document, points):
             console.print(words(text, "yellow"))

@@ -341,9 +341,16 @@ def _notes(bound: Bound) -> Iterator[str]:
         yield f"{len(bound.not_counted) - 2} more not counted"
 
 
+_REASON_CHARACTERS = 80
+
+
 def _why(point: Point) -> str:
     if point.status != "measured":
-        return shorten(f"{point.status}, {point.reason or 'no reason was given'}", 90)
+        reason = point.reason or "no reason was given"
+        if len(reason) > _REASON_CHARACTERS:  # what failed is at the begin, why at the end
+            half = _REASON_CHARACTERS // 2
+            reason = f"{reason[:half]}\N{HORIZONTAL ELLIPSIS}{reason[-half:]}"
+        return shorten(f"{point.status}, {reason}", 2 * _REASON_CHARACTERS)
     if not point.is_whole:
         return "ended before its last step"
     return "its released steps are not known"
@@ -877,11 +884,9 @@ def sweep_sentence(document: RunDocument) -> str:
     if not held:
         return f"No simulation kept all of its deadlines{lacking}"
     masses, best = max(held, key=lambda pair: pair[0])
-    count = best.curve.threads
-    threads = "1 thread" if count == 1 else f"{format_count(count)} threads"
     # Above it nothing was missed, and nothing failed to run.
     is_open = best.first_missed is None and not any(one.masses > masses for one in best.not_counted)
     least = "at least " if is_open else ""
     policy = shorten(best.curve.policy, 12)
-    size = f"{least}{format_count(masses)} masses ({policy}, {threads})"
+    size = f"{least}{format_count(masses)} masses ({policy}, {threads_text(best.curve.threads)})"
     return f"No deadline was missed with {size}{lacking}"
