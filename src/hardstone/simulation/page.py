@@ -296,7 +296,7 @@ def _study(
         f"{study.refused or study.own_hardware}{lacking}. The hardware differs: compare the "
         "distances between systems, not the numbers.",
         "; ".join(
-            f"{row[0]}, threads {row[1]}: held {row[2]}, missed at {row[3]}"
+            f"{row[0]}, {row[1]} threads: held {row[2]}, missed at {row[3]}"
             for row in study.rows[:_MOST_SPOKEN]
         ),
         charts.study_chart(rows),
