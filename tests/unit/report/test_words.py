@@ -199,7 +199,8 @@ MEDIA: dict[str, Callable[[RunDocument], str]] = {
 
 @pytest.fixture(autouse=True)
 def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is to be typed depends on the user."""
+    """What is to be typed depends on the user, and how long it is on PATH and the folder."""
+    monkeypatch.setattr("hardstone.terminal.one_screen.as_typed", str)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_UID", raising=False)
 
