@@ -49,15 +49,14 @@ _ACTIVE = ("iframe", "object", "embed", "base", "form", "link")
 class Undrawn(Drawer):
     """Checks what would be drawn; drawing itself takes as long as fifty inputs."""
 
-    def draw(self, spec: Any, *, leads: bool = False) -> Drawing:
+    def draw(self, spec: Any) -> Drawing:
         drawn: Future[str] = Future()
         try:
             drawing.encoded(spec)
             drawn.set_result("<svg></svg>")
         except ValueError as error:
             drawn.set_exception(error)
-        made = super().draw(spec, leads=leads)
-        return Drawing(spec, made.data, drawn, has_picture=made.has_picture)
+        return Drawing(spec, super().draw(spec).data, drawn)
 
 
 def enter(kind: str, path: Path, number: int) -> bool:
