@@ -231,7 +231,7 @@ def asked_of_the_probe(monkeypatch: pytest.MonkeyPatch, *events: str) -> list[li
             {"type": "series", **series([len(commands)] * 40)},
             {"type": "result", "status": "measured", "reason": None},
         ]
-        return processes.Finished("\n".join(map(json.dumps, lines)), 0)
+        return processes.Finished("\n".join(map(json.dumps, lines)), 0, 0)
 
     monkeypatch.setattr(processes, "run", run)
     return commands
