@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import html
+import os
 import re
+import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -200,7 +203,8 @@ MEDIA: dict[str, Callable[[RunDocument], str]] = {
 @pytest.fixture(autouse=True)
 def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is to be typed depends on the user, and how long it is on PATH and the folder."""
-    monkeypatch.setattr("hardstone.terminal.one_screen.as_typed", str)
+    places = (str(Path(sys.executable).parent), os.environ["PATH"])
+    monkeypatch.setenv("PATH", os.pathsep.join(places))
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_UID", raising=False)
 
