@@ -160,6 +160,8 @@ def run(command: str, home: str, codes: tuple[int, ...] = (0, 1, 3)) -> str:
     )
     if done.returncode not in codes:
         raise RuntimeError(f"{command} ended with {done.returncode}: {done.stdout}")
-    lines = done.stdout.replace(home, "~").splitlines()
+    # Where sudo needs a whole path, it is that of the clone.
+    shown = done.stdout.replace(home, "~").replace(str(PROGRAMS["hardstone"]), "hardstone")
+    lines = shown.splitlines()
     lines = [line for line in lines if not WAITING.match(line)]
     return "\n".join(line.rstrip() for line in lines).strip("\n")

@@ -173,7 +173,7 @@ _LIMITS = (
 def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
     console = make_console(stream)
-    width = min(console.width, _WIDTH)
+    width = console.width = min(console.width, _WIDTH)
     answer, stars = answer_of(document), run_stars_lines(document)
     is_plain = "utf" not in (console.encoding or "").lower()
     for limits in _LIMITS:

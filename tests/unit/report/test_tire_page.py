@@ -153,6 +153,7 @@ def test_another_run_stands_beside() -> None:
 
 @pytest.mark.slow
 def test_a_terminal_without_utf_8_has_other_marks() -> None:
+    assert printed(print_screen, whole_sweep(), 120) == printed(print_screen, whole_sweep(), 80)
     text = printed(print_screen, whole_sweep(), encoding="ascii")
     assert "hard map: # missed, . none missed" in text and "  1  ....#" in text
     other = printed(print_whole, make.document())
