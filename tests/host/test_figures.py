@@ -97,7 +97,7 @@ DOUBTS: list[tuple[str, tuple[str, ...], str, str]] = [
         for breach, kinds, text in (
             ("lose", "mq sysv", "one was lost"),
             ("twice", "mq sysv", "did not answer exactly once"),
-            ("corrupt", "mq sysv unix pipe", "wrong content"),
+            ("corrupt", "mq sysv unix pipe", "another content"),
             ("short", "mq sysv unix", "another length"),
         )
         for kind in kinds.split()
@@ -108,7 +108,7 @@ DOUBTS: list[tuple[str, tuple[str, ...], str, str]] = [
             ("lose", "mq sysv", LOST),
             ("twice", "mq sysv", LOST),
             ("swap", "mq sysv", LOST),
-            ("corrupt", "mq sysv unix pipe", "wrong content"),
+            ("corrupt", "mq sysv unix pipe", "another content"),
             ("short", "mq sysv unix", "another length"),
         )
         for kind in kinds.split()

@@ -569,7 +569,7 @@ def test_what_is_not_there_is_said_before_anything_is_measured(
         ("network=5/s@$(reboot):7", "does not name a host and port"),
         ("network=5/s@no-such-host.invalid:7", "is not an address; give one"),
         ("cpu@cpu@cpu", "there is no element"),
-        ("heavy+cpu=50ms/100ms", "cpu is there twice"),
+        ("heavy+cpu=50ms/100ms", "cpu is given twice"),
         ("none+cpu", "none cannot be combined"),
         ("cpu++disk", "a term is empty"),
         ("stress-ng", "takes options"),

@@ -130,7 +130,7 @@ def test_somebody_else_switches_it_meanwhile(probe: Path, machine: Machine) -> N
         wait_for_wakeups(running.pid, MANY)  # without a value it would be skipped
         stream = running.stopped()
     assert stream.result.status == "failed"
-    assert "switched the preemption model to lazy" in str(stream.result.reason)
+    assert "the preemption model was switched to lazy" in str(stream.result.reason)
     assert "left alone" in stream.events["not_put_back"].text
     assert machine.model == "lazy" and not machine.journal.exists()
 

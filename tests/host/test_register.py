@@ -244,7 +244,7 @@ def test_the_toolkit_measures_stores_and_shows(
     for one in results.values():
         assert one["complete"], one["reason"]
         assert one["status"] in ("measured", "denied", "unsupported", "skipped"), one["reason"]
-        assert one["status"] != "skipped" or "the length of 50 ms was over" in one["reason"]
+        assert one["status"] != "skipped" or "the 50 ms were over" in one["reason"]
     shown = hardstone("show", "last", "--all")
     assert [test for test in results if test.encode() not in shown] == []
 

@@ -34,8 +34,8 @@ def refused(stream: Stream, status: str, cause: str) -> None:
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
-        (("--cpu", "1023"), "CPU 1023 does not exist or is not allowed"),
-        (("-p", "cpus=0,1023"), "CPU 1023 does not exist or is not allowed"),
+        (("--cpu", "1023"), "CPU 1023 does not exist, or this process may not use it"),
+        (("-p", "cpus=0,1023"), "CPU 1023 does not exist, or this process may not use it"),
         (("--priority", "100"), "priority 100 is outside 1 to 99"),
     ],
     ids=lambda one: one[1] if isinstance(one, tuple) else "",
@@ -198,7 +198,7 @@ def test_what_root_is_refused_as_well_is_no_answer(broken: Callable[..., Stream]
     stream = broken("prv_own,prv_filter", "PRV-B-GRP")
     assert "refused/io_realtime" not in stream.verdicts
     told = texts(stream, "right_not_tried")
-    assert any("refused/io_realtime: root is refused it as well" in text for text in told)
+    assert any("root is refused too" in text for text in told)
 
 
 @other_user

@@ -137,8 +137,8 @@ def test_the_cpu_is_reserved_and_everything_is_put_back(
 @machine.needs(machine.no_kernel_threads())
 def test_verbose_tells_the_reasons(probe: Path, before: State) -> None:
     done = called(probe, "shield", "--verbose", "--cpu", RESERVED, "--", "true")
-    assert b"timers (those of other CPUs stay there" in done.stderr or (
-        b"timers (its own go to other CPUs" in done.stderr
+    assert b"timers (timers of other CPUs stay there" in done.stderr or (
+        b"timers (its own timers move to other CPUs" in done.stderr
     )
     assert b"bound to it by the kernel" in done.stderr
     assert f"CPU {RESERVED}: cpuset (".encode() in done.stderr
@@ -217,7 +217,7 @@ def test_the_second_is_refused(probe: Path, before: State) -> None:
             (line,) = done.stderr.decode().splitlines()
             assert f"CPU {RESERVED} is reserved by process {process.pid} since 20" in line
         restore = called(probe, "shield", "--restore")
-        assert restore.returncode == 2 and b"which still runs" in restore.stderr
+        assert restore.returncode == 2 and b"and still runs" in restore.stderr
         ended(process)
     all_is_back(before)
 
@@ -427,7 +427,7 @@ def test_both_are_killed_and_the_next_shield_restores(probe: Path, before: State
         kill_both(process)
     done = called(*command(probe, "true"))
     assert done.returncode == 0
-    assert b"ended without restoring them: restored now" in done.stderr
+    assert b"ended without restoring them; restored now" in done.stderr
     all_is_back(before)
 
 

@@ -253,7 +253,7 @@ def test_the_tool_tells_of_a_frozen_group_and_leaves_what_it_cannot_end(probe: P
                 ProbeTimeoutError, match=r"was stopped .* is frozen.*was ended"
             ) as one:
                 published_masses_text(probe, Limits(4.0, halted_s=1.0, end_s=1.0), on_told)
-            is_left = f"process {told[0]}survived SIGKILL" in one.value.cause
+            is_left = f"process {told[0]} survived SIGKILL" in one.value.cause
             del one
         finally:
             state.write_text("THAWED" if is_v1 else "0")

@@ -471,7 +471,7 @@ def test_which_primitives_are_vulnerable_is_told(unbroken: OnLibc, on_libc: OnLi
         ("no_terminal", "pty", "No such file"),
         ("no_aio", "aio", "not implemented"),
         ("no_ring", "io_uring", "kernel has none"),
-        ("ring_denied", "io_uring", "system calls"),
+        ("ring_denied", "io_uring", "a system call filter"),
     ],
 )
 def test_a_kind_that_is_missing_is_told(
