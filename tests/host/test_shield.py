@@ -140,7 +140,7 @@ def test_verbose_tells_the_reasons(probe: Path, before: State) -> None:
     assert b"timers (timers of other CPUs stay there" in done.stderr or (
         b"timers (its own timers move to other CPUs" in done.stderr
     )
-    assert b"bound to it by the kernel" in done.stderr
+    assert b"that the kernel has bound to one CPU" in done.stderr
     assert f"CPU {RESERVED}: cpuset (".encode() in done.stderr
     all_is_back(before)
 
