@@ -263,8 +263,9 @@ def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
         heading += "  against reference" if is_fixed else "  reference"
     yield Text(heading[:width], style="bold")
     for row in rows:
-        line = Text(f"{shorten(row.name, name - 1):{name}}")
         figure = row.figure
+        about = f", {figure.about}" if figure and figure.about and not has_reference else ""
+        line = Text(f"{shorten(row.name + about, name - 1):{name}}")
         if figure is None:
             room = width - name - _ID - 1
             line += Text(f"{shorten(row.state, room - 1):{room}} ", style="yellow")

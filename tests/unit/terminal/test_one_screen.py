@@ -269,6 +269,16 @@ def test_a_figure_that_contradicts_others_is_marked() -> None:
     assert "2 ns " in line and f"3 ns{MARK} " in line
 
 
+def test_what_stands_for_a_figure_says_so_with_and_without_references() -> None:
+    sent = make.series((5000,) * 30, "send_to_thread")
+    sent.labels = {"source": "ipi"}
+    both = [make.result("IRQ-P-TLT", series=[sent], conditions=where()), make.result("SEM-P-SIG")]
+    both[1].conditions = where()
+    assert "sent by a CPU" in line_of("interrupt to thread", *both, make.result(conditions=where()))
+    guest = make.document(results=both, system={"virtual.time": "instructions"})
+    assert any(line.startswith("interrupt to thread, sent by a CPU ") for line in screen(guest))
+
+
 # The distribution on one line
 
 
