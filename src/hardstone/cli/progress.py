@@ -131,7 +131,9 @@ class PlainReporter(QuietReporter):
         what = f"{count} test{'' if count == 1 else 's'}"
         if conditions > 1:
             what = f"{count} measurements under {conditions} conditions"
-        return f"{what}, about {format_span(total_ns)}"
+        is_guest = "deterministic" in plan.target.split(",")  # whose clock counts instructions
+        guest = " of guest time, which takes longer" if is_guest else ""
+        return f"{what}, about {format_span(total_ns)}{guest}"
 
     def begin_text(self, event: MeasuringStarted, name: str) -> str:
         """The text about a test, called `name`, when it begins."""

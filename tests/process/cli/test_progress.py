@@ -14,7 +14,13 @@ from rich.console import Console
 from hardstone.campaign.campaign import Campaign
 from hardstone.campaign.collect import MeasuringFinished, RunStarted, Snapshot, Tick
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.progress import LiveReporter, PassiveReporter, StepProgress, suitable
+from hardstone.cli.progress import (
+    LiveReporter,
+    PassiveReporter,
+    PlainReporter,
+    StepProgress,
+    suitable,
+)
 from hardstone.cli.recording import LiveRecording, PlainRecording, RecordingReporter
 from hardstone.event_names import LOOKED
 from hardstone.memory import Memory
@@ -274,3 +280,17 @@ def test_the_next_measurement_begins_anew() -> None:
     assert len(told.at(50)) == 2
     told.events = [step_event(1000)]
     assert len(told.at(1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("local", "1 test, about 2 s"),
+        ("lab:debian,deterministic", "1 test, about 2 s of guest time, which takes longer"),
+    ],
+)
+def test_an_estimate_in_time_of_a_guest_says_so(target: str, said: str) -> None:
+    plan = make_plan(Request(tests=(TEST,)), sample.register(), load_catalogue())
+    one = msgspec.structs.replace(plan.tests[0], expected_ns=2 * SECOND_NS)
+    shown = msgspec.structs.replace(plan, tests=[one], target=target)
+    assert PlainReporter().start_text(shown) == said
