@@ -148,7 +148,6 @@ class ScreenRow:
 
 NOT_RUN = "not run"
 _MARKS = ((1.0, "+"), (3.0, "="), (30.0, "-"))
-MARKS_TEXT = "worst against the reference: + at most x1, = up to x3, - up to x30, -- more"
 
 
 @dataclass(frozen=True)
