@@ -18,7 +18,7 @@ Rooms = Mapping[str, set[str]]
 LEAVES = {"model", "errors", "units", "event_names", "hosts"}
 # Packages of features with words of their own. What computes in them is of the room stats, `screen`
 # of the room terminal, what makes pages of the room report; the rest is a room of its own.
-FEATURES = {"simulation", "comparison", "posix", "kernel", "preemption", "doctor", "gate"}
+FEATURES = {"simulation", "comparison", "posix", "kernel", "preemption", "doctor", "gate", "study"}
 PARTS = {
     **dict.fromkeys(("analysis", "results"), "stats"),
     "screen": "terminal",
@@ -76,6 +76,21 @@ ALLOWED: dict[str, set[str]] = {
         "wording",
         "figure_text",
     },
+    "study": LEAVES
+    | {
+        "stats",
+        "kernel",
+        "preemption",
+        "simulation",
+        "comparison",
+        "posix",
+        "plan",
+        "present",
+        "systems",
+        "catalogue",
+        "wording",
+        "figure_text",
+    },
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
     "store": LEAVES | {"files", "memory", "raw_facts", "stats", "stream", "systems"},
     "lab": LEAVES | {"files", "memory"},
@@ -85,7 +100,8 @@ ALLOWED: dict[str, set[str]] = {
 }
 # What is laid out, on a terminal or on a page.
 SHOWN = {"catalogue", "calling", "present", "stats", "systems", "plan", "doctor", "store", "gate"}
-SHOWN |= {"simulation", "comparison", "posix", "kernel", "preemption", "wording", "figure_text"}
+SHOWN |= {"simulation", "comparison", "posix", "kernel", "preemption", "study"}
+SHOWN |= {"wording", "figure_text"}
 ALLOWED["terminal"] = LEAVES | SHOWN
 ALLOWED["report"] = LEAVES | (SHOWN - {"plan", "doctor", "store", "gate"}) | {"facts", "files"}
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}

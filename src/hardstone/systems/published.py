@@ -54,6 +54,7 @@ def parse_address(text: str) -> Address:
 
 
 _OWN = {"title", "author", "hardware", "systems", "load", "configuration"}
+_OWN |= {"exhibits", "conclusions", "conditions", "remarks", "name"}  # of study.papers
 
 
 class System(msgspec.Struct, kw_only=True, frozen=True):

@@ -1,0 +1,129 @@
+"""A study laid out: the data that the screen, the page, the figures and the conclusions read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hardstone.model import Unit
+from hardstone.study.papers import Conclusion, Exhibit, Paper
+from hardstone.systems.subjects import Amount, MeasuredRun
+
+# measured: of a run. published: of the paper. lost: the paper has it, our copy does not.
+# not comparable: a run has no figure that may stand here, or one that may not be compared.
+# not covered: the paper has no such figure of this system.
+Kind = Literal["measured", "published", "lost", "not comparable", "not covered"]
+KINDS: tuple[Kind, ...] = ("measured", "published", "lost", "not comparable", "not covered")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell. `text` is the figure as people read it ("9.9 ms", "< 0.1 us", "pass").
+
+    Of a cell that is not comparable it is what was measured all the same, "" if nothing was.
+
+    `reason`: why it is lost, not comparable or not covered. `notes`: what a reader must know of it.
+    `amount` has the figure in the unit of its series; None for words. `source`: where it is found
+    again: run, test, series and statistic, or study, table and system.
+    """
+
+    kind: Kind
+    text: str = ""
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    amount: Amount | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity under one load. `cells`: one for each column of the view."""
+
+    label: str
+    words: tuple[str, ...]
+    address: str
+    load: str
+    statistic: str
+    unit: Unit | None
+    cells: tuple[Cell, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """One exhibit with its rows. `columns`: places of the view's columns that it has a cell in: the
+    systems that it covers, and all own ones. `notes` are said below it."""
+
+    exhibit: Exhibit
+    rows: tuple[Row, ...]
+    columns: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A system: one of the paper, or one that was measured.
+
+    `id` is "published:KEY", or the IDs of its runs. `short` fits a terminal's column. `about` has
+    hardware and configuration. `mark`: "emulated" or "counts instructions", else "". `apart`: why
+    none of its times may be compared with the published ones; "" if they may. `subjects`: one for
+    each run and load of one machine under one CPU configuration and preemption model; empty for a
+    published system.
+    """
+
+    id: str
+    title: str
+    short: str
+    is_published: bool
+    about: str = ""
+    mark: str = ""
+    apart: str = ""
+    subjects: tuple[MeasuredRun, ...] = ()
+
+
+Decision = Literal["borne out", "contradicted", "not decided"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a measured system says of one conclusion.
+
+    `text` is the statement with the figures that decide it; `column` the title of the system;
+    `evidence` names each figure: its text and its source. `needed`: what to measure if nothing is
+    decided.
+    """
+
+    conclusion: Conclusion
+    decision: Decision
+    text: str
+    column: str = ""
+    evidence: tuple[str, ...] = ()
+    needed: str = ""
+
+
+@dataclass(frozen=True)
+class StudyView:
+    """A paper, laid out with runs or without. `notes` concern all of it."""
+
+    paper: Paper
+    columns: tuple[Column, ...]
+    exhibits: tuple[LaidOut, ...]
+    answers: tuple[Answer, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def own(self) -> Sequence[tuple[int, Column]]:
+        """The measured systems with their places."""
+        return [(place, one) for place, one in enumerate(self.columns) if not one.is_published]
+
+    def counts(self) -> Mapping[Kind, int]:
+        """How many cells of each kind there are, in the order of KINDS."""
+        found = Counter(
+            row.cells[place].kind
+            for one in self.exhibits
+            for row in one.rows
+            for place in one.columns
+        )
+        return {kind: found[kind] for kind in KINDS}

@@ -1,0 +1,141 @@
+"""The papers: their tables and figures in their own numbering and order, and their conclusions.
+
+`published.json` holds what a paper printed. `systems.published` reads its figures; this module
+reads where in the paper they stand, and what it says in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+import msgspec
+
+from hardstone.errors import InputError
+from hardstone.systems.published import Study, load_studies
+
+Form = Literal["table", "bars", "lines", "curves", "map", "picture"]
+
+
+class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One row of an exhibit: a quantity that the paper gives for its systems.
+
+    `at` is the address of the figure, as `str(Figure.address)`: TEST/label-values/series; "" for a
+    row of words. `words` fill the exhibit's `headings`. `cells`: words of the paper by system key,
+    where it has no figure ("pass", "conformant"). `lost`: the paper has figures here that our copy
+    lacks; "" if it has them, or none. `systems`: the systems that the row covers; empty: those of
+    the exhibit. `loads` and `statistics`: in place of the exhibit's.
+    """
+
+    label: str
+    at: str = ""
+    words: list[str] = []
+    cells: dict[str, str] = {}
+    lost: str = ""
+    note: str = ""
+    systems: list[str] = []
+    loads: list[str] = []
+    statistics: list[str] = []
+
+
+class Axis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """An axis of a figure in the paper: its title with the unit, and its range if it is known."""
+
+    title: str
+    low: float | None = None
+    high: float | None = None
+
+
+class Exhibit(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A table or figure of a paper.
+
+    `number` as the paper prints it ("Table 8", "Figure 8a"; "no number"). `form`: how the paper
+    shows it. `tests`: those that repeat it. `systems`: keys in the paper's order; empty: all.
+    `rows`: one for each quantity; with `loads` and `statistics` a row stands for each load and
+    statistic. `headings` are those of `words`. `lost`: what our copy lacks of the whole.
+    `text`: what the paper says of the results, in our words. `x`, `y`: axes of a figure.
+    `has_results`: False for an exhibit that explains and measures nothing.
+    """
+
+    number: str
+    title: str
+    form: Form
+    tests: list[str] = []
+    systems: list[str] = []
+    headings: list[str] = []
+    rows: list[Quantity] = []
+    loads: list[str] = []
+    statistics: list[str] = []
+    lost: str = ""
+    text: list[str] = []
+    x: Axis | None = None
+    y: Axis | None = None
+    has_results: bool = True
+
+
+class Conclusion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What a paper concluded, in our words.
+
+    `id` is looked up in `study.conclusions`; `place`: where the paper says it; `tests`: those whose
+    figures decide whether a run bears it out.
+    """
+
+    id: str
+    says: str
+    place: str
+    tests: list[str] = []
+
+
+class _Literature(msgspec.Struct, kw_only=True, frozen=True):
+    """The part of a study that this module reads; further fields belong to `systems.published`."""
+
+    name: str
+    exhibits: list[Exhibit] = []
+    conclusions: list[Conclusion] = []
+    conditions: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A study with its exhibits in the order of the paper.
+
+    `name` is typed for it ("hp-1987"); `conditions`: how it measured, by name.
+    """
+
+    study: Study
+    name: str
+    exhibits: Sequence[Exhibit]
+    conclusions: Sequence[Conclusion]
+    conditions: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        return self.study.key
+
+
+@cache
+def load_papers() -> Mapping[str, Paper]:
+    """The papers by name, in the order of the file."""
+    text = resources.files("hardstone.systems").joinpath("published.json").read_bytes()
+    found = msgspec.json.decode(text)["studies"]
+    papers = {}
+    for key, study in load_studies().items():
+        own = msgspec.convert(found[key], _Literature)
+        papers[own.name] = Paper(study, own.name, own.exhibits, own.conclusions, own.conditions)
+    return papers
+
+
+def paper_named(name: str) -> Paper:
+    """The paper `name`, by its name, its key or the start of one. InputError if it is none."""
+    papers = load_papers()
+    wanted = name.lower()
+    for paper in papers.values():
+        if wanted in (paper.name, paper.key):
+            return paper
+    begun = [one for one in papers.values() if wanted and one.name.startswith(wanted)]
+    if len(begun) == 1:
+        return begun[0]
+    raise InputError(f"no study '{name[:40]}'", f"there are {', '.join(papers)}")
