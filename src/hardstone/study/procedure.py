@@ -20,7 +20,16 @@ from hardstone.catalogue import load_catalogue
 from hardstone.errors import PrivilegeError, printable
 from hardstone.model import Loads, Plan, Register, Scalar, ShieldState
 from hardstone.plan.make import Request, count_cpus, make_plan
-from hardstone.plan.params import NONE, SHARED, SHIELDED, SINGLE
+from hardstone.plan.params import (
+    NONE,
+    SHARED,
+    SHIELDED,
+    SINGLE,
+    Problems,
+    check_names,
+    quote,
+    split_assignments,
+)
 from hardstone.preemption.tables import switched_models
 from hardstone.simulation.request import MODES, SweepRequest, make_sweep_plan
 from hardstone.simulation.sweep import Sweeper
@@ -86,6 +95,7 @@ class Here:
     """A system on which a study is to be measured: what its probe said before the first part.
 
     `target`: as typed. `loads`, `shield`: None where the probe has none, or was not asked.
+    `folder`: for the files of tests; None leaves it to the probe.
     """
 
     target: str
@@ -93,6 +103,7 @@ class Here:
     register: Register
     loads: Loads | None = None
     shield: ShieldState | None = None
+    folder: str | None = None
 
     @property
     def is_guest(self) -> bool:
@@ -185,9 +196,26 @@ def procedure_of(
             priority=found.priority,
             preemption_models=missing.models(entry),
             is_recording=entry.records,
+            default_folder=here.folder,
         )
         parts.append(_part(entry, length, base, given, here.register, (place, len(kept))))
+    _check_params(params, parts, here.register)
     return Procedure(tuple(parts), tuple(missing.found_in(found)))
+
+
+def _check_params(params: Sequence[str], parts: Sequence[Part], register: Register) -> None:
+    """PlanError for a typed pair that no part takes: an unknown one, or one that the paper sets."""
+    problems = Problems()
+    typed = split_assignments(params, problems)
+    taken = {_key(pair) for part in parts for pair in part.request.params}
+    tests = [one for one in register.tests if any(one.id in part.tests for part in parts)]
+    check_names(list(typed), tests, problems)
+    if problems.is_empty:
+        set_ = {_key(pair) for part in parts for pair in part.request.params if pair not in params}
+        for key in typed:
+            if key not in taken or key in set_:
+                problems.add(f"-p {quote(key)}: the study sets it", "leave it out")
+    problems.raise_if_any()
 
 
 def _part(
