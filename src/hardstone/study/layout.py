@@ -494,6 +494,9 @@ def _of_result(wanted: _Wanted, subject: MeasuredRun, result: Result) -> Cell:
     return replace(other, notes=(note, *also, *other.notes))
 
 
+_INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words
+
+
 def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: ComparableAddress) -> Cell:
     """The cell of one result at one address."""
     document = subject.document
@@ -501,7 +504,7 @@ def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: Comparable
     address = replace(stand.address, conditions={})
     try:
         found = [resolve(address, alone)]
-        for name in wanted.figures[0].or_series if wanted.figures else ():
+        for name in wanted.fixed.or_series if wanted.fixed else ():
             found.append(resolve(replace(address, parts=(*address.parts[:-1], name)), alone))
     except AddressError as error:
         return Cell("not comparable", reason=error.cause.removeprefix(f"{address}: "))
@@ -524,6 +527,8 @@ def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: Comparable
     if len(every) > 1:
         named = [f"{one.name} {one.max}" for one in every]
         notes.append(f"the larger of {' and '.join(named)}")
+    if result.test == _INVERSION and amount.value is not None:
+        text = f"{'vulnerable' if amount.value else 'not vulnerable'} ({text})"
     for one in found:
         notes += [*one.notes, *_doubts(one, document)]
     return Cell(
@@ -635,7 +640,7 @@ def _of_curve(address: Address, bounds: Sequence[Bound], points: Sequence[Point]
     policies = set(address.parts)
 
     def is_of(one: Curve) -> bool:
-        return one.policy in policies and one.threads in threads
+        return one.test == address.test and one.policy in policies and one.threads in threads
 
     found = [one for one in bounds if is_of(one.curve)]
     if found:
