@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+import msgspec
+
 from hardstone.cli.measure import (
     Prepared,
     TargetLoop,
@@ -23,10 +25,17 @@ from hardstone.cli.messages import print_json, printed, tell, tell_error
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import OutcomeOptions, fitting, lab_targets
 from hardstone.cli.report import check_suffix, default_report
-from hardstone.cli.study import PAGE_SUFFIXES, StudyOptions, laid_out, show, write_page
+from hardstone.cli.study import (
+    PAGE_SUFFIXES,
+    StudyOptions,
+    first_of,
+    laid_out,
+    show,
+    write_page,
+)
 from hardstone.cli.tire import run_sweep
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputError, worst_code
-from hardstone.model import Facts, NotRun, Plan, Plans, Register, RunDocument
+from hardstone.model import Facts, NotRun, Plan, Plans, Register, RunDocument, StudyPart
 from hardstone.plan.params import PlanError
 from hardstone.store.store import Store
 from hardstone.study.papers import Paper
@@ -94,6 +103,7 @@ class _Session:
         self._outcome = OutcomeOptions(**fitting(OutcomeOptions, options) | {"output": None})
         self._documents: list[RunDocument] = []
         self._stopped = ""
+        self._first = ""
         self._left = len(names)
 
     def plan(self) -> int:
@@ -155,7 +165,7 @@ class _Session:
         left = opened.left
         for part, plan in zip(opened.procedure.parts, opened.plans, strict=True):
             if part.number in opened.stored:
-                self._documents.append(opened.stored[part.number])
+                self._take(opened.stored[part.number])
                 continue
             self._tell_part(opened, part, left.index((part, plan)))
             try:
@@ -176,17 +186,23 @@ class _Session:
         return worst_code(codes)
 
     def _run(self, opened: _Opened, part: Part, plan: Plan) -> int:
+        study = StudyPart(study=part.study, number=part.number, count=part.count, first=self._first)
+        plan = msgspec.structs.replace(plan, study=study)
         prepared = Prepared(opened.target, opened.register, opened.facts, plan)
         run = run_one if part.sweep is None else run_sweep
         document, code = run(prepared, self._outcome, None, wants_report=False)
-        self._documents.append(document)
+        self._take(document)
         return code
+
+    def _take(self, document: RunDocument) -> None:
+        self._documents.append(document)
+        self._first = self._first or first_of(document)
 
     def _tell_part(self, opened: _Opened, part: Part, place: int) -> None:
         if self._options.quiet:
             return
         left_ns = opened.left_ns(place) + (self._left - 1) * opened.left_ns()
-        numbers = ", ".join(one.number for one in part.exhibits(self._paper))
+        numbers = part.numbers(self._paper)
         what = f"{part.title} ({shorten(numbers, 60)})" if numbers else part.title
         left = format_span(left_ns)
         tell(f"part {part.number} of {part.count}: {what}; about {left} left in all")
@@ -207,8 +223,11 @@ class _Session:
             except HardstoneError as error:
                 tell_error(error, "the page is not written: ")
                 code = code or error.exit_code
-        runs = f"{len(ids)} run{' of this study is' if len(ids) == 1 else 's of this study are'}"
-        tell(f"{runs} stored; to lay them out again", " ".join(["hardstone study", paper.name, *ids]))
+            runs = (
+                f"{len(ids)} run{' of this study is' if len(ids) == 1 else 's of this study are'}"
+            )
+            again = f"hardstone study {paper.name} {self._first}"
+            tell(f"{runs} stored: {', '.join(ids)}; to lay them out again", again)
         if self._stopped:
             tell(f"stopped in {self._stopped}; to measure the rest", self._resume_command())
         return code
@@ -228,18 +247,19 @@ class _Session:
 def _stored(store: Store, plans: Sequence[Plan]) -> dict[int, RunDocument]:
     """The parts that the last call with the same plans has stored complete, by number."""
     found: dict[int, RunDocument] = {}
-    numbers = {plan.name: number for number, plan in enumerate(plans, 1)}
+    names = {plan.name: plan for plan in plans}
+    first = ""
     for entry in reversed(store.runs()):
-        number = numbers.get(entry.name, 0)
-        plan = plans[number - 1]
-        if not number or entry.status != "complete" or entry.target != plan.target:
+        plan = names.get(entry.name)
+        if plan is None or entry.target != plan.target:
             continue
-        if found and number >= min(found):  # an earlier call
-            break
         document = store.load(entry.id)
-        if document.plan.command == plan.command:
-            found[number] = document
-    if not found:
+        study = document.plan.study
+        first = first or first_of(document)
+        is_same = document.plan.command == plan.command and first_of(document) == first
+        if study is not None and is_same and document.status == "complete":
+            found.setdefault(study.number, document)
+    if not first:
         raise InputError(
             "no part of this study is stored with these options",
             "leave out --resume, or see what is stored: hardstone runs",

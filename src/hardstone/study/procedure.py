@@ -18,7 +18,7 @@ import msgspec
 
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import PrivilegeError, printable
-from hardstone.model import Loads, Plan, Register, Scalar, ShieldState
+from hardstone.model import Loads, Plan, Register, Scalar, ShieldState, StudyPart
 from hardstone.plan.make import Request, count_cpus, make_plan
 from hardstone.plan.params import (
     NONE,
@@ -117,6 +117,7 @@ class Part:
     `number` of `count`: in the order of measuring.
     """
 
+    study: str
     kind: Kind
     title: str
     number: int
@@ -126,8 +127,20 @@ class Part:
     sweep: SweepRequest | None = None
 
     def exhibits(self, paper: Paper) -> list[Exhibit]:
-        """The tables and figures of the paper that the part repeats."""
-        return [one for one in paper.exhibits if set(one.tests) & set(self.tests)]
+        """The tables and figures with results that the part repeats."""
+        return [one for one in paper.exhibits if one.has_results and set(one.tests) & {*self.tests}]
+
+    def numbers(self, paper: Paper) -> str:
+        """The same as people read it: "Tables 5, 8, Figure 6"."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.exhibits(paper):
+            kind, _, number = one.number.partition(" ")
+            if number[:1].isdigit():
+                found.setdefault(kind, {})[number.rstrip("abc")] = None
+        return ", ".join(
+            f"{kind}{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+            for kind, numbers in found.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -150,7 +163,7 @@ class Procedure:
     missing: tuple[Missing, ...] = field(default=())
 
 
-def tests_of(name: str) -> list[str]:
+def measured_tests(name: str) -> list[str]:
     """The tests that the study `name` measures, each once, in the order of measuring."""
     found = (test for entry in _procedures()[name].parts for test in _tests(entry))
     return list(dict.fromkeys(found))
@@ -198,7 +211,16 @@ def procedure_of(
             is_recording=entry.records,
             default_folder=here.folder,
         )
-        parts.append(_part(entry, length, base, given, here.register, (place, len(kept))))
+        part = Part(
+            study=paper.name,
+            kind=entry.kind,
+            title=entry.title,
+            number=place,
+            count=len(kept),
+            tests=tuple(tests),
+            request=base,
+        )
+        parts.append(_with_options(part, entry, length, given, here.register))
     _check_params(params, parts, here.register)
     return Procedure(tuple(parts), tuple(missing.found_in(found)))
 
@@ -218,29 +240,21 @@ def _check_params(params: Sequence[str], parts: Sequence[Part], register: Regist
     problems.raise_if_any()
 
 
-def _part(
-    entry: _Entry,
-    length: Length,
-    base: Request,
-    given: Sequence[str],
-    register: Register,
-    place: tuple[int, int],
+def _with_options(
+    part: Part, entry: _Entry, length: Length, given: Sequence[str], register: Register
 ) -> Part:
+    """`part` with the options of its length, and the pairs in `given` that its tests take."""
     extent = entry.extent(length)
-    number, count = place
-    common = {"kind": entry.kind, "title": entry.title, "number": number, "count": count}
-    if entry.kind == "run":
-        names = {p.name for one in register.tests if one.id in base.tests for p in one.params}
-        own = [one for one in [*entry.params, *extent.params] if _key(one) in names]
-        fixed = set(map(_key, own))
-        added = [one for one in given if _key(one) in names - fixed]
-        request = replace(
-            base, samples=extent.samples, duration=extent.duration, params=(*own, *added)
-        )
-        return Part(**common, tests=base.tests, request=request)  # type: ignore[arg-type]
+    if part.kind == "run":
+        names = {p.name for one in register.tests if one.id in part.tests for p in one.params}
+        own = [one for one in (*entry.params, *extent.params) if _key(one) in names]
+        added = [one for one in given if _key(one) in names - set(map(_key, own))]
+        params = (*own, *added)
+        changed = {"samples": extent.samples, "duration": extent.duration, "params": params}
+        return replace(part, request=replace(part.request, **changed))  # type: ignore[arg-type]
     sweep = SweepRequest(
-        mode=entry.kind,
-        base=replace(base, profile="quick"),
+        mode=part.kind,
+        base=part.request,
         masses=extent.masses,
         threads=extent.threads,
         policy=entry.policies,
@@ -249,7 +263,7 @@ def _part(
         frames="0" if length == "quick" else SweepRequest.frames,
         has_fast=False,
     )
-    return Part(**common, tests=base.tests, request=base, sweep=sweep)  # type: ignore[arg-type]
+    return replace(part, sweep=sweep)
 
 
 def _key(pair: str) -> str:
@@ -267,9 +281,14 @@ def plan_of(part: Part, here: Here) -> Plan:
     """The plan of a part; of a sweep as far as it is known before the first result. PlanError as
     of make_plan."""
     catalogue = load_catalogue()
-    if part.sweep is None:
-        return make_plan(part.request, here.register, catalogue, here.facts, here.loads)
-    return make_sweep_plan(part.sweep, here.register, catalogue, here.facts, here.loads)
+    known = (here.register, catalogue, here.facts, here.loads)
+    made = (
+        make_plan(part.request, *known)
+        if part.sweep is None
+        else make_sweep_plan(part.sweep, *known)
+    )
+    study = StudyPart(study=part.study, number=part.number, count=part.count)
+    return msgspec.structs.replace(made, study=study)
 
 
 def planned_ns(plan: Plan, register: Register) -> int:
@@ -341,7 +360,9 @@ class _Missing:
         if "heavy" in loads and "heavy" in self._loads:
             what = "the load's packets from another machine and its serial interrupts"
             why = "no host and no device is named: heavy has loopback and timers"
-            yield Missing(what, why, "a load with network=4000/s@HOST:PORT (docs/reference/load.md)")
+            yield Missing(
+                what, why, "a load with network=4000/s@HOST:PORT (docs/reference/load.md)"
+            )
         yield from self._numbers(procedure)
 
     def _rights(self) -> Iterator[Missing]:

@@ -104,8 +104,8 @@ def print_parts(
     for part, plan, span_ns in parts:
         loads, configs = ", ".join(plan.loads), ", ".join(plan.cpu_configs)
         models = f"; preemption {', '.join(plan.preemption_models)}" * bool(plan.preemption_models)
-        numbers = ", ".join(one.number for one in part.exhibits(paper)) or "-"
-        cells = (f"{part.number}", " ".join(part.tests), f"{loads}; {configs}{models}", numbers)
+        what = (" ".join(part.tests), f"{loads}; {configs}{models}", part.numbers(paper) or "-")
+        cells = (str(part.number), *what)
         table.add_row(*map(words, (*cells, format_span(span_ns))))
     print_table(console, table)
     for one in missing:
