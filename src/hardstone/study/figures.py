@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from string import ascii_lowercase
 from textwrap import wrap
 
 from hardstone.figure_text import amount_text
@@ -50,6 +49,7 @@ from hardstone.wording import shorten
 
 MEASURED: Kind = "measured"
 PUBLISHED: Kind = "published"
+LATENCY_TEST = "TMR-P-LAT"
 APART: Kind = "not comparable"
 LOST: Kind = "lost"
 _DRAWN = (MEASURED, PUBLISHED, APART)
@@ -82,21 +82,19 @@ class PaperFigure:
 
 def figures_of_exhibit(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     """The drawings of an exhibit, in the order of the paper; none where nothing has a value."""
-    exhibit = laid.exhibit
-    if exhibit.form in ("bars", "lines"):
-        if REAL_FAST in exhibit.tests:
-            return _totals(laid, view)
-        return list(_bars(laid, view))
-    if exhibit.form == "map":
+    form, tests = laid.exhibit.form, laid.exhibit.tests
+    if form == "map":
         return _maps(laid, view)
-    if exhibit.form == "curves":
+    if form in ("lines", "curves"):
         of_test: dict[str, Callable[[LaidOut, StudyView], list[PaperFigure]]] = {
             KERNEL_TEST: _kernel_time,
             REAL_FAST: _totals,
+            LATENCY_TEST: _distribution,
         }
-        drawing = next((of_test[one] for one in exhibit.tests if one in of_test), _distribution)
-        return drawing(laid, view)
-    return []
+        drawing = next((of_test[one] for one in tests if one in of_test), None)
+        if drawing is not None:
+            return drawing(laid, view)
+    return list(_bars(laid, view)) if form in ("bars", "lines", "curves") else []
 
 
 def statistic_words(statistic: str) -> str:
@@ -138,8 +136,9 @@ def _colours(names: dict[int, str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Part:
-    """One drawing of bars. `title` follows the number of the exhibit: "a: average", "" if it has no
-    parts. `groups` are along the axis, a name for each row."""
+    """One drawing of bars: all rows of one statistic and unit. `title` follows the number of the
+    exhibit: ", average", "" if it has but one part. `groups` are along the axis, one for each
+    row."""
 
     title: str
     statistic: str
@@ -149,25 +148,24 @@ class _Part:
 
 
 def _parts(laid: LaidOut) -> Iterator[_Part]:
-    """The parts a, b of a figure differ in their statistic, or else in their load."""
-    for unit in dict.fromkeys(row.unit for row in laid.rows if row.unit is not None):
-        rows = [row for row in laid.rows if row.unit == unit]
-        statistics = list(dict.fromkeys(row.statistic for row in rows))
-        loads = list(dict.fromkeys(row.load for row in rows))
-        is_lettered = laid.exhibit.number[-1:].isdigit()
-        if len(statistics) > 1:
-            split = [[row for row in rows if row.statistic == one] for one in statistics]
-            titles = [statistic_words(one) for one in statistics]
-        elif len(loads) > 1 and is_lettered:
-            split = [[row for row in rows if row.load == one] for one in loads]
-            titles = [f"load {one}" for one in loads]
-        else:
-            split, titles = [rows], [""]
-        for number, (own, title) in enumerate(zip(split, titles, strict=True)):
-            letter = ascii_lowercase[number] if len(split) > 1 and is_lettered else ""
-            yield _Part(
-                f"{letter}: {title}" if title else "", own[0].statistic, unit, own, _groups(own)
-            )
+    found: dict[tuple[Unit, str], list[LaidRow]] = {}
+    for row in laid.rows:
+        if row.unit is not None:
+            found.setdefault((row.unit, row.statistic), []).append(row)
+    # A quantity that is lost everywhere has no unit, and its place all the same.
+    lost = [
+        row
+        for row in laid.rows
+        if row.unit is None and any(row.cells[place].kind == LOST for place in laid.columns)
+    ]
+    for (unit, statistic), measured in found.items():
+        rows = [
+            one
+            for one in laid.rows
+            if one in measured or (one in lost and one.statistic == statistic)
+        ]
+        title = f", {statistic_words(statistic)}" if len(found) > 1 else ""
+        yield _Part(title, statistic, unit, rows, _groups(rows))
 
 
 def _groups(rows: Sequence[LaidRow]) -> list[str]:
@@ -248,7 +246,7 @@ def _spoken(laid: LaidOut, part: _Part, names: dict[int, str]) -> str:
                 text = "" if cell.kind == LOST else f" {cell.text}"
                 who = f"{group}, {name}" if are_several else name
                 said.append(f"{who}{text} {cell.kind}")
-    title = ", ".join(filter(None, (laid.exhibit.number, laid.exhibit.title, part.title)))
+    title = f"{laid.exhibit.number}, {laid.exhibit.title}{part.title}"
     return shorten(f"{title}. {'; '.join(said)}.", _MOST_SPOKEN)
 
 
@@ -264,7 +262,7 @@ class _Scale:
     notes: tuple[str, ...] = ()
 
 
-_UNIT_IN = re.compile(r"\((ns|us|ms|s|MB/s|kB/s)\b")
+_UNIT_IN = re.compile(r"(?:\(|, )(ns|us|ms|s|MB/s|kB/s)(?=\)|,|$)")
 _FACTORS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "kB/s": 1e3, "MB/s": 1e6}
 
 
@@ -531,7 +529,7 @@ def _section_spec(laid: LaidOut, rows: list[Row]) -> Spec:
         "type": "quantitative",
         "scale": value_scale(low, high),
         "axis": value_axis(low, high, "ns"),
-        "title": f"{_UNIT_IN.sub('', title).rstrip(' )')} (log)",
+        "title": f"{_UNIT_IN.sub('', title).rstrip(')')} (log)",
     }
 
     def y(field: str) -> Spec:
@@ -676,7 +674,8 @@ def _with_rules(spec: Spec, rules: Sequence[tuple[str, float]]) -> Spec:
 # ---- the tire ----
 
 _POLICIES = {"cfs": "other", "fifo": "fifo"}
-_PRETEST_STEP_NS = 500_000
+_STEP_IN = re.compile(r"step of ([0-9.]+) ms")
+_STEP_MS = 10.0
 _MOST_POINTS = 600
 
 
@@ -751,9 +750,10 @@ def _totals(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
 
 def _maps(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     """Where a deadline was missed, threads by nodes."""
-    is_pretest = bool(re.search(r"pre-?test", laid.exhibit.title.lower()))
+    named = _STEP_IN.search(laid.exhibit.title)
+    step_ns = round(float(named[1] if named else _STEP_MS) * 1e6)
     own = _own_points(laid, view, REAL_TIME)
-    fitting = [one for one in own if (one.point.step_ns == _PRETEST_STEP_NS) == is_pretest]
+    fitting = [one for one in own if one.point.step_ns == step_ns]
     panels = _panels(one.panel for one in fitting)
     rows: list[Row] = []
     for panel in panels:
@@ -764,7 +764,7 @@ def _maps(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
         return []
     about = ["Measured: a dot where a deadline was missed, a cross where none was."]
     about += [_LEFT_OUT] if len(panels) < len({one.panel for one in fitting}) else []
-    published = [] if is_pretest else list(_published_rows(laid, view, panels))
+    published = [] if named else list(_published_rows(laid, view, panels))
     if published:
         about.append("Hollow triangles: published; up, no miss up to there; down, missed there.")
     about.append("Our copy lacks the paper's points.")
