@@ -15,12 +15,12 @@ import msgspec
 from hardstone.catalogue import load_catalogue
 from hardstone.comparison.grey import ComparableAddress, beside, in_place, why_another
 from hardstone.errors import InputError
-from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
+from hardstone.event_names import NOT_SEEN, STEP_BOUNDED, TIRE_TESTS
 from hardstone.figure_text import amount_text
 from hardstone.kernel.tables import whole_length
 from hardstone.model import Result, RunDocument, Series, Unit
-from hardstone.simulation.analysis import bounds_of
-from hardstone.simulation.results import points_of
+from hardstone.simulation.analysis import Bound, bounds_of
+from hardstone.simulation.results import Curve, Point, points_of
 from hardstone.simulation.tables import comparable, is_of_sweep, published_masses_text
 from hardstone.stats.conditions import config_text, listed
 from hardstone.stats.consistency import (
@@ -55,7 +55,7 @@ from hardstone.systems.subjects import (
     amount_of,
     subjects_of,
 )
-from hardstone.units import format_count
+from hardstone.units import format_count, format_ns, whole_number
 from hardstone.wording import format_value, kernel_text, one_line, shorten, target_text
 
 CLOSING = (
@@ -83,15 +83,15 @@ def lay_out(
     shown = [
         one
         for exhibit in (*paper.exhibits, *_of_no_exhibit(paper, figures))
-        if (one := _kept(exhibit, wanted)) is not None
+        if (one := _kept(exhibit, wanted, paper)) is not None
     ]
-    laid_out = tuple(_LaidOut(paper, one, columns, figures).all() for one in shown)
+    laid_out = tuple(_LaidOut(paper, *one, columns, figures).all() for one in shown)
     notes = (CLOSING,) if documents else ()
     return StudyView(paper, columns, laid_out, notes=notes)
 
 
 def _of_no_exhibit(paper: Paper, figures: Mapping[str, Sequence[Figure]]) -> Iterator[Exhibit]:
-    shown = {quantity.at for exhibit in paper.exhibits for quantity in exhibit.rows}
+    shown = {quantity.at for exhibit in paper.exhibits for quantity in paper.rows_of(exhibit)}
     left = [address for address in figures if address not in shown]
     if left:
         yield Exhibit(
@@ -103,13 +103,16 @@ def _of_no_exhibit(paper: Paper, figures: Mapping[str, Sequence[Figure]]) -> Ite
         )
 
 
-def _kept(exhibit: Exhibit, wanted: frozenset[str]) -> Exhibit | None:
-    """The exhibit with the rows of the tests in `wanted`; None if it has none of them."""
+def _kept(
+    exhibit: Exhibit, wanted: frozenset[str], paper: Paper
+) -> tuple[Exhibit, Sequence[Quantity]] | None:
+    """The exhibit and its rows, those of the tests in `wanted`; None if it has none of them."""
+    rows = paper.rows_of(exhibit)
     if not wanted:
-        return exhibit
-    rows = [one for one in exhibit.rows if wanted & set(_tests_of(one))]
-    is_of_test = wanted & set(exhibit.tests) and not exhibit.rows
-    return msgspec.structs.replace(exhibit, rows=rows) if rows or is_of_test else None
+        return exhibit, rows
+    kept = [one for one in rows if wanted & set(_tests_of(one))]
+    is_without_rows = not rows and exhibit.has_results and wanted & set(exhibit.tests)
+    return (exhibit, kept) if kept or is_without_rows else None
 
 
 def _tests_of(quantity: Quantity) -> list[str]:
@@ -292,22 +295,20 @@ class _LaidOut:
 
     paper: Paper
     exhibit: Exhibit
+    quantities: Sequence[Quantity]
     columns: Sequence[Column]
     figures: Mapping[str, Sequence[Figure]]
 
     def all(self) -> LaidOut:
         rows = tuple(
-            self._row(wanted) for quantity in self.exhibit.rows for wanted in self._wanted(quantity)
+            self._row(wanted) for quantity in self.quantities for wanted in self._wanted(quantity)
         )
-        of_exhibit = self.exhibit.systems or list(self.paper.study.systems)
-        is_measured = any(_tests_of(one) for one in self.exhibit.rows)
         places = tuple(
             place
-            for place, one in enumerate(self.columns)
-            if rows
-            and (one.id.removeprefix(PREFIX) in of_exhibit if one.is_published else is_measured)
+            for place in range(len(self.columns))
+            if any(row.cells[place].kind != "not covered" for row in rows)
         )
-        found = (one for quantity in self.exhibit.rows for one in self.figures.get(quantity.at, ()))
+        found = (one for quantity in self.quantities for one in self.figures.get(quantity.at, ()))
         notes = tuple(dict.fromkeys(one.note for one in found if one.note))
         return LaidOut(self.exhibit, rows, places, notes)
 
@@ -336,7 +337,11 @@ class _LaidOut:
             for one in self.columns
         )
         units: Iterable[Unit] = (one.amount.unit for one in cells if one.amount is not None)
-        words = [str(one.value) for one in wanted.matching if one.system is None and _is_words(one)]
+        words = [
+            str(one.value)
+            for one in wanted.matching
+            if one.system is None and _is_words(one) and not self.exhibit.text
+        ]
         return Row(
             label=wanted.quantity.label,
             words=tuple(wanted.quantity.words),
@@ -352,17 +357,17 @@ class _LaidOut:
         key = column.id.removeprefix(PREFIX)
         is_covered = key in (wanted.quantity.systems or self.exhibit.systems or [key])
         own = next((one for one in wanted.matching if is_covered and one.system == key), None)
-        if own is not None:
-            return _of_figure(own)
-        if is_covered and key in wanted.quantity.cells:
+        if is_covered and key in wanted.quantity.cells and (own is None or _is_words(own)):
             source = f"{self.paper.key}/{self.exhibit.number} {column.id}"
             return Cell("published", wanted.quantity.cells[key], source=source)
+        if own is not None:
+            return _of_figure(own)
         return self._no_cell(wanted) if is_covered else _NOT_COVERED
 
     @staticmethod
     def _no_cell(wanted: _Wanted) -> Cell:
         """What stands where the paper has neither a figure nor words of a system."""
-        if wanted.lost:
+        if wanted.lost and (wanted.address.test or wanted.quantity.lost):
             return Cell("lost", reason=wanted.lost)
         of_all = next((one for one in wanted.matching if one.system is None), None)
         if of_all is None:
@@ -450,8 +455,7 @@ def _not_run(test: str, load: str, column: Column) -> str:
 def _of_subject(wanted: _Wanted, subject: MeasuredRun) -> Iterator[Cell]:
     """What one run has under one load, for each result of the test."""
     address = wanted.address
-    sweep = next((one for one in wanted.figures if is_of_sweep(one)), None)
-    if sweep is not None:
+    if address.test in TIRE_TESTS:
         if any(one.test == address.test for one in subject.results):
             yield _of_sweep(wanted, subject)
         return
@@ -490,6 +494,9 @@ def _of_result(wanted: _Wanted, subject: MeasuredRun, result: Result) -> Cell:
     return replace(other, notes=(note, *also, *other.notes))
 
 
+_INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words
+
+
 def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: ComparableAddress) -> Cell:
     """The cell of one result at one address."""
     document = subject.document
@@ -497,7 +504,7 @@ def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: Comparable
     address = replace(stand.address, conditions={})
     try:
         found = [resolve(address, alone)]
-        for name in wanted.figures[0].or_series if wanted.figures else ():
+        for name in wanted.fixed.or_series if wanted.fixed else ():
             found.append(resolve(replace(address, parts=(*address.parts[:-1], name)), alone))
     except AddressError as error:
         return Cell("not comparable", reason=error.cause.removeprefix(f"{address}: "))
@@ -520,6 +527,8 @@ def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: Comparable
     if len(every) > 1:
         named = [f"{one.name} {one.max}" for one in every]
         notes.append(f"the larger of {' and '.join(named)}")
+    if result.test == _INVERSION and amount.value is not None:
+        text = f"{'vulnerable' if amount.value else 'not vulnerable'} ({text})"
     for one in found:
         notes += [*one.notes, *_doubts(one, document)]
     return Cell(
@@ -609,15 +618,44 @@ def _of_stand_in(wanted: _Wanted, subject: MeasuredRun, held: MeasuredSeries, wh
 
 
 def _of_sweep(wanted: _Wanted, subject: MeasuredRun) -> Cell:
-    """Numbers of masses come from all points of a sweep, and from no single result."""
-    figure = next(one for one in wanted.figures if one.statistic == wanted.statistic)
-    own = [one for one in bounds_of(points_of(subject.alone)) if comparable(one)]
-    text = published_masses_text(own, figure)
-    source = f"{subject.id} {wanted.address} {wanted.statistic}"
+    """What all points of a sweep say together; no single result does."""
+    points = points_of(subject.alone)
+    bounds = [one for one in bounds_of(points) if comparable(one)]
+    figure = next((one for one in wanted.figures if one.statistic == wanted.statistic), None)
+    if figure is not None and is_of_sweep(figure):
+        text = published_masses_text(bounds, figure)
+    else:
+        text = _of_curve(wanted.address, bounds, points)
     if text.startswith("- ("):
         return Cell("not comparable", reason=text.removeprefix("- (").removesuffix(")"))
+    source = f"{subject.id} {wanted.address} {wanted.statistic}"
     apart = why_not_comparable_to_hardware(subject.document) or ""
     return Cell("not comparable" if apart else "measured", text, reason=apart, source=source)
+
+
+def _of_curve(address: Address, bounds: Sequence[Bound], points: Sequence[Point]) -> str:
+    """One curve of a figure: the masses that held in real time, or the first and the last total
+    time."""
+    threads = [one for one in map(whole_number, address.parts) if one is not None]
+    policies = set(address.parts)
+
+    def is_of(one: Curve) -> bool:
+        return one.test == address.test and one.policy in policies and one.threads in threads
+
+    found = [one for one in bounds if is_of(one.curve)]
+    if found:
+        held, first = found[0].held, found[0].first_missed
+        texts = [f"none missed to {format_count(held.masses)} masses"] if held else []
+        texts += [f"missed from {format_count(first.masses)} masses"] if first else []
+        return ", ".join(texts) or "- (no step was counted)"
+    totals = {one.masses: one.total for one in points if is_of(one.curve) and one.total}
+    if not totals:
+        return "- (not measured with this policy and number of threads)"
+    texts = [
+        f"{format_ns(totals[one].mean_ns)} with {format_count(one)} masses"
+        for one in dict.fromkeys((min(totals), max(totals)))
+    ]
+    return ", ".join(texts)
 
 
 def _of_verdicts(found: Resolved, subject: MeasuredRun) -> Cell:
