@@ -62,6 +62,8 @@ CLOSING = (
     "Hardware, kernel and conditions differ, so compare the distance from mean to worst and the "
     "effect of load."
 )
+NOT_RUN = "not run"
+OF_RUN = "of run "  # begins the note on the run of a figure
 IN_THE_TEXT = "In the text"  # stands for the number of an exhibit
 
 
@@ -402,9 +404,6 @@ def _number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else str(value)
 
 
-_NOT_RUN = "not run"
-
-
 def _own_cell(wanted: _Wanted, column: Column) -> Cell:
     """The best of what the runs of a system have: a figure that may be compared, else one that may
     not, else why there is none; of several the latest."""
@@ -441,7 +440,7 @@ def _with_run(cell: Cell, column: Column) -> Cell:
     run = cell.source.partition(" ")[0]
     if len(runs) < 2 or run not in runs or not cell.text:
         return cell
-    return replace(cell, notes=(*cell.notes, f"of run {run}"))
+    return replace(cell, notes=(*cell.notes, f"{OF_RUN}{run}"))
 
 
 def _not_run(test: str, load: str, column: Column) -> str:
@@ -449,7 +448,7 @@ def _not_run(test: str, load: str, column: Column) -> str:
     config = column.subjects[0].condition.cpu_config
     options = [f" --load {shorten(load)}"] if load not in ("", "none") else []
     options += [f" --cpu-config {shorten(config)}"] if config in _CONFIGS[1:] else []
-    return f"{_NOT_RUN}; type: hardstone run {test}{''.join(options)}"
+    return f"{NOT_RUN}; type: hardstone run {test}{''.join(options)}"
 
 
 def _of_subject(wanted: _Wanted, subject: MeasuredRun) -> Iterator[Cell]:
