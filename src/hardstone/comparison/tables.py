@@ -266,7 +266,7 @@ def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
         rows=rows,
         notes=[
             f"{study.reading.short}: {study.conditions.get('hardware', _UNKNOWN)}; "
-            f"{table['conditions']}; {table['assumed']} assumed.",
+            f"{table['assumed']} assumed.",
             "A maximum grows with the number of values, which the study does not give.",
         ],
     )
