@@ -342,7 +342,9 @@ class _LaidOut:
         words = [
             str(one.value)
             for one in wanted.matching
-            if one.system is None and _is_words(one) and not self.exhibit.text
+            if one.system is None
+            and _is_words(one)
+            and not (self.exhibit.text or wanted.quantity.cells)
         ]
         return Row(
             label=wanted.quantity.label,
@@ -401,7 +403,9 @@ def _of_figure(figure: Figure) -> Cell:
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else str(value)
+    """As the paper prints it; five digits and more are grouped."""
+    number = int(value) if float(value).is_integer() else value
+    return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}") if number >= 10_000 else str(number)
 
 
 def _own_cell(wanted: _Wanted, column: Column) -> Cell:
@@ -475,22 +479,13 @@ def _of_result(wanted: _Wanted, subject: MeasuredRun, result: Result) -> Cell:
     other = next((one for one in others if one.kind == "measured"), None)
     if other is None:
         return first
-    named = [
-        f"{stand.address.labels.get('kind', '')} {cell.text}"
-        for stand, cell in zip(stands[1:], others, strict=True)
-        if cell is not other and cell.text
-    ]
-    kind = next(
-        stand.address.labels.get("kind", "")
-        for stand, cell in zip(stands, cells, strict=True)
-        if cell is other
-    )
-    in_place_of = wanted.address.labels.get("kind", "")
-    note = f"kind {kind}, since {in_place_of} is {first.reason}"
-    if first.text:
-        note = f"kind {kind}; {in_place_of} has {first.text}, {first.reason}"
-    also = (f"also {', '.join(named)}",) if named else ()
-    return replace(other, notes=(note, *also, *other.notes))
+    kinds = [one.address.labels.get("kind", "") for one in stands]
+    shown = [(kind, cell) for kind, cell in zip(kinds, cells, strict=True) if cell.text]
+    chosen = next(kind for kind, cell in shown if cell is other)
+    rest = [f"{kind} {cell.text}" for kind, cell in shown[1:] if cell is not other]
+    figure = f" {first.text}" if first.text else ""
+    note = f"of kind {chosen}; {kinds[0]}{figure} is not comparable: {first.reason}"
+    return replace(other, notes=("; ".join([note, *rest]), *other.notes))
 
 
 _INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words

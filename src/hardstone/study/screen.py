@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,10 +27,15 @@ from hardstone.terminal.console import (
 )
 from hardstone.wording import one_line, shorten
 
-_LABEL, _CELL, _WORDS = 26, 18, 40  # the widest columns; a longer word is broken only beyond them
+_LABEL, _LONG_LABEL, _CELL, _WORDS = (
+    26,
+    44,
+    18,
+    40,
+)  # the widest columns; a longer word is broken only beyond them
 _GAP = 2
 _NUMBERED = ("Table", "Figure", "Algorithm", "Equation")
-_STATISTICS = {"time_90": "90 %", "time_99": "99 %"}
+_STATISTICS = {"time_90": "", "time_99": ""}  # the label says which
 _DECISIONS: dict[Decision, str] = {
     "borne out": "green",
     "contradicted": "bold red",
@@ -96,8 +102,8 @@ def _own_lines(one: Column) -> Iterator[str]:
     trusts = {subject.id: subject.trust for subject in one.subjects}
     grades = dict.fromkeys(trust.grade for trust in trusts.values())
     reasons = list(dict.fromkeys(text for trust in trusts.values() for text in trust.reasons))
-    yield f"trust: {', '.join(grades)}{':' if reasons else ''}"
-    yield from (f"- {shorten(text, 200)}" for text in reasons[:_MOST_REASONS])
+    yield f"trust: {', '.join(grades)}"
+    yield from (f"- {shorten(text, 140)}" for text in reasons[:_MOST_REASONS])
     if len(reasons) > _MOST_REASONS:
         yield f"- and {len(reasons) - _MOST_REASONS} more"
     if one.apart:
@@ -120,7 +126,9 @@ def print_exhibit(
         number = "no number"
     lead = f"{number}  "
     if exhibit.plots:
-        print_wrapped(console, f"{exhibit.title} (draws {_named(view, exhibit.plots)})", lead)
+        is_named = exhibit.plots.startswith(_NUMBERED)
+        drawn = exhibit.plots if is_named else "the table without a number"
+        print_wrapped(console, f"{exhibit.title} (draws {drawn})", lead)
         return
     if not exhibit.has_results:
         print_wrapped(console, f"{exhibit.title} (no results)", lead)
@@ -134,14 +142,6 @@ def print_exhibit(
         _print_note(console, line)
     for text in _below(one):
         print_wrapped(console, text, lead="  ")
-
-
-def _named(view: StudyView, number: str) -> str:
-    """The exhibit `number` as a reader finds it."""
-    if number.startswith(_NUMBERED):
-        return number
-    titles = (one.exhibit.title for one in view.exhibits if one.exhibit.number == number)
-    return f"the table '{next(titles, number)}'"
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,11 @@ class _Exhibit:
     def tables(self, width: int) -> Iterator[Table]:
         """As many as the systems need; each has the labels, and the own systems where they fit."""
         rows = self._one.rows
-        labels = list(self._labels())
+        labels = self._labels(_LABEL)
+        systems = sum(one.width + _GAP for one in self._systems.values())
+        others = sum(one.width + _GAP for one in labels[1:])
+        if not self._one.exhibit.headings and width - systems - others > _LABEL:
+            labels = self._labels(min(width - systems - others, _LONG_LABEL))
         titles = self._one.exhibit.headings
         room = width - sum(one.width + _GAP for one in labels) + _GAP
         most = min(room // max(len(titles), 1) - _GAP, _WORDS)
@@ -224,17 +228,18 @@ class _Exhibit:
             columns += [self._systems[place] for place in places]
             yield _table(columns, len(rows))
 
-    def _labels(self) -> Iterator[_Shown]:
+    def _labels(self, most: int) -> list[_Shown]:
         rows = self._one.rows
-        yield _Shown.of("", [words(row.label) for row in rows], _LABEL)
+        found = [_Shown.of("", [words(row.label) for row in rows], most)]
         if self._has_addresses:
             addresses = [row.address.partition("/")[2] or "verdicts" for row in rows]
-            yield _Shown.of("address", [words(one) for one in addresses], 40)
+            found.append(_Shown.of("address", [words(one) for one in addresses], _LONG_LABEL))
         if self._shared.load is None:
-            yield _Shown.of("load", [words(row.load) for row in rows], _LABEL)
+            found.append(_Shown.of("load", [words(row.load) for row in rows], _LABEL))
         if self._shared.statistic is None:
-            found = [words(_statistic_text(row.statistic)) for row in rows]
-            yield _Shown.of("", found, _LABEL)
+            statistics = [words(_statistic_text(row.statistic)) for row in rows]
+            found.append(_Shown.of("", statistics, _LABEL))
+        return found
 
     def _blocks(
         self, width: int, labels: Sequence[_Shown], headings: Sequence[_Shown]
@@ -321,24 +326,24 @@ class _Shown:
     def of(
         cls, heading: str, cells: Sequence[Text], most: int, *, is_right: bool = False
     ) -> _Shown:
-        every = [words(heading), *cells]
-        longest = max((len(word) for one in every for word in one.plain.split(" ")), default=0)
-        width = max(min(max(one.cell_len for one in cells) if cells else 0, most), longest)
-        width = min(width, most if longest <= most else max(most, _LONGEST))
-        wrapped = [_wrapped(one, max(width, 1)) for one in every]
-        taken = max(line.cell_len for lines in wrapped for line in lines)
-        return cls(wrapped[0], wrapped[1:], taken, is_right)
+        parts = [word for one in cells for word in one.plain.split(" ")]
+        parts += re.split(r"(?<=[ -])", heading)
+        longest = max((len(one.rstrip()) for one in parts), default=0)
+        width = max(min(max((one.cell_len for one in cells), default=0), most), longest)
+        width = max(min(width, max(most, _LONGEST)), 1)
+        lines = _wrapped(words(heading, "bold" if is_right else ""), width, at_hyphens=True)
+        wrapped = [_wrapped(one, width) for one in cells]
+        taken = max(line.cell_len for lines in (lines, *wrapped) for line in lines)
+        return cls(lines, wrapped, taken, is_right)
 
 
 _LONGEST = 24  # characters of a word that is never broken
 
 
-def _wrapped(text: Text, width: int) -> list[Text]:
+def _wrapped(text: Text, width: int, *, at_hyphens: bool = False) -> list[Text]:
     """`text` in lines of at most `width`, each word whole unless it is wider than all of them."""
     lines, start = [], 0
-    for line in textwrap.wrap(
-        text.plain, width, break_on_hyphens=False, replace_whitespace=False
-    ) or [""]:
+    for line in textwrap.wrap(text.plain, width, break_on_hyphens=at_hyphens) or [""]:
         start = text.plain.index(line, start)
         lines.append(text[start : start + len(line)])
         start += len(line)
