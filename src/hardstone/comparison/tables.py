@@ -47,6 +47,7 @@ from hardstone.wording import ratio_text, short, shorten, time_mark
 
 _OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60
+_REASON_CHARACTERS = 220
 
 
 def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn]:
@@ -68,7 +69,7 @@ def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn
                 trust=trust.grade if trust else None,
                 trust_reasons=list(trust.reasons) if trust else [],
                 mark=time_mark(one.document.system) if isinstance(one, MeasuredRun) else "",
-                apart=why_apart(one, subjects[reference]) or None,
+                apart=shorten(why_apart(one, subjects[reference]), _REASON_CHARACTERS) or None,
                 rating=rate(one),
             )
         )
@@ -252,7 +253,7 @@ def _has_any(figures: Sequence[str]) -> bool:
 
 def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: _Wanted) -> list[str]:
     """The figures of a run; the reason, once, where none may be compared with those of a study."""
-    refused = why_apart(run)
+    refused = shorten(why_apart(run), _REASON_CHARACTERS)
     figures = _figures(run, wanted)
     if refused and _has_any(figures):
         return [refused, *["-"] * (len(figures) - 1)]
@@ -402,7 +403,7 @@ def _own_row(one: _KernelOfRun) -> list[str]:
     cells = [_cell(one.side, statistic) for statistic in STATISTICS]
     if all(cell == "-" for cell in cells):
         cells[0] = "; ".join(one.side.missing) or "no sections"
-    refused = why_apart(one.run) or _why_alone(one)
+    refused = shorten(why_apart(one.run), _REASON_CHARACTERS) or _why_alone(one)
     model = f"{one.side.model}; {refused}" if refused else one.side.model
     return [system, model, *cells]
 
@@ -418,7 +419,7 @@ def _why_alone(one: _KernelOfRun) -> str:
     """Why the figures of a run may be divided by nothing; empty if they may."""
     found = [series for series in one.run.held() if series.test == TEST]
     reasons = [why_not_trusted(one.run), *map(why_alone_grey, found)]
-    return next(filter(None, reasons), "")
+    return shorten(next(filter(None, reasons), ""), _REASON_CHARACTERS)
 
 
 def _refused(first: _KernelOfRun, one: _KernelOfRun) -> list[str]:

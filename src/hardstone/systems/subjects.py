@@ -43,7 +43,6 @@ from hardstone.systems.published import (
     value_of,
 )
 from hardstone.units import whole_number
-from hardstone.wording import shorten
 
 if TYPE_CHECKING:
     from hardstone.kernel.results import KernelTime
@@ -405,9 +404,6 @@ def subjects_of(document: RunDocument) -> list[MeasuredRun]:
     ]
 
 
-_REASON_CHARACTERS = 200
-
-
 def why_apart(one: Subject, reference: Subject | None = None) -> str:
     """Why no time of `one` may be compared with those of `reference`, None being any published
     system; empty if they may.
@@ -415,7 +411,8 @@ def why_apart(one: Subject, reference: Subject | None = None) -> str:
     Whoever shows such a time shows it all the same, marked, with this reason: tables, pages and
     charts decide by this function alone. A wrong clock and a run that is not trustworthy are
     compared with nothing; times of a processor, of an emulated one, and counted instructions are
-    of different kinds; published times are those of hardware.
+    of different kinds; published times are those of hardware. The reason of a run is its own text:
+    untrusted.
     """
     wrong = clock_problem(one.document) if isinstance(one, MeasuredRun) else None
     return wrong or why_not_trusted(one) or why_other_time(_kind(one), _kind(reference))
@@ -430,8 +427,7 @@ def why_not_trusted(one: Subject) -> str:
     """Why no figure of a run may be compared with others; empty if it is trusted so far."""
     if not isinstance(one, MeasuredRun) or one.trust.grade != "untrustworthy":
         return ""
-    reasons = one.trust.reasons
-    return f"not trustworthy: {shorten(reasons[0], _REASON_CHARACTERS) if reasons else 'no reason'}"
+    return f"not trustworthy: {next(iter(one.trust.reasons), 'no reason')}"
 
 
 def _kind(one: Subject | None) -> KindOfTime:
