@@ -104,21 +104,23 @@ def with_stand_ins(
 
     Only a row of published figures alone is filled: a run that has the series itself shows it.
     """
-    if (row.key[0], row.key[1]) not in _OF_A_DEVICE or any(one and one.series for one in row.found):
+    if any(one and one.series for one in row.found):
         return row, {}
     found: dict[int, StandIn] = {}
     for place, subject in enumerate(subjects):
         if isinstance(subject, MeasuredRun) and row.found[place] is None:
-            stand_in = _in_place(row, subject)
+            stand_in = in_place(row.key[0], row.key[1], subject)
             if stand_in is not None:
                 found[place] = stand_in
     filled = [found[place].series if place in found else one for place, one in enumerate(row.found)]
     return replace(row, found=tuple(filled)), found
 
 
-def _in_place(row: FigureRow, subject: MeasuredRun) -> StandIn | None:
-    """The series that the rating of the run shows in place of the row's: one choice for both."""
-    test, name = row.key[0], row.key[1]
+def in_place(test: str, name: str, subject: MeasuredRun) -> StandIn | None:
+    """The interrupts that a run has in place of those of a device: the series that its rating
+    shows. None for a series that is not of a device."""
+    if (test, name) not in _OF_A_DEVICE:
+        return None
     criteria = (one for name in load_criteria().categories for one in rated_figures(name))
     criterion = next((one for one in criteria if (one.test, one.series) == (test, name)), None)
     if criterion is None:

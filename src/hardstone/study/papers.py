@@ -27,7 +27,8 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     row of words. `words` fill the exhibit's `headings`. `cells`: words of the paper by system key,
     where it has no figure ("pass", "conformant"). `lost`: the paper has figures here that our copy
     lacks; "" if it has them, or none. `systems`: the systems that the row covers; empty: those of
-    the exhibit. `loads` and `statistics`: in place of the exhibit's.
+    the exhibit. `loads` and `statistics`: in place of the exhibit's. `tests`: those of a row of
+    words, which say whether a system has what the row names.
     """
 
     label: str
@@ -39,6 +40,7 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     systems: list[str] = []
     loads: list[str] = []
     statistics: list[str] = []
+    tests: list[str] = []
 
 
 class Axis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
