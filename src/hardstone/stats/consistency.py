@@ -318,9 +318,9 @@ def why_incomparable(first: RunDocument, other: RunDocument) -> str | None:
     if apart:
         return apart
     for document, whose in ((other, ""), (first, "of the first target: ")):
-        apart = clock_problem(document)
-        if apart:
-            return whose + apart
+        problem = clock_problem(document)
+        if problem:
+            return whose + problem
     return None
 
 

@@ -445,6 +445,7 @@ _SCALE: dict[str, tuple[int, Unit]] = {
     "MB/s": (1_000_000, "bytes_per_s"),
     "masses": (1, "count"),
 }
+_OF_SWEEPS = "masses"
 _NO_FIGURE = Missing("not published")
 
 
@@ -679,6 +680,8 @@ def _matched(
 ) -> tuple[Key, tuple[str, ...]]:
     if not isinstance(one, PublishedSeries):
         return _measured_key(one, keep_cpu), ()
+    if one.figures[0].unit == _OF_SWEEPS:  # a result of many points, and of no series
+        return _key(one), ()
     nearest: tuple[Key, tuple[str, ...]] | None = None
     for run in runs:
         try:
