@@ -90,6 +90,7 @@ class TableReading(Case, kw_only=True, frozen=True, forbid_unknown_fields=True):
     keys: list[dict[str, str]] = []
     statistic: str | None = None
     at: dict[str, dict[str, str]] = {}
+    of_system: dict[str, dict[str, dict[str, str]]] = {}
     cases: dict[str, Case] = {}
     in_unit: list[str] = []
     note: str = ""
@@ -270,7 +271,8 @@ def _address(
     case = reading.cases.get(stem.test, Case())
     series = words.get("series") or case.series or reading.series
     parts = (*stem.parts, series) if series else stem.parts
-    implied = {**_at(at, stem.test), **_at(reading.at, stem.test)}
+    of_system = reading.of_system.get(words.get("system", ""), {})
+    implied = {**_at(at, stem.test), **_at(reading.at, stem.test), **_at(of_system, stem.test)}
     implied |= {**reading.labels, **case.labels}
     implied |= {name: word for name, word in words.items() if name not in _NO_LABELS}
     if words.get("load", _NO_LOAD) != _NO_LOAD:

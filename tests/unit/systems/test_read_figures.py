@@ -183,7 +183,7 @@ def test_words_for_people_hold_every_figure() -> None:
     assert table.rows[2].figures == "mean below 0.1, max 13.2 us"
     assert "load: not published" in table.conditions
     (statements,) = published_tables("MUT-P-INV")
-    assert statements.rows[0].addresses == ("none/delay", "inherit/delay", "semaphore/delay")
+    assert statements.rows[0].addresses == ("none/delay", "inherit/delay")
     assert statements.columns == ["address", "load", "figures"]
 
 
