@@ -19,7 +19,7 @@ from hardstone.kernel.tables import (
     milliseconds,
     with_interval,
 )
-from hardstone.model import Result, Scalar, Trust
+from hardstone.model import Result, Scalar
 from hardstone.preemption.tables import (
     MEANING,
     NOT_KNOWN,
@@ -31,12 +31,6 @@ from hardstone.preemption.tables import (
     side_of,
     why_not_divided,
 )
-from hardstone.stats.consistency import (
-    KindOfTime,
-    clocks_apart,
-    kind_of_time,
-    why_not_comparable_to_hardware,
-)
 from hardstone.systems.published import Study, load_studies
 from hardstone.systems.rating import rate
 from hardstone.systems.subjects import (
@@ -46,12 +40,14 @@ from hardstone.systems.subjects import (
     Subject,
     SubjectSeries,
     published_system,
+    why_apart,
+    why_not_trusted,
 )
 from hardstone.wording import ratio_text, short, shorten, time_mark
 
 _OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60
-_REASON_CHARACTERS = 200
+_REASON_CHARACTERS = 220
 
 
 def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn]:
@@ -73,7 +69,7 @@ def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn
                 trust=trust.grade if trust else None,
                 trust_reasons=list(trust.reasons) if trust else [],
                 mark=time_mark(one.document.system) if isinstance(one, MeasuredRun) else "",
-                apart=_why_apart(one, subjects[reference], trust) or None,
+                apart=shorten(why_apart(one, subjects[reference]), _REASON_CHARACTERS) or None,
                 rating=rate(one),
             )
         )
@@ -92,39 +88,6 @@ def _hardware(one: Subject) -> str:
         f"virtual machine ({shorten(virtual, 40)})" if virtual else "",
     ]
     return ", ".join(filter(None, parts))
-
-
-def _why_apart(one: Subject, reference: Subject, trust: Trust | None) -> str:
-    """Why no time of `one`, a run of grade `trust`, may be compared with those of `reference`;
-    empty if they may.
-
-    Times of a processor, of an emulated one, and counted instructions are of different kinds;
-    published times are those of hardware. A run that is not trustworthy is compared with nothing.
-    """
-    if isinstance(one, MeasuredRun):
-        apart = clocks_apart(one.document.clock_check) if one.document.clock_check else None
-        if apart:
-            return apart
-    if trust is not None and trust.grade == "untrustworthy":
-        return _not_trusted(trust.reasons)
-    ours, theirs = _kind(one), _kind(reference)
-    return "" if ours is theirs else f"it {ours.value}, and the reference {theirs.value}"
-
-
-def _why_not_trusted(column: SystemColumn) -> str:
-    """Why no figure of a system may be compared with others; empty if it is trusted so far."""
-    return _not_trusted(column.trust_reasons) if column.trust == "untrustworthy" else ""
-
-
-def _not_trusted(reasons: Sequence[str]) -> str:
-    reason = shorten(reasons[0], _REASON_CHARACTERS) if reasons else "no reason"
-    return f"not trustworthy: {reason}"
-
-
-def _kind(one: Subject) -> KindOfTime:
-    if isinstance(one, MeasuredRun):
-        return kind_of_time(one.document.system)
-    return KindOfTime.HARDWARE
 
 
 def _labels(subjects: Sequence[Subject]) -> list[str]:
@@ -266,7 +229,7 @@ def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
         rows=rows,
         notes=[
             f"{study.reading.short}: {study.conditions.get('hardware', _UNKNOWN)}; "
-            f"{table['conditions']}; {table['assumed']} assumed.",
+            f"{table['assumed']} assumed.",
             "A maximum grows with the number of values, which the study does not give.",
         ],
     )
@@ -290,7 +253,7 @@ def _has_any(figures: Sequence[str]) -> bool:
 
 def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: _Wanted) -> list[str]:
     """The figures of a run; the reason, once, where none may be compared with those of a study."""
-    refused = why_not_comparable_to_hardware(run.document) or _why_not_trusted(column)
+    refused = shorten(why_apart(run), _REASON_CHARACTERS)
     figures = _figures(run, wanted)
     if refused and _has_any(figures):
         return [refused, *["-"] * (len(figures) - 1)]
@@ -440,7 +403,7 @@ def _own_row(one: _KernelOfRun) -> list[str]:
     cells = [_cell(one.side, statistic) for statistic in STATISTICS]
     if all(cell == "-" for cell in cells):
         cells[0] = "; ".join(one.side.missing) or "no sections"
-    refused = why_not_comparable_to_hardware(one.run.document) or _why_alone(one)
+    refused = shorten(why_apart(one.run), _REASON_CHARACTERS) or _why_alone(one)
     model = f"{one.side.model}; {refused}" if refused else one.side.model
     return [system, model, *cells]
 
@@ -455,8 +418,8 @@ def _cell(side: Side, statistic: str) -> str:
 def _why_alone(one: _KernelOfRun) -> str:
     """Why the figures of a run may be divided by nothing; empty if they may."""
     found = [series for series in one.run.held() if series.test == TEST]
-    reasons = [_why_not_trusted(one.column), *map(why_alone_grey, found)]
-    return next(filter(None, reasons), "")
+    reasons = [why_not_trusted(one.run), *map(why_alone_grey, found)]
+    return shorten(next(filter(None, reasons), ""), _REASON_CHARACTERS)
 
 
 def _refused(first: _KernelOfRun, one: _KernelOfRun) -> list[str]:

@@ -415,7 +415,7 @@ def test_the_document_is_as_its_schema_says_and_has_every_figure() -> None:
 def test_the_document_has_ratings_reasons_and_what_is_missing() -> None:
     found = comparison_document(compare_view([switching(spread(500)), on(EMULATED), QNX]))
     assert [one.rating.overall for one in found.systems] == [None, None, 5.0]
-    assert found.systems[1].apart == "it is emulated, and the reference is not emulated"
+    assert found.systems[1].apart == "emulated: not comparable with hardware"
     rows = {one.address: one for test in found.tests for one in test.rows}
     row = rows["THR-P-SLS/2/switch"]
     assert row.cells[1].grey == found.systems[1].apart and row.cells[1].count == 20_000
