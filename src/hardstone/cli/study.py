@@ -172,9 +172,9 @@ def _list(*, as_json: bool) -> int:
             ]
         )
         return EXIT_OK
-    from hardstone.terminal.lists import print_studies
+    from hardstone.study.screen import print_study_list
 
-    print_studies([(one, measured_tests(one.name)) for one in papers])
+    print_study_list()
     return EXIT_OK
 
 
@@ -232,7 +232,7 @@ def _check_output(output: Path) -> None:
     check_writable("-o", output)
 
 
-PAGE_SUFFIXES = (".html", ".htm")
+PAGE_SUFFIXES = (".html", ".htm", ".pdf")
 
 
 def laid_out(paper: Paper, documents: Sequence[RunDocument], options: StudyOptions) -> StudyView:
@@ -257,34 +257,17 @@ def show(view: StudyView, *, as_json: bool, not_run: Sequence[NotRun] = ()) -> N
 
         print_json(study_document(view, not_run))
     else:
-        from importlib import import_module
+        from hardstone.study.screen import print_study
 
-        try:  # TEMPORARY
-            import_module("hardstone.study.screen").print_study(view)
-        except ModuleNotFoundError:
-            for one in view.exhibits:
-                print(one.exhibit.number, one.exhibit.title)
-                for row in one.rows:
-                    print(
-                        "   ",
-                        row.label,
-                        row.load,
-                        row.statistic,
-                        [f"{c.kind}: {c.text}" for c in row.cells],
-                    )
-            print(view.counts())
+        print_study(view)
 
 
 def write_page(view: StudyView, output: Path) -> None:
     """Writes the page of the study, and says where it is; InputError where that fails."""
     from hardstone.cli.messages import tell
     from hardstone.cli.report import written
-    from importlib import import_module
+    from hardstone.study.page import write_study
 
-    try:  # TEMPORARY
-        write_study = import_module("hardstone.study.page").write_study
-    except ModuleNotFoundError:
-        return
     with written(output):
         write_study(view, output)
     tell(f"page: {output}")

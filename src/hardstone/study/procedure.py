@@ -387,7 +387,7 @@ class _Missing:
     @property
     def _loads(self) -> set[str]:
         known = self._here.loads
-        return set() if known is None else {one.name for one in [*known.mixes, *known.elements]}
+        return set() if known is None else {one.name for one in known.mixes}
 
     def _why_no_config(self, config: str) -> tuple[str, str] | None:
         """Why the CPU configuration cannot be had, and what it would take; None: it can."""

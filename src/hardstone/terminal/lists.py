@@ -67,22 +67,6 @@ def print_published_systems(rows: Sequence[PublishedRow]) -> None:
     print_command(console, "hardstone show published:qnx --why")
 
 
-def print_studies(papers: Sequence[tuple[Paper, Sequence[str]]]) -> None:
-    """A paragraph for each paper, with the tests that repeat it."""
-    console = make_console()
-    for paper, tests in papers:
-        systems = ", ".join(one.name for one in paper.study.systems.values())
-        console.print(words(paper.name, "bold"))
-        about = "; ".join(filter(None, (paper.study.title, paper.study.author)))
-        print_wrapped(console, about, lead="  ")
-        print_wrapped(console, f"systems: {systems}", lead="  ")
-        print_wrapped(console, f"tests: {', '.join(tests)}", lead="  ")
-    console.print()
-    print_wrapped(console, "To see one without measuring, and to measure it:")
-    print_command(console, f"hardstone study {papers[0][0].name} --published")
-    print_command(console, f"hardstone study {papers[0][0].name}")
-
-
 def print_parts(
     paper: Paper,
     target: str,

@@ -82,4 +82,4 @@ def test_a_whole_study(hardstone: Hardstone, target: str, name: str) -> None:
     (told,) = (one for one in done.told if "stored: " in one)
     assert all(run.id in told for run in Store().runs())
     for exhibit in load_papers()[name].exhibits:
-        assert exhibit.number.partition(" ")[2] in done.out
+        assert exhibit.number in done.out or exhibit.number.startswith("no number")

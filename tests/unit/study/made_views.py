@@ -20,7 +20,9 @@ def amount(value: float, unit: Unit = "ns", statistic: str = "max") -> Amount:
     return Amount(unit, statistic, f"made up {statistic}", value=float(value))
 
 
-def cell(kind: str, value: float, unit: Unit = "ns", statistic: str = "max", **more: object) -> Cell:
+def cell(
+    kind: str, value: float, unit: Unit = "ns", statistic: str = "max", **more: object
+) -> Cell:
     found: dict[str, object] = {
         "text": format_value(value, unit),
         "amount": amount(value, unit, statistic),
