@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hardstone.cli.help import HOW_LONG, OUTPUT, WHAT, declare
+from hardstone.cli.help import HOW_LONG, WHAT, declare
 from hardstone.cli.options import (
     ConditionOptions,
     LabOptions,
@@ -25,9 +25,9 @@ from hardstone.errors import EXIT_OK, InputError, worst_code
 
 if TYPE_CHECKING:
     from hardstone.model import NotRun, RunDocument
+    from hardstone.store.store import Store
     from hardstone.study.exhibits import StudyView
     from hardstone.study.papers import Paper
-    from hardstone.store.store import Store
     from hardstone.study.procedure import Length
 
 _LIST = "list"
@@ -127,6 +127,8 @@ def command(
         raise click.UsageError("Missing argument 'STUDY'", context)
     given = typed_options(context) - {"study", "runs"}
     if study == _LIST:
+        if runs:
+            raise InputError("list takes no RUN", "leave it out")
         _refuse(given - {"as_json"}, "list", "studies are listed")
         return _list(as_json=options.as_json)
     paper = paper_named(study)
@@ -238,15 +240,12 @@ PAGE_SUFFIXES = (".html", ".htm", ".pdf")
 def laid_out(paper: Paper, documents: Sequence[RunDocument], options: StudyOptions) -> StudyView:
     """The study with `documents`, its conclusions answered."""
     from dataclasses import replace
-    from importlib import import_module
 
+    from hardstone.study.conclusions import answers_of
     from hardstone.study.layout import lay_out
 
     view = lay_out(paper, documents)
-    try:  # TEMPORARY
-        return replace(view, answers=import_module("hardstone.study.conclusions").answers_of(view))
-    except ModuleNotFoundError:
-        return view
+    return replace(view, answers=answers_of(view))
 
 
 def show(view: StudyView, *, as_json: bool, not_run: Sequence[NotRun] = ()) -> None:

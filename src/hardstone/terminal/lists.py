@@ -20,9 +20,9 @@ from hardstone.terminal.console import (
 from hardstone.units import format_span
 
 if TYPE_CHECKING:
+    from hardstone.present.stars_text import PublishedRow
     from hardstone.study.papers import Paper
     from hardstone.study.procedure import Missing, Part
-    from hardstone.present.stars_text import PublishedRow
 
 
 def print_tests(tests: Sequence[Descriptor]) -> None:
