@@ -23,7 +23,7 @@ from hardstone.gate.limits import LIMITS_SCHEMA, LimitsFile
 from hardstone.gate.outcome import GATE_SCHEMA, GateDocument
 from hardstone.posix.analysis import POSIX_SCHEMA, PosixDocument
 from hardstone.stats.two_runs import PROOF_SCHEMA, Proof
-from hardstone.study.document import STUDY_SCHEMA, StudyDocument
+from hardstone.study.json_document import STUDY_SCHEMA, StudyDocument
 
 FOLDER = Path(__file__).parents[2] / "schema"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

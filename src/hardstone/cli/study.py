@@ -252,7 +252,7 @@ def show(view: StudyView, *, as_json: bool, not_run: Sequence[NotRun] = ()) -> N
     """Prints the study. `not_run`: targets that were not measured."""
     if as_json:
         from hardstone.cli.messages import print_json
-        from hardstone.study.document import study_document
+        from hardstone.study.json_document import study_document
 
         print_json(study_document(view, not_run))
     else:

@@ -21,7 +21,7 @@ from hardstone.errors import (
 from hardstone.schema import FOLDER, file_name
 from hardstone.store.place import default_root
 from hardstone.store.store import Store
-from hardstone.study.document import STUDY_SCHEMA
+from hardstone.study.json_document import STUDY_SCHEMA
 from hardstone.study.papers import load_papers
 from hardstone.study.procedure import measured_tests
 from tests import sweeps
