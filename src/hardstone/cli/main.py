@@ -55,7 +55,7 @@ SUMMARIES = {
     "run": "Run chosen tests under each load and CPU configuration.",
     "latstat": "Record wake-up latency for minutes, hours or weeks.",
     "simulate": "Simulate a tire, in real time or as fast as possible.",
-    "study": "Repeat a published study: its tables, measured beside published.",
+    "study": "Repeat a published study: its tables with your figures.",
     "load": "Load a machine without measuring it.",
     "posix": "Show which POSIX options a system has, and which work.",
     "show": "Show a stored run on one screen, or all of it.",

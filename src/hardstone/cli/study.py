@@ -111,7 +111,7 @@ _LOOKING = {"published", "questionnaire", "output", "as_json", "quiet", "store"}
 def command(
     context: click.Context, /, study: str | None, runs: tuple[str, ...], options: StudyOptions
 ) -> int:
-    """Repeat a published study: its tables, measured beside published.
+    """Repeat a published study: its tables with your figures.
 
     STUDY is obenland-2000, dedicated-systems-2012, hp-1987, latstat-2007 or garre-2014, or the
     start of one; "list" lists them. What the paper ran is measured in parts, each of which is a
