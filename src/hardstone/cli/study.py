@@ -102,7 +102,7 @@ _LOOKING = {"published", "questionnaire", "output", "as_json", "quiet", "store"}
 @declare(
     "study",
     "hardstone study obenland-2000",
-    "hardstone study hp-1987 --target lab:debian,preempt=none --target lab:debian,preempt=full",
+    "hardstone study hp --quick --target lab:debian,preempt=full",
 )
 @click.argument("study", metavar="STUDY", required=False)
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
