@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hardstone.catalogue import load_catalogue
+from hardstone.comparison.sweep import SizeSeries
 from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.overview import repeat_text
@@ -185,6 +186,10 @@ def _reasons(pair: Pair, known: DifferingResults) -> Iterator[str]:
         for label, published, used in other_numbers(pair.against, pair.one):
             yield f"{used} {label}, the reference {published}"
         yield from _other_study(pair.against, pair.one, pair.subject)
+    elif isinstance(pair.one, SizeSeries) and isinstance(pair.against, SizeSeries):
+        policies = pair.one.policy, pair.against.policy
+        if all(policies) and policies[0] != policies[1]:
+            yield f"policy {policies[0]}, the reference {policies[1]}"
 
 
 def is_sound(one: SubjectSeries) -> bool:
@@ -194,6 +199,8 @@ def is_sound(one: SubjectSeries) -> bool:
 
 def why_alone_grey(one: SubjectSeries) -> str:
     """Why a figure may be compared with nothing at all; empty if it may."""
+    if isinstance(one, SizeSeries):
+        return one.refused
     if not isinstance(one, MeasuredSeries):
         return ""
     if not is_sound(one):

@@ -62,6 +62,8 @@ CLOSING = (
     "Hardware, kernel and conditions differ, so compare the distance from mean to worst and the "
     "effect of load."
 )
+NOT_RUN = "not run"
+OF_RUN = "of run "  # begins the note on the run of a figure
 IN_THE_TEXT = "In the text"  # stands for the number of an exhibit
 
 
@@ -340,7 +342,9 @@ class _LaidOut:
         words = [
             str(one.value)
             for one in wanted.matching
-            if one.system is None and _is_words(one) and not self.exhibit.text
+            if one.system is None
+            and _is_words(one)
+            and not (self.exhibit.text or wanted.quantity.cells)
         ]
         return Row(
             label=wanted.quantity.label,
@@ -399,10 +403,9 @@ def _of_figure(figure: Figure) -> Cell:
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else str(value)
-
-
-_NOT_RUN = "not run"
+    """As the paper prints it; five digits and more are grouped."""
+    number = int(value) if float(value).is_integer() else value
+    return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}") if number >= 10_000 else str(number)
 
 
 def _own_cell(wanted: _Wanted, column: Column) -> Cell:
@@ -441,7 +444,7 @@ def _with_run(cell: Cell, column: Column) -> Cell:
     run = cell.source.partition(" ")[0]
     if len(runs) < 2 or run not in runs or not cell.text:
         return cell
-    return replace(cell, notes=(*cell.notes, f"of run {run}"))
+    return replace(cell, notes=(*cell.notes, f"{OF_RUN}{run}"))
 
 
 def _not_run(test: str, load: str, column: Column) -> str:
@@ -449,7 +452,7 @@ def _not_run(test: str, load: str, column: Column) -> str:
     config = column.subjects[0].condition.cpu_config
     options = [f" --load {shorten(load)}"] if load not in ("", "none") else []
     options += [f" --cpu-config {shorten(config)}"] if config in _CONFIGS[1:] else []
-    return f"{_NOT_RUN}; type: hardstone run {test}{''.join(options)}"
+    return f"{NOT_RUN}; type: hardstone run {test}{''.join(options)}"
 
 
 def _of_subject(wanted: _Wanted, subject: MeasuredRun) -> Iterator[Cell]:
@@ -476,22 +479,13 @@ def _of_result(wanted: _Wanted, subject: MeasuredRun, result: Result) -> Cell:
     other = next((one for one in others if one.kind == "measured"), None)
     if other is None:
         return first
-    named = [
-        f"{stand.address.labels.get('kind', '')} {cell.text}"
-        for stand, cell in zip(stands[1:], others, strict=True)
-        if cell is not other and cell.text
-    ]
-    kind = next(
-        stand.address.labels.get("kind", "")
-        for stand, cell in zip(stands, cells, strict=True)
-        if cell is other
-    )
-    in_place_of = wanted.address.labels.get("kind", "")
-    note = f"kind {kind}, since {in_place_of} is {first.reason}"
-    if first.text:
-        note = f"kind {kind}; {in_place_of} has {first.text}, {first.reason}"
-    also = (f"also {', '.join(named)}",) if named else ()
-    return replace(other, notes=(note, *also, *other.notes))
+    kinds = [one.address.labels.get("kind", "") for one in stands]
+    shown = [(kind, cell) for kind, cell in zip(kinds, cells, strict=True) if cell.text]
+    chosen = next(kind for kind, cell in shown if cell is other)
+    rest = [f"{kind} {cell.text}" for kind, cell in shown[1:] if cell is not other]
+    figure = f" {first.text}" if first.text else ""
+    note = f"of kind {chosen}; {kinds[0]}{figure} is not comparable: {first.reason}"
+    return replace(other, notes=("; ".join([note, *rest]), *other.notes))
 
 
 _INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words
