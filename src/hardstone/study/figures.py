@@ -60,11 +60,13 @@ _LOOKS = {
 }
 _STATISTICS = {"mean": "average", "max": "maximum", "min": "minimum"}
 _MOST_SPOKEN = 600
-_LEAST_ROOM = 40  # for the figure above a bar
+_MOST_GROUPS = 4  # of kinds and loads in one drawing
+_LEAST_ROOM = 44  # for the figure above a bar
 _LABEL_LINES = 4  # below the axis
 _LINES = "split(datum.label, '\\n')"
-_CHARACTER = 5.6  # wide
-_NAME = 30
+_CHARACTER = 6.4  # wide
+_NAME = 24
+_SHARE_OF_MARKS = 0.8  # of the width of a group; the rest is between groups
 _LEGEND_CHARACTERS = 62
 _CROSS = "\N{MULTIPLICATION SIGN}"
 _FAR = 10  # times the end of the paper's axis: beyond it, bars that fit it would not be seen
@@ -140,8 +142,8 @@ def _colours(names: dict[int, str], view: StudyView) -> list[str]:
 
 @dataclass(frozen=True)
 class _Part:
-    """One drawing of bars: all rows of one statistic and unit. `title` follows the number of the
-    exhibit: ", average", "" if it has but one part. `groups` are along the axis, one for each
+    """One drawing of bars: rows of one statistic and unit. `title` is what tells it from the other
+    drawings of the exhibit: "average, load heavy". `groups` are along the axis, one for each
     row."""
 
     title: str
@@ -152,9 +154,11 @@ class _Part:
 
 
 def _legend(names: Iterable[str]) -> Spec:
-    """As many columns as fit below the chart."""
-    columns = max(1, min(3, _LEGEND_CHARACTERS // (max(map(len, names)) + 4)))
-    return {"columns": columns, "symbolType": "square", "symbolSize": 80, "symbolStrokeWidth": 2}
+    """Of the systems that have a mark, in as many columns as fit below the chart."""
+    shown = list(names)
+    columns = max(1, min(3, _LEGEND_CHARACTERS // (max(map(len, shown)) + 4)))
+    look: Spec = {"symbolType": "square", "symbolSize": 80, "symbolStrokeWidth": 2}
+    return {"values": shown, "columns": columns, **look}
 
 
 def _parts(laid: LaidOut) -> Iterator[_Part]:
@@ -174,8 +178,18 @@ def _parts(laid: LaidOut) -> Iterator[_Part]:
             for one in laid.rows
             if one in measured or (one in lost and one.statistic == statistic)
         ]
-        title = f", {statistic_words(statistic)}" if len(found) > 1 else ""
-        yield _Part(title, statistic, unit, rows, _groups(rows))
+        for load, own in _by_load(rows):
+            parts = [statistic_words(statistic)] if len(found) > 1 or not load else []
+            parts += [f"load {load}"] if load else []
+            yield _Part(", ".join(parts), statistic, unit, own, _groups(own))
+
+
+def _by_load(rows: Sequence[LaidRow]) -> list[tuple[str, Sequence[LaidRow]]]:
+    """All rows in one drawing, or a drawing for each load where there are too many groups."""
+    loads = list(dict.fromkeys(row.load for row in rows))
+    if len(loads) < 2 or len({(row.label, row.load) for row in rows}) <= _MOST_GROUPS:
+        return [("", rows)]
+    return [(load, [row for row in rows if row.load == load]) for load in loads]
 
 
 def _groups(rows: Sequence[LaidRow]) -> list[str]:
@@ -204,10 +218,11 @@ def _bars(laid: LaidOut, view: StudyView) -> Iterator[PaperFigure]:
             *(_LOOKS[kind] for kind in _DRAWN if any(row["h"] == kind for row in rows)),
             *(["< and >: a bound."] if any("w" in row for row in rows) else []),
             *_lost_words(rows),
+            *_in_words(part, names),
             *scale.notes,
         ]
         yield PaperFigure(
-            title=statistic_words(part.statistic).capitalize() or laid.exhibit.number,
+            title=part.title[:1].upper() + part.title[1:] or laid.exhibit.number,
             about=" ".join(about),
             alt=_spoken(laid, part, names),
             spec=_bar_spec(laid, part, rows, shown, scale, _colours(shown, view)),
@@ -248,6 +263,17 @@ def _lost_words(rows: Sequence[Row]) -> list[str]:
     return [f"{_CROSS}: lost in our copy ({', '.join(who)})."] if who else []
 
 
+def _in_words(part: _Part, names: dict[int, str]) -> list[str]:
+    """Of which systems the paper has words where others have a bar."""
+    who = [
+        name
+        for place, name in names.items()
+        for row in part.rows
+        if row.cells[place].kind == PUBLISHED and row.cells[place].amount is None
+    ]
+    return [f"In words, see the table: {', '.join(dict.fromkeys(who))}."] if who else []
+
+
 def _spoken(laid: LaidOut, part: _Part, names: dict[int, str]) -> str:
     """The figures of a drawing as text, for who does not see it."""
     said = []
@@ -259,7 +285,7 @@ def _spoken(laid: LaidOut, part: _Part, names: dict[int, str]) -> str:
                 text = "" if cell.kind == LOST else f" {cell.text}"
                 who = f"{group}, {name}" if are_several else name
                 said.append(f"{who}{text} {cell.kind}")
-    title = f"{laid.exhibit.number}, {laid.exhibit.title}{part.title}"
+    title = ", ".join(filter(None, (laid.exhibit.number, laid.exhibit.title, part.title)))
     return shorten(f"{title}. {'; '.join(said)}.", _MOST_SPOKEN)
 
 
@@ -360,12 +386,15 @@ def _bar_spec(
         "axis": axis,
         "title": scale.title,
     }
+    systems = {str(row["c"]) for row in rows if "v" in row}
     colours: Spec = {
         "field": "c",
         "type": "nominal",
         "sort": None,
         "scale": {"domain": list(names.values()), "range": palette},
-        "legend": None if is_by_system else _legend(names.values()),
+        "legend": None
+        if is_by_system
+        else _legend(one for one in names.values() if one in systems),
     }
     tips = [
         *([] if is_by_system else [{"field": "g", "type": "nominal", "title": "group"}]),
@@ -391,8 +420,8 @@ def _bar_spec(
         one for one in layers if any(f"'{kind}'" in str(one["transform"]) for kind in present)
     ]
     where: Spec = {"x": x} if is_line else place
-    systems = {str(row["c"]) for row in rows if "v" in row}
-    room = WIDTH / len(groups) / (1 if is_by_system else max(len(systems), 1))
+    abreast = 1.0 if is_by_system or len(systems) < 2 else len(names) / _SHARE_OF_MARKS
+    room = WIDTH / len(groups) / abreast
     if room >= _LEAST_ROOM:
         layers.append(_text_above("l", where, y))
     elif any("w" in row for row in rows):
