@@ -40,7 +40,7 @@ from hardstone.report.charts import LEAST_VALUES, histogram_chart
 from hardstone.simulation import charts as tire_charts
 from hardstone.simulation.analysis import bounds_of, maps_of
 from hardstone.simulation.results import REAL_FAST, REAL_TIME, Point, points_of
-from hardstone.simulation.tables import CurveNames, published_points, threads_text
+from hardstone.simulation.tables import FIRST_MISSED, MOST_HELD, CurveNames, threads_text
 from hardstone.study.exhibits import Cell, Column, Kind, LaidOut, StudyView
 from hardstone.study.exhibits import Row as LaidRow
 from hardstone.systems.subjects import Amount
@@ -60,11 +60,15 @@ _LOOKS = {
 }
 _STATISTICS = {"mean": "average", "max": "maximum", "min": "minimum"}
 _MOST_SPOKEN = 600
-_MOST_LABELLED = 8  # bars with their figure above them
-_LEAST_LABEL = 7  # characters of a line below the axis
-_LABEL_LINES = 4
-_CHARACTER = 5.6  # wide
-_NAME = 30
+_MOST_GROUPS = 4  # of kinds and loads in one drawing
+_LEAST_ROOM = 44  # for the figure above a bar
+_LABEL_LINES = 4  # below the axis
+_LINES = "split(datum.label, '\\n')"
+_CHARACTER = 6.4  # wide
+_NAME = 24
+_SHARE_OF_MARKS = 0.8  # of the width of a group; the rest is between groups
+_LEGEND_CHARACTERS = 62
+_CROSS = "\N{MULTIPLICATION SIGN}"
 _FAR = 10  # times the end of the paper's axis: beyond it, bars that fit it would not be seen
 _MARKS = {"counts instructions": "instruction time"}
 
@@ -126,9 +130,11 @@ def _names(laid: LaidOut, view: StudyView) -> dict[int, str]:
     return found
 
 
-def _colours(names: dict[int, str]) -> list[str]:
-    """A system has one colour in all figures of a page."""
-    return [PALETTE[place % len(PALETTE)] for place in names]
+def _colours(names: dict[int, str], view: StudyView) -> list[str]:
+    """A system has one colour in all figures of a page; measured ones have the first."""
+    own = [place for place, _ in view.own]
+    order = [*own, *(place for place in range(len(view.columns)) if place not in own)]
+    return [PALETTE[order.index(place) % len(PALETTE)] for place in names]
 
 
 # ---- bars and lines ----
@@ -136,8 +142,8 @@ def _colours(names: dict[int, str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Part:
-    """One drawing of bars: all rows of one statistic and unit. `title` follows the number of the
-    exhibit: ", average", "" if it has but one part. `groups` are along the axis, one for each
+    """One drawing of bars: rows of one statistic and unit. `title` is what tells it from the other
+    drawings of the exhibit: "average, load heavy". `groups` are along the axis, one for each
     row."""
 
     title: str
@@ -145,6 +151,14 @@ class _Part:
     unit: Unit
     rows: Sequence[LaidRow]
     groups: Sequence[str]
+
+
+def _legend(names: Iterable[str]) -> Spec:
+    """Of the systems that have a mark, in as many columns as fit below the chart."""
+    shown = list(names)
+    columns = max(1, min(3, _LEGEND_CHARACTERS // (max(map(len, shown)) + 4)))
+    look: Spec = {"symbolType": "square", "symbolSize": 80, "symbolStrokeWidth": 2}
+    return {"values": shown, "columns": columns, **look}
 
 
 def _parts(laid: LaidOut) -> Iterator[_Part]:
@@ -164,8 +178,18 @@ def _parts(laid: LaidOut) -> Iterator[_Part]:
             for one in laid.rows
             if one in measured or (one in lost and one.statistic == statistic)
         ]
-        title = f", {statistic_words(statistic)}" if len(found) > 1 else ""
-        yield _Part(title, statistic, unit, rows, _groups(rows))
+        for load, own in _by_load(rows):
+            parts = [statistic_words(statistic)] if len(found) > 1 or not load else []
+            parts += [f"load {load}"] if load else []
+            yield _Part(", ".join(parts), statistic, unit, own, _groups(own))
+
+
+def _by_load(rows: Sequence[LaidRow]) -> list[tuple[str, Sequence[LaidRow]]]:
+    """All rows in one drawing, or a drawing for each load where there are too many groups."""
+    loads = list(dict.fromkeys(row.load for row in rows))
+    if len(loads) < 2 or len({(row.label, row.load) for row in rows}) <= _MOST_GROUPS:
+        return [("", rows)]
+    return [(load, [row for row in rows if row.load == load]) for load in loads]
 
 
 def _groups(rows: Sequence[LaidRow]) -> list[str]:
@@ -192,14 +216,16 @@ def _bars(laid: LaidOut, view: StudyView) -> Iterator[PaperFigure]:
         scale = _scale_for(laid, part, values)
         about = [
             *(_LOOKS[kind] for kind in _DRAWN if any(row["h"] == kind for row in rows)),
+            *(["< and >: a bound."] if any("w" in row for row in rows) else []),
             *_lost_words(rows),
+            *_in_words(part, names),
             *scale.notes,
         ]
         yield PaperFigure(
-            title=f"{laid.exhibit.number}{part.title}",
+            title=part.title[:1].upper() + part.title[1:] or laid.exhibit.number,
             about=" ".join(about),
             alt=_spoken(laid, part, names),
-            spec=_bar_spec(laid, part, rows, shown, scale),
+            spec=_bar_spec(laid, part, rows, shown, scale, _colours(shown, view)),
         )
 
 
@@ -216,7 +242,9 @@ def _bar_rows(part: _Part, names: dict[int, str]) -> list[Row]:
             elif cell.kind in _DRAWN and amount is not None and amount.unit == part.unit:
                 number = _number(amount)
                 if number is not None:
-                    rows.append({**own, "v": number, "l": _cell_text(cell, amount)})
+                    own |= {"v": number, "l": _cell_text(cell, amount)}
+                    bound = "<" if amount.below is not None else ">"
+                    rows.append(own if amount.value is not None else {**own, "w": bound})
     return rows
 
 
@@ -232,7 +260,18 @@ def _cell_text(cell: Cell, amount: Amount) -> str:
 def _lost_words(rows: Sequence[Row]) -> list[str]:
     """Which bars our copy lacks."""
     who = dict.fromkeys(str(row["c"]) for row in rows if row["h"] == LOST)
-    return [f"Lost in our copy: {', '.join(who)}."] if who else []
+    return [f"{_CROSS}: lost in our copy ({', '.join(who)})."] if who else []
+
+
+def _in_words(part: _Part, names: dict[int, str]) -> list[str]:
+    """Of which systems the paper has words where others have a bar."""
+    who = [
+        name
+        for place, name in names.items()
+        for row in part.rows
+        if row.cells[place].kind == PUBLISHED and row.cells[place].amount is None
+    ]
+    return [f"In words, see the table: {', '.join(dict.fromkeys(who))}."] if who else []
 
 
 def _spoken(laid: LaidOut, part: _Part, names: dict[int, str]) -> str:
@@ -246,7 +285,7 @@ def _spoken(laid: LaidOut, part: _Part, names: dict[int, str]) -> str:
                 text = "" if cell.kind == LOST else f" {cell.text}"
                 who = f"{group}, {name}" if are_several else name
                 said.append(f"{who}{text} {cell.kind}")
-    title = f"{laid.exhibit.number}, {laid.exhibit.title}{part.title}"
+    title = ", ".join(filter(None, (laid.exhibit.number, laid.exhibit.title, part.title)))
     return shorten(f"{title}. {'; '.join(said)}.", _MOST_SPOKEN)
 
 
@@ -293,7 +332,7 @@ def _scale_for(laid: LaidOut, part: _Part, values: Sequence[float]) -> _Scale:
             notes += [f"{shown}; here it is longer, for {_plain(high, part.unit)}."]
     if is_log:
         ends = [one for one in (start, end) if one]
-        bottom, top = domain([low, high, *(one for one in ends if one <= high * _FAR)], 1.5)
+        bottom, top = domain([low / 1.3, high, *(one for one in ends if one <= high * _FAR)], 1.5)
         title = title if "log" in title.lower() else f"{title} (log)"
         return _Scale(bottom, top, True, title, label, tuple(notes))
     top = high * 1.12 if end is None or high > end else end
@@ -305,7 +344,12 @@ def _plain(value: float, unit: Unit) -> str:
 
 
 def _bar_spec(
-    laid: LaidOut, part: _Part, rows: list[Row], names: dict[int, str], scale: _Scale
+    laid: LaidOut,
+    part: _Part,
+    rows: list[Row],
+    names: dict[int, str],
+    scale: _Scale,
+    palette: Sequence[str],
 ) -> Spec:
     """Groups along the axis, a mark for each system in each of them."""
     groups = list(dict.fromkeys(part.groups))
@@ -313,8 +357,9 @@ def _bar_spec(
     if is_by_system:
         groups = list(names.values())
         rows = [{**row, "g": row["c"]} for row in rows]
-    size = max(_LEAST_LABEL, int(WIDTH / len(groups) / _CHARACTER))
-    labels = {one: _wrapped(one, size) for one in groups}
+    size = int(WIDTH / len(groups) / _CHARACTER)
+    is_slanted = any(len(word) > size for one in groups for word in one.split())
+    labels = {one: one if is_slanted else _wrapped(one, size) for one in groups}
     groups = list(dict.fromkeys(labels.values()))
     rows = [{**row, "g": labels[str(row["g"])]} for row in rows]
     exhibit = laid.exhibit
@@ -325,8 +370,7 @@ def _bar_spec(
         "scale": {"domain": groups},
         "title": exhibit.x.title if exhibit.x and not is_by_system else None,
         "axis": {
-            "labelAngle": 0,
-            "labelExpr": "split(datum.label, '\\n')",
+            **({"labelAngle": -40} if is_slanted else {"labelAngle": 0, "labelExpr": _LINES}),
             "ticks": False,
             "labelOverlap": False,
         },
@@ -342,14 +386,15 @@ def _bar_spec(
         "axis": axis,
         "title": scale.title,
     }
+    systems = {str(row["c"]) for row in rows if "v" in row}
     colours: Spec = {
         "field": "c",
         "type": "nominal",
         "sort": None,
-        "scale": {"domain": list(names.values()), "range": _colours(names)},
+        "scale": {"domain": list(names.values()), "range": palette},
         "legend": None
         if is_by_system
-        else {"columns": 2, "symbolType": "square", "symbolSize": 80, "symbolStrokeWidth": 2},
+        else _legend(one for one in names.values() if one in systems),
     }
     tips = [
         *([] if is_by_system else [{"field": "g", "type": "nominal", "title": "group"}]),
@@ -374,10 +419,15 @@ def _bar_spec(
     layers = [
         one for one in layers if any(f"'{kind}'" in str(one["transform"]) for kind in present)
     ]
-    if sum("v" in row for row in rows) <= _MOST_LABELLED:
-        layers.append(_figures_above(place if not is_line else {"x": x}, y))
+    where: Spec = {"x": x} if is_line else place
+    abreast = 1.0 if is_by_system or len(systems) < 2 else len(names) / _SHARE_OF_MARKS
+    room = WIDTH / len(groups) / abreast
+    if room >= _LEAST_ROOM:
+        layers.append(_text_above("l", where, y))
+    elif any("w" in row for row in rows):
+        layers.append(_text_above("w", where, y))
     if LOST in present:
-        layers.append(_lost_marks(place if not is_line else {"x": x}))
+        layers.append(_lost_marks(where))
     return {
         "config": CONFIG,
         "data": {"values": rows},
@@ -431,26 +481,25 @@ def _lines_between(encoding: Spec) -> Iterator[Spec]:
         yield _of_kind(kind, mark("line", strokeDash=dashes[kind], strokeWidth=width), encoding)
 
 
-def _figures_above(place: Spec, y: Spec) -> Spec:
+def _text_above(field: str, place: Spec, y: Spec) -> Spec:
+    """The figure of each mark, or "<" and ">" at bounds."""
     return {
-        "transform": [{"filter": "isValid(datum.v)"}],
+        "transform": [{"filter": f"isValid(datum.v) && isValid(datum.{field})"}],
         "mark": mark("text", dy=-9, fontSize=10, color="var(--ink)"),
         "encoding": {
             **place,
             "y": {"field": y["field"], "type": y["type"]},
-            "text": {"field": "l", "type": "nominal"},
+            "text": {"field": field, "type": "nominal"},
         },
     }
 
 
 def _lost_marks(place: Spec) -> Spec:
-    """A bar that our copy lacks: the word at its place."""
+    """A cross at the place of a bar that our copy lacks."""
     return {
         "transform": [{"filter": f"datum.h === '{LOST}'"}],
-        "mark": mark(
-            "text", text=LOST, angle=270, align="left", fontSize=10, color="var(--quiet)", dx=4
-        ),
-        "encoding": {**place, "y": {"value": HEIGHT}},
+        "mark": mark("text", text=_CROSS, fontSize=12, color="var(--quiet)"),
+        "encoding": {**place, "y": {"value": HEIGHT - 5}},
     }
 
 
@@ -478,7 +527,7 @@ def _kernel_time(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     ]
     return [
         PaperFigure(
-            title=laid.exhibit.number,
+            title="Share of kernel time",
             about=" ".join(about),
             alt=_spoken_kernel(laid, names, history),
             spec=_section_spec(laid, [*rows, *published]),
@@ -520,7 +569,7 @@ _TOP = 1.03  # so that a mark at 1 is whole
 def _section_spec(laid: LaidOut, rows: list[Row]) -> Spec:
     names = list(dict.fromkeys(str(row["c"]) for row in rows))
     group = Group([], colours=names[: len(PALETTE)])
-    low, high = domain([number_in(row, "v") for row in rows], 1.15)
+    low, high = domain([number_in(row, "v") for row in rows], 1.5)
     exhibit = laid.exhibit
     title = exhibit.x.title if exhibit.x else "shorter than"
     y_title = exhibit.y.title if exhibit.y else "share of kernel time"
@@ -616,7 +665,7 @@ def _distribution(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     ] + [f"published {text}" for text, _ in rules]
     title = f"{laid.exhibit.number}, {laid.exhibit.title}"
     alt = shorten(f"{title}. {'; '.join(said)}.", _MOST_SPOKEN)
-    return [PaperFigure(laid.exhibit.number, " ".join(about), alt, spec)]
+    return [PaperFigure("Distribution", " ".join(about), alt, spec)]
 
 
 def _series_of(column: Column, amount: Amount) -> Series | None:
@@ -673,9 +722,14 @@ def _with_rules(spec: Spec, rules: Sequence[tuple[str, float]]) -> Spec:
 
 # ---- the tire ----
 
+_TRIANGLES = {
+    tire_charts.HELD_UP_TO: "triangle-up",
+    tire_charts.MISSED_FROM: "triangle-down",
+}
 _POLICIES = {"cfs": "other", "fifo": "fifo"}
 _STEP_IN = re.compile(r"step of ([0-9.]+) ms")
 _STEP_MS = 10.0
+_SOLVER = "semaphore"
 _MOST_POINTS = 600
 
 
@@ -703,11 +757,17 @@ def _own_points(laid: LaidOut, view: StudyView, test: str) -> list[_TirePoint]:
         for document in documents.values():
             curves = CurveNames(document)
             for point in points_of(document):
-                if point.test == test and (not policies or point.policy in policies):
+                is_of_policy = not policies or point.policy in policies
+                if point.test == test and is_of_policy and point.solver == _SOLVER:
                     panel = curves.panel(point.curve)
                     who = f"{names[place]}: {panel}" if len(own) > 1 or mark_of(column) else panel
                     found.append(_TirePoint(shorten(who, 60), point))
     return found
+
+
+def _is_curve(rows: Sequence[Row]) -> bool:
+    """Whether there are several numbers of nodes: one has no picture."""
+    return len({row["v"] for row in rows}) > 1
 
 
 def _panels(found: Iterable[str]) -> list[str]:
@@ -731,7 +791,7 @@ def _totals(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
         for one in kept[:: max(1, -(-len(kept) // _MOST_POINTS))]
         if one.point.total
     ]
-    if not rows:
+    if not _is_curve(rows):
         return []
     about = [
         "Mean of the repeats, measured. Both axes are logarithmic; the paper's curves are lost."
@@ -745,7 +805,7 @@ def _totals(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     title = f"{laid.exhibit.number}, {laid.exhibit.title}"
     alt = shorten(f"{title}. {'; '.join(said)}.", _MOST_SPOKEN)
     spec = tire_charts.total_chart(rows, [threads_text(one) for one in lines])
-    return [PaperFigure(laid.exhibit.number, " ".join(about), alt, spec)]
+    return [PaperFigure("Total time by nodes", " ".join(about), alt, spec)]
 
 
 def _maps(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
@@ -760,45 +820,53 @@ def _maps(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
         bounds = bounds_of([one.point for one in fitting if one.panel == panel])
         rows += [tire_charts.map_row(panel, cell) for one in maps_of(bounds) for cell in one.cells]
     rows = rows[:: max(1, -(-len(rows) // _MOST_POINTS))]
-    if not rows:
+    if not _is_curve(rows):
         return []
     about = ["Measured: a dot where a deadline was missed, a cross where none was."]
     about += [_LEFT_OUT] if len(panels) < len({one.panel for one in fitting}) else []
-    published = [] if named else list(_published_rows(laid, view, panels))
-    if published:
+    published = list(_published_rows(laid, panels))
+    if any("y" in row for row in published):
         about.append("Hollow triangles: published; up, no miss up to there; down, missed there.")
+    if any("y" not in row for row in published):
+        about.append("Dashed rule: published, no miss up to there with any number of threads.")
     about.append("Our copy lacks the paper's points.")
     count = sum(1 for row in rows if number_in(row, "l") > 0)
     title = f"{laid.exhibit.number}, {laid.exhibit.title}"
     said = [f"{len(rows)} points measured, {count} of them missed a deadline"]
-    said += [f"published, {row['y']} threads: {row['h']} {row['m']}" for row in published]
+    said += [
+        f"published, {row.get('y', 'any')} threads: {row['h']} {row['m']:.0f}" for row in published
+    ]
     alt = shorten(f"{title}. {'; '.join(said)}.", _MOST_SPOKEN)
     spec = _with_published(tire_charts.map_chart(rows), published)
-    return [PaperFigure(laid.exhibit.number, " ".join(about), alt, spec)]
+    return [PaperFigure("Missed deadlines by nodes and threads", " ".join(about), alt, spec)]
 
 
-def _published_rows(laid: LaidOut, view: StudyView, panels: Sequence[str]) -> Iterator[Row]:
-    """What the study says of the systems of the exhibit with one number of threads."""
-    systems = view.paper.study.systems
-    names = {systems[key].name for key in laid.exhibit.systems if key in systems}
-    for one in published_points():
-        if one.system in names and one.threads is not None:
-            kind = tire_charts.MISSED_FROM if one.held is None else tire_charts.HELD_UP_TO
-            masses = float(one.held or one.missed_from or 1)
+def _published_rows(laid: LaidOut, panels: Sequence[str]) -> Iterator[Row]:
+    """The published numbers of nodes of the exhibit; one of any number of threads has no `y`."""
+    kinds = {MOST_HELD: tire_charts.HELD_UP_TO, FIRST_MISSED: tire_charts.MISSED_FROM}
+    for row in laid.rows:
+        for place in laid.columns:
+            cell = row.cells[place]
+            if cell.kind != PUBLISHED or cell.amount is None or row.statistic not in kinds:
+                continue
+            threads = next((one for one in row.address.split("/") if one.isdecimal()), None)
+            own: Row = {"h": kinds[row.statistic], "m": _number(cell.amount) or 1.0}
             for panel in panels:
-                yield {"p": panel, "y": str(one.threads), "h": kind, "m": masses}
+                yield {"p": panel, **own, **({"y": threads} if threads else {})}
 
 
 def _with_published(spec: Spec, rows: Sequence[Row]) -> Spec:
-    """`spec`, a map, with a hollow mark for each published point."""
+    """`spec`, a map, with a hollow mark for each published point, and a rule for one of any number
+    of threads."""
     if not rows:
         return spec
     panel: Spec = spec.get("spec", spec)
     encoding: Spec = panel["layer"][0]["encoding"]
-    threads = {*encoding["y"]["sort"], *(str(row["y"]) for row in rows)}
+    threads = {*encoding["y"]["sort"], *(str(row["y"]) for row in rows if "y" in row)}
     y = {**encoding["y"], "sort": sorted(threads, key=int, reverse=True)}
-    ends = [*encoding["x"]["scale"]["domain"], *(number_in(row, "m") for row in rows)]
-    low, high = min(ends), max(*ends[:2], *(one * 1.15 for one in ends[2:]))
+    low, high = encoding["x"]["scale"]["domain"]
+    masses = [number_in(row, "m") for row in rows]
+    low, high = min(low, *masses), max(high, *(1.3 * one for one in masses))
     x = {
         **encoding["x"],
         "scale": value_scale(low, high),
@@ -809,38 +877,27 @@ def _with_published(spec: Spec, rows: Sequence[Row]) -> Spec:
         "transform": [{"filter": "isValid(datum.v)"}],
         "encoding": {**encoding, "x": x, "y": y},
     }
-    layers = [measured]
-    for kind, shape in (
-        (tire_charts.HELD_UP_TO, "triangle-up"),
-        (tire_charts.MISSED_FROM, "triangle-down"),
-    ):
-        layers.append(
-            {
-                "transform": [{"filter": f"datum.h === '{kind}'"}],
-                "mark": mark(
-                    "point",
-                    shape=shape,
-                    filled=False,
-                    size=110,
-                    strokeWidth=2,
-                    color="var(--ink)",
-                    opacity=1,
-                ),
-                "encoding": {
-                    "x": {"field": "m", "type": "quantitative"},
-                    "y": {"field": "y", "type": "ordinal"},
-                    "tooltip": [
-                        {"field": "h", "type": "nominal", "title": "published"},
-                        {"field": "m", "type": "quantitative", "title": "masses", "format": ",.0f"},
-                    ],
-                },
-            }
-        )
-    shown = [
-        one for one in layers[1:] if any(str(row["h"]) in str(one["transform"]) for row in rows)
+    at: Spec = {"field": "m", "type": "quantitative"}
+    tips = [
+        {"field": "h", "type": "nominal", "title": "published"},
+        {"field": "m", "type": "quantitative", "title": "masses", "format": ",.0f"},
     ]
-    changed = {**panel, "layer": [measured, *shown]}
+    ink: Spec = {"strokeWidth": 1.8, "color": "var(--ink)", "opacity": 1}
+    points = [
+        {
+            "transform": [{"filter": f"datum.h === '{kind}' && isValid(datum.y)"}],
+            "mark": mark("point", shape=shape, filled=False, size=100, **ink),
+            "encoding": {"x": at, "y": y, "tooltip": tips},
+        }
+        for kind, shape in _TRIANGLES.items()
+        if any(row["h"] == kind and "y" in row for row in rows)
+    ]
+    rule = {
+        "transform": [{"filter": "isValid(datum.m) && !isValid(datum.y)"}],
+        "mark": mark("rule", strokeDash=[5, 3], **ink),
+        "encoding": {"x": at, "tooltip": tips},
+    }
+    rules = [rule] if any("y" not in row for row in rows) else []
+    changed = {**panel, "layer": [measured, *points, *rules]}
     data = {"values": [*spec["data"]["values"], *rows]}
-    if "spec" in spec:
-        return {**spec, "data": data, "spec": changed}
-    return {**changed, "data": data}
+    return {**spec, "data": data, "spec": changed} if "spec" in spec else {**changed, "data": data}

@@ -30,9 +30,12 @@ MEANINGS: dict[Kind, str] = {
     "not comparable": "of a run, and not to be compared; grey, and the number leads to the reason",
     "not covered": "the paper has none of this system, or no test measures it",
 }
-_SHOWN: dict[Kind, str] = {"lost": "lost", "not comparable": "none", "not covered": "\N{EN DASH}"}
+_SHOWN: dict[Kind, str] = {
+    "lost": "lost",
+    "not comparable": "no figure",
+    "not covered": "\N{EN DASH}",
+}
 _UNNUMBERED = "Without number"
-_BESIDE = 4  # systems: a table of more has the whole width
 _DECISIONS = {"borne out": "passed", "contradicted": "failed", "not decided": "status-other"}
 
 
@@ -49,6 +52,7 @@ class _TableCell:
     """`value` is the exact number, "" if there is none; `source` where it is found again."""
 
     text: str
+    interval: str
     kind: Kind
     value: str
     source: str
@@ -104,13 +108,12 @@ class ExhibitPart:
 
     @property
     def is_compact(self) -> bool:
-        return self.table is None and not self.figures
+        return not self.has_results or (self.table is None and not self.figures)
 
     @property
     def is_beside(self) -> bool:
-        """Whether there is room for the table beside the drawing."""
-        is_narrow = self.table is not None and len(self.table.columns) <= _BESIDE
-        return len(self.figures) == 1 and is_narrow
+        """Whether its one drawing stands beside its table where there is room."""
+        return self.table is not None and len(self.figures) == 1
 
 
 @dataclass
@@ -144,10 +147,16 @@ def exhibit_parts(view: StudyView, drawer: Drawer) -> list[ExhibitPart]:
                 lost=exhibit.lost,
                 notes=laid.notes,
                 has_results=exhibit.has_results,
-                plots=(plots, anchors[plots]) if plots in anchors else None,
+                plots=(_named(view, plots), anchors[plots]) if plots in anchors else None,
             )
         )
     return parts
+
+
+def _named(view: StudyView, number: str) -> str:
+    """Another exhibit in words: its number, or else its title."""
+    title = next(one.exhibit.title for one in view.exhibits if one.exhibit.number == number)
+    return number if _numbered(number) == number else title
 
 
 def _numbered(number: str) -> str:
@@ -160,7 +169,7 @@ def _drawn(laid: LaidOut, view: StudyView, anchor: str, drawer: Drawer) -> list[
     return [
         Figure(
             id=f"{anchor}-{place}",
-            title=one.title.replace(laid.exhibit.number, number, 1),
+            title=one.title,
             about=one.about,
             alt=one.alt,
             drawing=drawer.draw(one.spec),
@@ -209,7 +218,8 @@ def _filled(words: Sequence[str], count: int) -> list[str]:
 
 def _under(row: Row, *, has_loads: bool, has_statistics: bool) -> str:
     parts = [f"load {row.load}"] if has_loads and row.load else []
-    parts += [statistic_words(row.statistic)] if has_statistics and row.statistic else []
+    statistic = statistic_words(row.statistic) if has_statistics else ""
+    parts += [statistic] if statistic and statistic not in row.label else []
     return ", ".join(parts)
 
 
@@ -229,6 +239,10 @@ def _head(column: Column) -> _Head:
 def _cell(cell: Cell, own: tuple[int, ...], notes: _Notes) -> _TableCell:
     text = cell.text or _SHOWN.get(cell.kind, "")
     reasons = [cell.reason] if cell.reason and cell.kind != "not covered" else []
+    of_run = f"of run {cell.source.partition(' ')[0]}"  # which the source says
+    said = [one for one in (*reasons, *cell.notes) if one != of_run]
+    has_interval = cell.amount is not None and text.endswith(")")
+    text, _, interval = text.partition(" (") if has_interval else (text, "", "")
     amount = cell.amount
     number = None
     if amount is not None:
@@ -240,7 +254,8 @@ def _cell(cell: Cell, own: tuple[int, ...], notes: _Notes) -> _TableCell:
         kind=cell.kind,
         value=number_text(number),
         source=cell.source,
-        numbers=[*own, *(notes.number(one) for one in (*reasons, *cell.notes))],
+        interval=interval.removesuffix(")"),
+        numbers=[*own, *map(notes.number, said)],
     )
 
 
@@ -249,13 +264,14 @@ def _cell(cell: Cell, own: tuple[int, ...], notes: _Notes) -> _TableCell:
 
 @dataclass(frozen=True)
 class _Run:
-    """Where figures are from. `trust`: its grade and the reasons."""
+    """Where figures are from. `grade` is that of its trust, with the reasons."""
 
     id: str
     name: str
     started: str
     machine: str
-    trust: str
+    grade: str
+    reasons: str
 
 
 @dataclass(frozen=True)
@@ -326,7 +342,8 @@ def _runs(view: StudyView) -> list[_Run]:
             name=one.document.name,
             started=one.document.started_utc,
             machine=f"{target_text(one.document)}; {kernel_text(one.document.system)}",
-            trust=": ".join(filter(None, (one.trust.grade, "; ".join(one.trust.reasons)))),
+            grade=one.trust.grade,
+            reasons="; ".join(one.trust.reasons),
         )
         for one in runs_of(view)
     ]
@@ -459,7 +476,7 @@ def _opening(view: StudyView, title: str) -> Sheet:
 def _sheets(part: ExhibitPart, title: str) -> Iterator[Sheet]:
     """The table of one exhibit, over as many pages as it needs, and its drawings."""
     sheet = Sheet.headed(title, f"{part.number}: {part.title}")
-    for text in (*part.text, part.lost and f"Lost in our copy: {part.lost}."):
+    for text in (*part.text, part.lost and f"Lost: {part.lost}."):
         if text:
             sheet.text(text, 8)
     if part.table is not None:
@@ -500,13 +517,16 @@ _PAPER_MARKS: dict[Kind, str] = {"not comparable": "*", "measured": ""}
 
 def _paper_cell(cell: _TableCell) -> str:
     numbers = f" [{', '.join(map(str, cell.numbers))}]" if cell.numbers else ""
-    return f"{cell.text}{_PAPER_MARKS.get(cell.kind, '')}{numbers}"
+    interval = f" ({cell.interval})" if cell.interval else ""
+    return f"{cell.text}{interval}{_PAPER_MARKS.get(cell.kind, '')}{numbers}"
 
 
 def _sources(view: StudyView, title: str) -> Sheet:
     sheet = Sheet.headed(title, "Where the figures are from")
     sheet.text("* not to be compared with the published figures: the numbers give the reason.", 8)
-    runs = [[one.id, one.started, one.trust, one.machine] for one in _runs(view)]
+    runs = [
+        [one.id, one.started, f"{one.grade}: {one.reasons}", one.machine] for one in _runs(view)
+    ]
     if runs:
         sheet.table(["Run", "Started", "Trust", "Machine"], runs, is_numeric=False)
     sheet.gap()
