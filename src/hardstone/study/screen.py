@@ -141,8 +141,13 @@ def print_exhibit(
     shared = _Shared.of(one.rows)
     print_wrapped(console, f"{exhibit.title}{shared.text}", lead, style="bold")
     shown = _Exhibit(view, one, shared, has_addresses)
-    for table in shown.tables(console.width):
+    usual = console.width
+    for table in shown.tables(usual):
+        # Where words need more room than the terminal has, lines are longer than it is.
+        taken = sum(column.width or 0 for column in table.columns)
+        console.width = max(usual, taken + _GAP * (len(table.columns) - 1))
         print_table(console, table)
+        console.width = usual
     for line in shown.footnotes:
         _print_note(console, line)
     for text in _below(one):

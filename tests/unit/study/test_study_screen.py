@@ -118,6 +118,20 @@ def test_no_line_is_longer_than_the_terminal_and_no_word_is_broken(
     assert all(any(word in line for line in out.splitlines()) for word in lost), lost
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+def test_on_a_narrow_terminal_lines_are_long_and_words_stay_whole(paper: str) -> None:
+    view = view_of(paper)
+    out = printed(view, 40)
+    assert "\N{HORIZONTAL ELLIPSIS}" not in out
+    for one in view.exhibits:
+        for row in one.rows:
+            for word in (
+                *row.label.split(),
+                *(part for text in row.words for part in text.split()),
+            ):
+                assert not one.exhibit.has_results or one.exhibit.plots or word in out
+
+
 def test_every_kind_of_cell_is_told_apart_without_colour() -> None:
     out = printed(made_view())
     table = exhibit(out, "Table 8")
