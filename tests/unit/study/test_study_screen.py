@@ -123,13 +123,15 @@ def test_on_a_narrow_terminal_lines_are_long_and_words_stay_whole(paper: str) ->
     view = view_of(paper)
     out = printed(view, 40)
     assert "\N{HORIZONTAL ELLIPSIS}" not in out
-    for one in view.exhibits:
-        for row in one.rows:
-            for word in (
-                *row.label.split(),
-                *(part for text in row.words for part in text.split()),
-            ):
-                assert not one.exhibit.has_results or one.exhibit.plots or word in out
+    tables = [one for one in view.exhibits if one.exhibit.has_results and not one.exhibit.plots]
+    shown = {one.exhibit.number: exhibit(out, one.exhibit.number) for one in tables
+             if not one.exhibit.number.startswith("no ")}  # fmt: skip
+    for one in tables:
+        part = shown.get(one.exhibit.number, out)
+        if "─" in part:  # else all of it is lost
+            words = [word for row in one.rows for text in (row.label, *row.words)
+                     for word in text.split()]  # fmt: skip
+            assert words and all(word in part for word in words)
 
 
 def test_every_kind_of_cell_is_told_apart_without_colour() -> None:
