@@ -34,7 +34,14 @@ from hardstone.cli.study import (
     write_page,
 )
 from hardstone.cli.tire import run_sweep
-from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputError, worst_code
+from hardstone.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_UNREACHABLE,
+    HardstoneError,
+    InputError,
+    worst_code,
+)
 from hardstone.model import Facts, NotRun, Plan, Plans, Register, RunDocument, StudyPart
 from hardstone.plan.params import PlanError
 from hardstone.store.store import Store
@@ -179,7 +186,7 @@ class _Session:
                 tell_error(error)
                 codes.append(error.exit_code)
                 break
-            if codes[-1] == EXIT_INTERRUPTED:
+            if codes[-1] in (EXIT_INTERRUPTED, EXIT_UNREACHABLE):
                 self._stopped = f"part {part.number} of {part.count}"
                 break
         self._left -= 1
