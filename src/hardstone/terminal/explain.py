@@ -24,7 +24,7 @@ from hardstone.systems.published import (
     figures_of,
     load_studies,
 )
-from hardstone.terminal.console import make_console, make_table, print_table, words
+from hardstone.terminal.console import Addresses, make_console, make_table, print_table, words
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import parameter_text, spoken
 
@@ -36,7 +36,7 @@ def _published_parts(table: PublishedTable) -> Iterator[RenderableType]:
         shown.add_column(title, overflow="fold")
     for row in table.rows:
         cells = {"load": row.load, "system": row.system or "the study", "figures": row.figures}
-        addresses = Text("\n".join(address or "verdicts" for address in row.addresses))
+        addresses = Addresses(*(address or "verdicts" for address in row.addresses))
         shown.add_row(addresses, *(words(cells[title] or "-") for title in table.columns[1:]))
     yield shown
     yield from (words(condition) for condition in table.conditions)
