@@ -8,7 +8,7 @@ from dataclasses import replace
 from hardstone.comparison.grey import condition_rows
 from hardstone.comparison.points import RULES, points_of, repeated_tables
 from hardstone.comparison.rows import Systems, compared_rows, compared_tests, decisive_rows
-from hardstone.comparison.sweep import is_of_sweep, size_rows
+from hardstone.comparison.sizes import is_of_sweep, size_rows
 from hardstone.comparison.tables import columns_of, kernel_table, older_tables
 from hardstone.comparison.view import (
     LEAST_SYSTEMS,

@@ -17,7 +17,7 @@ from hardstone.comparison.grey import (
     why_worst_grey,
     with_stand_ins,
 )
-from hardstone.comparison.sweep import SizeSeries, size_label
+from hardstone.comparison.sizes import SizeSeries, size_label
 from hardstone.comparison.view import (
     ClaimCell,
     ClaimRow,

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from hardstone.calling import as_typed
 from hardstone.comparison.rows import AS_A_WHOLE, CONTRADICTS, EQUALS_TICK, MEDIAN, group_of
-from hardstone.comparison.sweep import SIZES
+from hardstone.comparison.sizes import SIZES
 from hardstone.comparison.view import (
     ClaimCell,
     ComparedCell,
