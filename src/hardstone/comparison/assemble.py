@@ -151,7 +151,7 @@ def _yardsticks() -> list[Yardstick]:
 def _notes(columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]) -> Iterator[str]:
     for column in columns:
         if column.apart:
-            yield f"{column.label} is not comparable: {column.apart}."
+            yield f"{column.label}: {column.apart}."
     differing = [
         one.name for one in conditions if one.differs and not one.name.startswith("values of")
     ]

@@ -145,7 +145,7 @@ def test_another_run_stands_beside() -> None:
     second.system["virtual.hypervisor"] = "TCG"
     assert "Not compared: emulated" in sketched(first, beside=second)
     sheets = texts_of(render_pdf(first, no_descriptor, drawer=Sketches(), beside=second))
-    assert "Not compared with the other run: it is emulated" in " ".join(sheets)
+    assert "Not compared with the other run: emulated" in " ".join(sheets)
 
 
 # The terminal
