@@ -9,7 +9,7 @@ from hardstone.comparison.grey import condition_rows
 from hardstone.comparison.points import RULES, points_of, repeated_tables
 from hardstone.comparison.rows import Systems, compared_rows, compared_tests, decisive_rows
 from hardstone.comparison.sizes import is_of_sweep, size_rows
-from hardstone.comparison.tables import columns_of, kernel_table, older_tables
+from hardstone.comparison.tables import columns_of, kernel_table, ladder_table
 from hardstone.comparison.view import (
     LEAST_SYSTEMS,
     MOST_SYSTEMS,
@@ -91,7 +91,7 @@ def compare_view(
         tables=[
             *repeated_tables(columns, decisive, conditions),
             *([kernel] if kernel else []),
-            *older_tables(columns),
+            ladder_table(columns),
         ],
         conditions=conditions,
         notes=list(_notes(columns, conditions)),

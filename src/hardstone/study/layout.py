@@ -14,7 +14,7 @@ import msgspec
 
 from hardstone.catalogue import load_catalogue
 from hardstone.comparison.grey import ComparableAddress, beside, in_place, why_another
-from hardstone.errors import InputError
+from hardstone.errors import InputError, remedy_text
 from hardstone.event_names import NOT_SEEN, STEP_BOUNDED, TIRE_TESTS
 from hardstone.figure_text import amount_text
 from hardstone.kernel.tables import whole_length
@@ -62,6 +62,8 @@ CLOSING = (
     "Hardware, kernel and conditions differ, so compare the distance from mean to worst and the "
     "effect of load."
 )
+NOT_RUN = "not run"
+OF_RUN = "of run "  # begins the note on the run of a figure
 IN_THE_TEXT = "In the text"  # stands for the number of an exhibit
 
 
@@ -142,6 +144,7 @@ class _Machine(NamedTuple):
 
 
 _OF_A_MACHINE = (
+    "machine.node",
     "machine.arch",
     "machine.cpu_model",
     "cpu.count",
@@ -340,7 +343,9 @@ class _LaidOut:
         words = [
             str(one.value)
             for one in wanted.matching
-            if one.system is None and _is_words(one) and not self.exhibit.text
+            if one.system is None
+            and _is_words(one)
+            and not (self.exhibit.text or wanted.quantity.cells)
         ]
         return Row(
             label=wanted.quantity.label,
@@ -399,10 +404,9 @@ def _of_figure(figure: Figure) -> Cell:
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else str(value)
-
-
-_NOT_RUN = "not run"
+    """As the paper prints it; five digits and more are grouped."""
+    number = int(value) if float(value).is_integer() else value
+    return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}") if number >= 10_000 else str(number)
 
 
 def _own_cell(wanted: _Wanted, column: Column) -> Cell:
@@ -441,7 +445,7 @@ def _with_run(cell: Cell, column: Column) -> Cell:
     run = cell.source.partition(" ")[0]
     if len(runs) < 2 or run not in runs or not cell.text:
         return cell
-    return replace(cell, notes=(*cell.notes, f"of run {run}"))
+    return replace(cell, notes=(*cell.notes, f"{OF_RUN}{run}"))
 
 
 def _not_run(test: str, load: str, column: Column) -> str:
@@ -449,7 +453,7 @@ def _not_run(test: str, load: str, column: Column) -> str:
     config = column.subjects[0].condition.cpu_config
     options = [f" --load {shorten(load)}"] if load not in ("", "none") else []
     options += [f" --cpu-config {shorten(config)}"] if config in _CONFIGS[1:] else []
-    return f"{_NOT_RUN}; type: hardstone run {test}{''.join(options)}"
+    return f"{NOT_RUN}; type: hardstone run {test}{''.join(options)}"
 
 
 def _of_subject(wanted: _Wanted, subject: MeasuredRun) -> Iterator[Cell]:
@@ -476,22 +480,13 @@ def _of_result(wanted: _Wanted, subject: MeasuredRun, result: Result) -> Cell:
     other = next((one for one in others if one.kind == "measured"), None)
     if other is None:
         return first
-    named = [
-        f"{stand.address.labels.get('kind', '')} {cell.text}"
-        for stand, cell in zip(stands[1:], others, strict=True)
-        if cell is not other and cell.text
-    ]
-    kind = next(
-        stand.address.labels.get("kind", "")
-        for stand, cell in zip(stands, cells, strict=True)
-        if cell is other
-    )
-    in_place_of = wanted.address.labels.get("kind", "")
-    note = f"kind {kind}, since {in_place_of} is {first.reason}"
-    if first.text:
-        note = f"kind {kind}; {in_place_of} has {first.text}, {first.reason}"
-    also = (f"also {', '.join(named)}",) if named else ()
-    return replace(other, notes=(note, *also, *other.notes))
+    kinds = [one.address.labels.get("kind", "") for one in stands]
+    shown = [(kind, cell) for kind, cell in zip(kinds, cells, strict=True) if cell.text]
+    chosen = next(kind for kind, cell in shown if cell is other)
+    rest = [f"{kind} {cell.text}" for kind, cell in shown[1:] if cell is not other]
+    figure = f" {first.text}" if first.text else ""
+    note = f"of kind {chosen}; {kinds[0]}{figure} is not comparable: {first.reason}"
+    return replace(other, notes=("; ".join([note, *rest]), *other.notes))
 
 
 _INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words
@@ -499,6 +494,8 @@ _INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words
 
 def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: ComparableAddress) -> Cell:
     """The cell of one result at one address."""
+    if result.status != "measured" and not (result.series or result.verdicts):
+        return Cell("not comparable", reason=_state(result))
     document = subject.document
     alone = msgspec.structs.replace(document, results=[result])
     address = replace(stand.address, conditions={})
@@ -723,6 +720,11 @@ def _why_none(test: str, column: Column) -> str:
     """Why a test has neither verdicts nor figures."""
     found = (one for subject in column.subjects for one in subject.results if one.test == test)
     result = next(found, None)
-    if result is None:
-        return _not_run(test, "", column)
-    return one_line(f"{result.status}: {result.reason or 'no reason was given'}")
+    return _not_run(test, "", column) if result is None else _state(result)
+
+
+def _state(result: Result) -> str:
+    """The reason of a result without figures, and what to do about it."""
+    remedy = remedy_text(result.remedy, result.command)
+    reason = f"{result.status}: {result.reason or 'no reason was given'}"
+    return one_line("; ".join(filter(None, (reason, remedy))))

@@ -26,9 +26,9 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     `at` is the address of the figure, as `str(Figure.address)`: TEST/label-values/series; "" for a
     row of words. `words` fill the exhibit's `headings`. `cells`: words of the paper by system key,
     where it has no figure ("pass", "conformant"). `lost`: the paper has figures here that our copy
-    lacks; "" if it has them, or none. `systems`: the systems that the row covers; empty: those of
-    the exhibit. `loads` and `statistics`: in place of the exhibit's. `tests`: those of a row of
-    words, which say whether a system has what the row names.
+    lacks, of every system without `cells`; "" if it has them, or none. `systems`: the systems that
+    the row covers; empty: those of the exhibit. `loads` and `statistics`: in place of the
+    exhibit's. `tests`: those of a row of words, which say whether a system has what the row names.
     """
 
     label: str

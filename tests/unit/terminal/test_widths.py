@@ -9,9 +9,10 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 
-from hardstone.systems.published import figures_of
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.screen import comparison_lines
+from hardstone.systems.subjects import published_system
 from hardstone.terminal.console import Addresses, make_console, make_table, print_table, wrapped
-from hardstone.terminal.explain import print_published, published_tables
 
 
 class Cell:
@@ -76,14 +77,12 @@ def test_words_are_broken_at_blanks_first() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 60])
-def test_published_addresses_stay_whole(width: int) -> None:
-    for key in ("SEM-P-NEW", "THR-P-NEW", "MSG-P-THR"):
-        stream = io.StringIO()
-        console = make_console(stream)
-        console.width = width
-        for table in published_tables(key):
-            print_published(console, table)
-        known = {part for one in figures_of(key) for part in str(one.address).split("/")}
-        shown = [one for one in parts_of(stream.getvalue()) if one.endswith("/")]
-        assert shown or width == 80
-        assert {part for one in shown for part in one.split("/")[:-1]} <= known
+def test_a_comparison_breaks_addresses_after_a_slash_only(width: int) -> None:
+    names = ("lynx", "solaris-1rt", "solaris-2proc", "solaris-1proc")
+    view = compare_view([published_system(one) for one in names])
+    lines = [line.plain for line in comparison_lines(view, width)]
+    addresses = {row.address for test in view.tests for row in test.rows}
+    whole = {part for one in addresses for part in one.split("/")}
+    shown = [one for line in lines for one in parts_of(line) if "/" in one and "MB/s" not in one]
+    broken = [one for one in shown if one.endswith("/")]
+    assert broken and {part for one in shown for part in one.split("/")} - {""} <= whole
