@@ -12,7 +12,7 @@ from rich.table import Table
 from hardstone.comparison.assemble import compare_view
 from hardstone.comparison.screen import comparison_lines
 from hardstone.systems.subjects import published_system
-from hardstone.terminal.console import Addresses, make_console, make_table, print_table, wrapped
+from hardstone.terminal.console import make_console, print_table, wrapped
 
 
 class Cell:
@@ -46,25 +46,6 @@ ADDRESSES = (
 def parts_of(text: str) -> list[str]:
     """What a terminal shows between blanks."""
     return text.replace("\n", " ").split()
-
-
-@pytest.mark.parametrize("width", [80, 60])
-def test_an_address_is_broken_after_a_slash_only(width: int) -> None:
-    stream = io.StringIO()
-    console = make_console(stream)
-    console.width = width
-    table = make_table()
-    for title in ("address", "load", "system", "figures"):
-        table.add_column(title, overflow="fold")
-    for one in ADDRESSES:
-        figures = "mean 0.7, max 11.7 us, and a remark on it"
-        table.add_row(Addresses(one), "not published", "QNX Neutrino 6.5", figures)
-    print_table(console, table)
-    shown = [part for part in parts_of(stream.getvalue()) if "/" in part or "-" in part]
-    whole = {part for one in ADDRESSES for part in one.split("/")}
-    assert {part for text in shown for part in text.split("/")} - {""} <= whole
-    lines = stream.getvalue().splitlines()
-    assert max(map(len, lines)) <= width
 
 
 def test_words_are_broken_at_blanks_first() -> None:
