@@ -30,7 +30,6 @@ from hardstone.stats.consistency import (
     contradiction_of,
     kind_of_time,
     unequal_work,
-    why_not_comparable_to_hardware,
     work_of,
 )
 from hardstone.stats.trust import lacks_realtime
@@ -55,6 +54,7 @@ from hardstone.systems.subjects import (
     Missing,
     amount_of,
     subjects_of,
+    why_apart,
 )
 from hardstone.units import format_count, format_ns, whole_number
 from hardstone.wording import format_value, kernel_text, one_line, shorten, target_text
@@ -159,7 +159,7 @@ _OF_A_MACHINE = (
     "kernel.hz",
 )
 _CONFIGS = ("shared", "single", "shielded")
-_PART_CHARACTERS = 40
+_PART_CHARACTERS, _REASON_CHARACTERS = 40, 220
 _MARKS = {
     KindOfTime.EMULATED: "emulated",
     KindOfTime.COUNTED: "counts instructions",
@@ -200,7 +200,7 @@ def _own_columns(documents: Sequence[RunDocument]) -> Iterator[Column]:
 
 def _own_column(title: str, subjects: Sequence[MeasuredRun], model: str) -> Column:
     document = subjects[0].document
-    apart = [why_not_comparable_to_hardware(one.document) or "" for one in subjects]
+    apart = [shorten(why_apart(one), _REASON_CHARACTERS) for one in subjects]
     return Column(
         id=" ".join(dict.fromkeys(one.id for one in subjects)),
         title=title,
@@ -560,9 +560,7 @@ def _figure(held: MeasuredSeries, statistic: str) -> tuple[str, Amount | Missing
 def _reasons(subject: MeasuredRun, result: Result, series: Sequence[Series]) -> Iterator[str]:
     """Why no figure of `series` may stand beside a published one."""
     document = subject.document
-    yield why_not_comparable_to_hardware(document) or ""
-    if subject.trust.grade == "untrustworthy":
-        yield f"not trustworthy: {shorten(next(iter(subject.trust.reasons), 'no reason'), 200)}"
+    yield shorten(why_apart(subject), _REASON_CHARACTERS)
     for one in series:
         problem = contradiction_of(one)
         if problem is not None:
@@ -633,7 +631,7 @@ def _of_sweep(wanted: _Wanted, subject: MeasuredRun) -> Cell:
     if text.startswith("- ("):
         return Cell("not comparable", reason=text.removeprefix("- (").removesuffix(")"))
     source = f"{subject.id} {wanted.address} {wanted.statistic}"
-    apart = why_not_comparable_to_hardware(subject.document) or ""
+    apart = shorten(why_apart(subject), _REASON_CHARACTERS)
     return Cell("not comparable" if apart else "measured", text, reason=apart, source=source)
 
 

@@ -142,9 +142,9 @@ def test_another_run_stands_beside() -> None:
     assert "6.12.0-rt, fifo and 6.12.0, fifo, none, shared" in text
     assert '<figure class="chart" id="tire-beside-held">' in text
     second.system["virtual.hypervisor"] = "TCG"
-    assert "Not compared: it is emulated" in sketched(first, beside=second)
+    assert "Not compared: emulated" in sketched(first, beside=second)
     sheets = texts_of(render_pdf(first, no_descriptor, drawer=Sketches(), beside=second))
-    assert "Not compared with the other run: it is emulated" in " ".join(sheets)
+    assert "Not compared with the other run: emulated" in " ".join(sheets)
 
 
 # The terminal
