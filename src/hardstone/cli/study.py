@@ -74,7 +74,8 @@ class StudyOptions(LabOptions, TargetsOption):
         group=WHAT,
         type=_FILE,
         metavar="FILE",
-        help="Answers about a system of your own, to show next to those of the paper.",
+        help="Show the answers of FILE (hardstone questionnaire FILE) with those of "
+        "dedicated-systems-2012.",
     )
     output: Path | None = shared(
         OutcomeOptions, "output", help="Write the page to FILE (default: in the store)."
@@ -245,7 +246,12 @@ def laid_out(paper: Paper, documents: Sequence[RunDocument], options: StudyOptio
     from hardstone.study.layout import lay_out
 
     view = lay_out(paper, documents)
-    return replace(view, answers=answers_of(view))
+    view = replace(view, answers=answers_of(view))
+    if options.questionnaire is None:
+        return view
+    from hardstone.study.questionnaire import read_questionnaire, with_answers
+
+    return with_answers(view, read_questionnaire(options.questionnaire))
 
 
 def show(view: StudyView, *, as_json: bool, not_run: Sequence[NotRun] = ()) -> None:

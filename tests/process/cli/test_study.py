@@ -152,6 +152,24 @@ def test_ctrl_c_keeps_what_was_measured_and_says_how_to_go_on(
     assert not any(run.id in used for run in Store().runs() if run.status != "complete")
 
 
+@pytest.mark.parametrize(
+    ("name", "runs", "command"),
+    [
+        ("latstat-2007", 1, "hardstone latstat --resume"),
+        ("dedicated-systems-2012", 17, "hardstone run --resume"),
+        ("garre-2014", 8, "hardstone simulate realtime --resume"),
+    ],
+)
+def test_a_part_that_can_be_resumed_itself(
+    hardstone: Hardstone, target: str, lab: Lab, name: str, runs: int, command: str
+) -> None:
+    watched = at_run(lab, target, runs, interrupt)
+    done = hardstone("study", name, "--quick", "--target", watched)
+    assert done.code == EXIT_INTERRUPTED
+    cut = next(run.id for run in Store().runs() if run.status == "interrupted")
+    assert any(one.endswith(f"{command} {cut}") for one in done.typed), done.typed
+
+
 def test_resume_of_a_whole_study_measures_nothing(hardstone: Hardstone, target: str) -> None:
     hardstone("study", SHORT, "--quick", "--target", target)
     done = hardstone("study", SHORT, "--quick", "--target", target, "--resume")
