@@ -20,7 +20,9 @@ def amount(value: float, unit: Unit = "ns", statistic: str = "max") -> Amount:
     return Amount(unit, statistic, f"made up {statistic}", value=float(value))
 
 
-def cell(kind: str, value: float, unit: Unit = "ns", statistic: str = "max", **more: object) -> Cell:
+def cell(
+    kind: str, value: float, unit: Unit = "ns", statistic: str = "max", **more: object
+) -> Cell:
     found: dict[str, object] = {
         "text": format_value(value, unit),
         "amount": amount(value, unit, statistic),
@@ -189,8 +191,10 @@ def words_table() -> LaidOut:
     rows = [
         row(
             "reliable signals",
-            [Cell("published", "yes"), Cell("published", "no"), LOST]
-            + [Cell("measured", "pass"), Cell("measured", "fail")],
+            [
+                *(Cell("published", "yes"), Cell("published", "no"), LOST),
+                *(Cell("measured", "pass"), Cell("measured", "fail")),
+            ],
             unit=None,
             statistic="",
             words=("sigvector(2)", "4.2BSD"),
