@@ -14,7 +14,7 @@ import msgspec
 
 from hardstone.catalogue import load_catalogue
 from hardstone.comparison.grey import ComparableAddress, beside, in_place, why_another
-from hardstone.errors import InputError
+from hardstone.errors import InputError, remedy_text
 from hardstone.event_names import NOT_SEEN, STEP_BOUNDED, TIRE_TESTS
 from hardstone.figure_text import amount_text
 from hardstone.kernel.tables import whole_length
@@ -144,6 +144,7 @@ class _Machine(NamedTuple):
 
 
 _OF_A_MACHINE = (
+    "machine.node",
     "machine.arch",
     "machine.cpu_model",
     "cpu.count",
@@ -493,6 +494,8 @@ _INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words
 
 def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: ComparableAddress) -> Cell:
     """The cell of one result at one address."""
+    if result.status != "measured" and not (result.series or result.verdicts):
+        return Cell("not comparable", reason=_state(result))
     document = subject.document
     alone = msgspec.structs.replace(document, results=[result])
     address = replace(stand.address, conditions={})
@@ -717,6 +720,11 @@ def _why_none(test: str, column: Column) -> str:
     """Why a test has neither verdicts nor figures."""
     found = (one for subject in column.subjects for one in subject.results if one.test == test)
     result = next(found, None)
-    if result is None:
-        return _not_run(test, "", column)
-    return one_line(f"{result.status}: {result.reason or 'no reason was given'}")
+    return _not_run(test, "", column) if result is None else _state(result)
+
+
+def _state(result: Result) -> str:
+    """The reason of a result without figures, and what to do about it."""
+    remedy = remedy_text(result.remedy, result.command)
+    reason = f"{result.status}: {result.reason or 'no reason was given'}"
+    return one_line("; ".join(filter(None, (reason, remedy))))

@@ -77,10 +77,16 @@ def _print_head(console: Console, view: StudyView) -> None:
     rows = [
         (words(one.short, "bold"), words(text))
         for one in view.columns
-        for text in (_published_lines(one) if one.is_published else _own_lines(one))
+        for text in ([system_text(view, one)] if one.is_published else _own_lines(one))
     ]
     print_rows(console, "", _named_once(rows))
-    conditions = [(words(name), words(text)) for name, text in view.paper.conditions.items()]
+    conditions = [
+        (words("" if number else name), words(text))
+        for name in dict.fromkeys([*study.conditions, *view.paper.conditions])
+        for number, text in enumerate(
+            found[name] for found in (study.conditions, view.paper.conditions) if name in found
+        )
+    ]
     print_rows(console, "how the paper measured", conditions)
 
 
@@ -91,8 +97,11 @@ def _named_once(rows: Iterable[tuple[Text, Text]]) -> Iterator[tuple[Text, Text]
         before = name
 
 
-def _published_lines(one: Column) -> list[str]:
-    return [f"{one.title}: {one.about}" if one.about else one.title]
+def system_text(view: StudyView, one: Column) -> str:
+    """What a published system is, without the conditions that all systems of its paper share."""
+    shared = set(view.paper.study.conditions.values())
+    about = "; ".join(text for text in one.about.split("; ") if text not in shared)
+    return f"{one.title}: {about}" if about else one.title
 
 
 def _own_lines(one: Column) -> Iterator[str]:
