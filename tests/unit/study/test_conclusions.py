@@ -20,7 +20,6 @@ from tests.unit.simulation import tires
 from tests.unit.study.made_views import (
     COUNTED,
     EMULATED,
-    FACTS,
     MS,
     US,
     answer,
@@ -671,11 +670,12 @@ def test_the_limit_itself_is_kept() -> None:
     assert "1 of 1" in beyond.text
 
 
-def test_a_bucket_that_holds_the_limit_leaves_it_open() -> None:
-    series = values("preemption", [*around(2000, 100), MS + 1, MS + 2], by="thread")
-    coarse = msgspec.structs.replace(series)
-    found = answer("linux-preemption", system(result("THR-P-PRE", coarse)))
-    assert found.decision in ("borne out", "not decided")
+def test_a_bucket_that_holds_the_limit_counts_at_least_the_worst() -> None:
+    """Its values may be on either side; only the worst is known exactly."""
+    made = values("preemption", [*around(2000, 100), MS - 50, MS + 400], by="thread")
+    found = answer("linux-preemption", system(result("THR-P-PRE", made)))
+    assert found.decision == "borne out"
+    assert "1 to 2 of 102 values above 1 ms" in found.text
 
 
 def test_twenty_values_within_a_limit_are_needed() -> None:
@@ -750,12 +750,18 @@ def test_a_medium_thread_with_other_work_has_another_limit() -> None:
     assert answer("inheritance", system(longer)).decision == "contradicted"
 
 
-def test_near_the_cost_of_the_clock_twice_is_less_than_twice() -> None:
-    """Of 30 ns the clock is 20: one that takes 45 may be over twice as slow."""
-    made = kinds("SEM-P-SIG", "signal_wait", unnamed=30, named=32)
-    assert answer("named-slower", system(made)).decision in ("contradicted", "not decided")
-    near = kinds("SEM-P-SIG", "signal_wait", unnamed=300, named=320)
-    assert answer("named-slower", system(near)).decision == "contradicted"
+def test_near_the_cost_of_the_clock_the_ratio_says_less() -> None:
+    """A median of 30 to 50 ns, over one of 30, is less than twice; without the 20 ns of the clock
+    that are in both it may be three times."""
+    plain = values("signal_wait", around(30), kind="unnamed", scope="thread")
+    named = values("signal_wait", [30] * 10_000 + [50] * 10_001, kind="named", scope="both")
+    near = system(result("SEM-P-SIG", plain, named))
+    assert answer("named-slower", near).decision == "not decided"
+    plain = values("signal_wait", around(300), kind="unnamed", scope="thread")
+    named = values("signal_wait", [300] * 10_000 + [500] * 10_001, kind="named", scope="both")
+    assert answer("named-slower", system(result("SEM-P-SIG", plain, named))).decision == (
+        "contradicted"
+    )
 
 
 def test_equal_medians_decide_no_order() -> None:
@@ -935,7 +941,3 @@ def test_the_evidence_names_figure_run_and_count() -> None:
         "THR-P-PRE/thread/preemption: worst observed 2 ms of 1\N{NO-BREAK SPACE}001 values under "
         f"load none ({made.id})"
     )
-
-
-def test_facts_of_the_made_up_system_are_those_of_hardware() -> None:
-    assert FACTS["virtual.hypervisor"] is None
