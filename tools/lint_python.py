@@ -78,6 +78,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "study": LEAVES
     | {
+        "files",
         "stats",
         "kernel",
         "preemption",
