@@ -83,7 +83,7 @@ def all_of(parts: Sequence[Finding]) -> Finding:
     needed = dict.fromkeys(one.needed for one in parts if one.needed)
     return Finding(
         decision,
-        " ".join(one.text for one in parts),
+        " ".join(dict.fromkeys(one.text for one in parts)),
         tuple(dict.fromkeys(text for one in parts for text in one.evidence)),
         "; ".join(needed) if decision == NOT_DECIDED else "",
     )
