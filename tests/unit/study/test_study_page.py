@@ -27,7 +27,7 @@ from tests.unit.report.hostile import ATTACKS
 from tests.unit.report.media import Sketches, flat, texts_of, words
 from tests.unit.report.test_compare_page import Page
 from tests.unit.stats import make
-from tests.unit.study import made_views as made
+from tests.unit.study import made_exhibits as made
 from tests.unit.study.test_study_figures import run_of
 
 
