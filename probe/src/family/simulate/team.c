@@ -506,7 +506,8 @@ static int run_members(struct team *team, int64_t period_ns)
     choose_start(team, period_ns);
     let_all_go(team, started);
     await_all(team, started);
-    let_all_time_costs(team, started, COST_AFTER, period_ns);
+    if (team->steps > 0)
+        let_all_time_costs(team, started, COST_AFTER, period_ns);
     if (!error && !refused)
         supervise_look_at_threads(team->run);
     end_members(team, started);
