@@ -21,8 +21,8 @@ from hardstone.campaign.collect import (
     RunStarted,
 )
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.measure import Prepared, place_problems, run_one
-from hardstone.cli.messages import notice_messages, print_json, tell
+from hardstone.cli.measure import Prepared, open_target, place_problems, run_one
+from hardstone.cli.messages import print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import OutcomeOptions, fitting, lab_targets
 from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, Reporter, suitable
@@ -229,7 +229,7 @@ def simulate(mode: str, options: SweepOptions, *, wants_report: bool = True) -> 
 
         procedure = Procedure(
             partial(_prepare_sweep, mode=mode, options=options),
-            _run_sweep,
+            run_sweep,
             compare=_print_comparison,
         )
         return measure_several(names, procedure, options, wants_report=wants_report)
@@ -260,7 +260,7 @@ def _shown_sweep(
     if options.dry_run:
         return show_plan(prepared.plan, as_json=options.as_json)
     show = print_json if options.as_json else print_run
-    return _run_sweep(prepared, options, show, wants_report=wants_report, sweeping=sweeping)[1]
+    return run_sweep(prepared, options, show, wants_report=wants_report, sweeping=sweeping)[1]
 
 
 def _prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOptions) -> Prepared:
@@ -274,15 +274,14 @@ def _prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOption
     }
     request = SweepRequest(**asked)
     others: Sequence[str] = place_problems(options)
-    target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
-    register, facts = target.probe_list(), target.facts()
+    register, facts = open_target(target, options)
     is_loaded = any(load != NONE for load in request.base.load)
     loads = target.load_list() if is_loaded else None
     plan = make_sweep_plan(request, register, load_catalogue(), facts.facts, loads, others)
     return Prepared(target, register, facts, plan)
 
 
-def _run_sweep(
+def run_sweep(
     prepared: Prepared,
     options: OutcomeOptions,
     show: Callable[[RunDocument], None] | None,

@@ -167,7 +167,7 @@ class ComparedTest:
 
 @dataclass(frozen=True)
 class PlainTable:
-    """A table of words: preemption beside HP's, the ladder of priorities, worst cases of [G].
+    """A table of words: preemption beside HP's, the ladder of priorities.
 
     `anchor` is a name for links; `notes` follow the table. A cell that starts a row is a heading.
     """

@@ -26,8 +26,9 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     `at` is the address of the figure, as `str(Figure.address)`: TEST/label-values/series; "" for a
     row of words. `words` fill the exhibit's `headings`. `cells`: words of the paper by system key,
     where it has no figure ("pass", "conformant"). `lost`: the paper has figures here that our copy
-    lacks; "" if it has them, or none. `systems`: the systems that the row covers; empty: those of
-    the exhibit. `loads` and `statistics`: in place of the exhibit's.
+    lacks, of every system without `cells`; "" if it has them, or none. `systems`: the systems that
+    the row covers; empty: those of the exhibit. `loads` and `statistics`: in place of the
+    exhibit's. `tests`: those of a row of words, which say whether a system has what the row names.
     """
 
     label: str
@@ -39,6 +40,7 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     systems: list[str] = []
     loads: list[str] = []
     statistics: list[str] = []
+    tests: list[str] = []
 
 
 class Axis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -52,12 +54,15 @@ class Axis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
 class Exhibit(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A table or figure of a paper.
 
-    `number` as the paper prints it ("Table 8", "Figure 8a"; "no number"). `form`: how the paper
-    shows it. `tests`: those that repeat it. `systems`: keys in the paper's order; empty: all.
+    `number` as the paper prints it ("Table 8", "Figure 8a"; "no number: clock"). `form`: how the
+    paper shows it. `tests`: those that repeat it. `systems`: keys in the paper's order; empty: all.
     `rows`: one for each quantity; with `loads` and `statistics` a row stands for each load and
-    statistic. `headings` are those of `words`. `lost`: what our copy lacks of the whole.
-    `text`: what the paper says of the results, in our words. `x`, `y`: axes of a figure.
-    `has_results`: False for an exhibit that explains and measures nothing.
+    statistic. A published figure without a load stands in the row of any load, one without a system
+    in the column of every system. `headings` are those of `words`. `lost`: what our copy lacks of
+    the whole. `text`: what the paper says of the results, in our words. `x`, `y`: axes of a figure.
+    `has_results`: False for an exhibit that explains and measures nothing. `plots`: the number of
+    the exhibit whose values it draws (see `rows_of`); of those rows only `plots_rows`, if it names
+    addresses. `repeats`: systems whose figures another exhibit has too: its number by system.
     """
 
     number: str
@@ -74,6 +79,9 @@ class Exhibit(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     x: Axis | None = None
     y: Axis | None = None
     has_results: bool = True
+    plots: str = ""
+    plots_rows: list[str] = []
+    repeats: dict[str, str] = {}
 
 
 class Conclusion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -89,6 +97,14 @@ class Conclusion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_field
     tests: list[str] = []
 
 
+class Remark(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What a paper says of its results beside its conclusions, or what is odd in it ("sic")."""
+
+    says: str
+    place: str
+    tests: list[str] = []
+
+
 class _Literature(msgspec.Struct, kw_only=True, frozen=True):
     """The part of a study that this module reads; further fields belong to `systems.published`."""
 
@@ -96,6 +112,7 @@ class _Literature(msgspec.Struct, kw_only=True, frozen=True):
     exhibits: list[Exhibit] = []
     conclusions: list[Conclusion] = []
     conditions: dict[str, str] = {}
+    remarks: list[Remark] = []
 
 
 @dataclass(frozen=True)
@@ -110,10 +127,23 @@ class Paper:
     exhibits: Sequence[Exhibit]
     conclusions: Sequence[Conclusion]
     conditions: Mapping[str, str]
+    remarks: Sequence[Remark] = ()
 
     @property
     def key(self) -> str:
         return self.study.key
+
+    def exhibit(self, number: str) -> Exhibit:
+        """The exhibit `number`. KeyError if the paper has none."""
+        return {one.number: one for one in self.exhibits}[number]
+
+    def rows_of(self, exhibit: Exhibit) -> Sequence[Quantity]:
+        """The rows that `exhibit` shows: its own, or those of the table that it plots."""
+        if not exhibit.plots:
+            return exhibit.rows
+        rows = self.exhibit(exhibit.plots).rows
+        chosen = exhibit.plots_rows
+        return [row for row in rows if not chosen or row.at in chosen]
 
 
 @cache
@@ -124,7 +154,9 @@ def load_papers() -> Mapping[str, Paper]:
     papers = {}
     for key, study in load_studies().items():
         own = msgspec.convert(found[key], _Literature)
-        papers[own.name] = Paper(study, own.name, own.exhibits, own.conclusions, own.conditions)
+        papers[own.name] = Paper(
+            study, own.name, own.exhibits, own.conclusions, own.conditions, own.remarks
+        )
     return papers
 
 

@@ -80,6 +80,7 @@ class Case(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     labels: dict[str, str] = {}
     each: dict[str, list[str]] = {}
     params: dict[str, int] = {}
+    note: str = ""
 
 
 class TableReading(Case, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -90,9 +91,9 @@ class TableReading(Case, kw_only=True, frozen=True, forbid_unknown_fields=True):
     keys: list[dict[str, str]] = []
     statistic: str | None = None
     at: dict[str, dict[str, str]] = {}
+    of_system: dict[str, dict[str, dict[str, str]]] = {}
     cases: dict[str, Case] = {}
     in_unit: list[str] = []
-    note: str = ""
 
 
 class FigureReading(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -259,7 +260,7 @@ def _figures(
             unit=words.get("unit"),
             value=value,
             params={**reading.params, **case.params},
-            note=_one_line(reading.note),
+            note=_one_line(case.note or reading.note),
         )
 
 
@@ -270,7 +271,8 @@ def _address(
     case = reading.cases.get(stem.test, Case())
     series = words.get("series") or case.series or reading.series
     parts = (*stem.parts, series) if series else stem.parts
-    implied = {**_at(at, stem.test), **_at(reading.at, stem.test)}
+    of_system = reading.of_system.get(words.get("system", ""), {})
+    implied = {**_at(at, stem.test), **_at(reading.at, stem.test), **_at(of_system, stem.test)}
     implied |= {**reading.labels, **case.labels}
     implied |= {name: word for name, word in words.items() if name not in _NO_LABELS}
     if words.get("load", _NO_LOAD) != _NO_LOAD:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.padding import Padding
@@ -70,11 +71,63 @@ def print_command(console: Console, command: str, indent: int = 4) -> None:
     console.print(text, soft_wrap=True)
 
 
+_PARTS = re.compile(r"[^/]*/|[^/]+$")
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """`text` in lines of at most `width` characters, broken between words and, in a word that is
+    longer than a line, such as an address, after "/". A part of one is broken only where it would
+    be longer than any name."""
+    lines, line = [], ""
+    for word in one_line(text).split(" "):
+        longer = f"{line} {word}" if line else word
+        if len(longer) <= width:
+            line = longer
+            continue
+        if line:
+            lines.append(line)
+        *full, line = _broken(word, width)
+        lines += full
+    return [*lines, line] if line or not lines else lines
+
+
+def _broken(word: str, width: int) -> list[str]:
+    """A word in lines, broken after "/" where it does not fit."""
+    most, lines = max(width, _LONGEST_NAME), [""]
+    for part in _PARTS.findall(word) or [word]:
+        for start in range(0, len(part), most):
+            piece = part[start : start + most]
+            if lines[-1] and len(lines[-1]) + len(piece) > width:
+                lines.append("")
+            lines[-1] += piece
+    return lines
+
+
+class Addresses:
+    """Addresses of figures in one cell of a table, each on lines of its own: untrusted text that
+    breaks as `wrapped` does, where rich would break it at any character."""
+
+    def __init__(self, *texts: str, style: str = "") -> None:
+        self._texts = [one_line(one) for one in texts]
+        self._style = style
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        parts = [
+            part for one in self._texts for word in one.split() for part in _PARTS.findall(word)
+        ]
+        longest = max(map(cell_len, self._texts), default=1)
+        return Measurement(max(map(cell_len, parts), default=1), longest)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        for one in self._texts:
+            for line in wrapped(one, options.max_width):
+                yield Text(line, style=self._style)
+
+
 def print_wrapped(console: Console, text: str, lead: str = "", style: str = "") -> None:
     """Prints `text` wrapped between words, after `lead`; further lines are indented as much."""
     width = console.width - len(lead)
-    lines = textwrap.wrap(one_line(text), width, break_on_hyphens=False)
-    for number, line in enumerate(lines or [""]):
+    for number, line in enumerate(wrapped(text, width)):
         start = " " * len(lead) if number else lead
         console.print(Text(start) + Text(line, style=style), soft_wrap=True)
 

@@ -40,6 +40,8 @@ BOUNDS = {"below", "above"}
 CONDITIONS = (
     "*/systems/*",  # stars, priorities, classes, tick: of the system
     "*/*/at/*",  # label values
+    "*/exhibits/*/low",  # ranges of axes
+    "*/exhibits/*/high",
     "obenland-2000/response_worst_case/calibrated_block",
     "dedicated-systems-2012/sustained_interrupt_period/interrupts",
     "hp-ux-rt-1987/non_preemptable_kernel_time/preemption_points",
