@@ -74,7 +74,8 @@ class StudyOptions(LabOptions, TargetsOption):
         group=WHAT,
         type=_FILE,
         metavar="FILE",
-        help="Answers about a system of your own, to show next to those of the paper.",
+        help="Show the answers of FILE (hardstone questionnaire FILE) with those of "
+        "dedicated-systems-2012.",
     )
     output: Path | None = shared(
         OutcomeOptions, "output", help="Write the page to FILE (default: in the store)."
@@ -203,15 +204,19 @@ def with_parts(store: Store, documents: Sequence[RunDocument], study: str) -> li
     """`documents`, each that is a part of `study` with the other complete parts of its call."""
     found = {one.id: one for one in documents}
     for one in documents:
+        first = first_of(one)
         if one.plan.study is None or one.plan.study.study != study:
             continue
-        title = _title(one.plan.name)
         for entry in store.runs():
-            if entry.id not in found and _title(entry.name) == title:
+            is_later = entry.id[:_TIME] >= first[:_TIME]
+            if is_later and entry.id not in found and _title(entry.name) == _title(one.plan.name):
                 other = store.load(entry.id)
-                if other.status == "complete" and first_of(other) == first_of(one):
+                if other.status == "complete" and first_of(other) == first:
                     found[other.id] = other
     return list(found.values())
+
+
+_TIME = len("20261130T062746Z")  # of an ID
 
 
 def _title(name: str) -> str:
@@ -245,7 +250,12 @@ def laid_out(paper: Paper, documents: Sequence[RunDocument], options: StudyOptio
     from hardstone.study.layout import lay_out
 
     view = lay_out(paper, documents)
-    return replace(view, answers=answers_of(view))
+    view = replace(view, answers=answers_of(view))
+    if options.questionnaire is None:
+        return view
+    from hardstone.study.questionnaire import read_questionnaire, with_answers
+
+    return with_answers(view, read_questionnaire(options.questionnaire))
 
 
 def show(view: StudyView, *, as_json: bool, not_run: Sequence[NotRun] = ()) -> None:
