@@ -20,6 +20,7 @@ from hardstone.study.papers import Conclusion, Paper, load_papers
 from hardstone.terminal.console import (
     make_console,
     make_table,
+    print_command,
     print_rows,
     print_table,
     print_wrapped,
@@ -375,14 +376,18 @@ def _table(columns: Sequence[_Shown], count: int) -> Table:
     return table
 
 
-def _print_note(console: Console, line: str) -> None:
-    """A footnote; its command is never broken."""
+def _print_note(console: Console, line: str, lead: str = "  ") -> None:
+    """A note; its command is never broken, and stands on a line of its own where it is long."""
     text, command = parted_text(line)
     if not command:
-        print_wrapped(console, line, lead="  ")
+        print_wrapped(console, line, lead=lead)
         return
-    whole = f"  {text}: {one_line(as_typed(command))}"
-    console.print(Text(whole), soft_wrap=True)
+    start = f"{lead}{one_line(text)}: "
+    if len(start) + len(command) <= console.width:
+        console.print(Text(start) + words(as_typed(command), "cyan"), soft_wrap=True)
+        return
+    print_wrapped(console, f"{text}:", lead=lead)
+    print_command(console, command, indent=len(lead) + 2)
 
 
 def _below(one: LaidOut) -> Iterator[str]:
@@ -429,9 +434,10 @@ def _conclusion_text(one: Conclusion) -> str:
 def _print_answer(console: Console, one: Answer) -> None:
     where = f", {one.column}" if one.column else ""
     print_wrapped(console, f"{one.decision}{where}", lead="  ", style=_DECISIONS[one.decision])
-    for text in (one.text, f"needed: {one.needed}" if one.needed else ""):
-        if text:
-            print_wrapped(console, text, lead="    ")
+    if one.text:
+        print_wrapped(console, one.text, lead="    ")
+    if one.needed:
+        _print_note(console, f"needed: {one.needed}", lead="    ")
 
 
 def print_study_list(
