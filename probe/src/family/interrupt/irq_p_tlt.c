@@ -2,8 +2,8 @@
  *
  * What: an interrupt makes high, which is blocked, ready, and high preempts low, which spins.
  * Begin, end: the sender reads CLOCK_MONOTONIC before it posts or raises; with the timer it is the
- *     programmed expiry. The kernel stamps the entry of the handler. Both intervals, send_to_thread
- *     and to_thread, end with high's first reading of that clock.
+ *     programmed expiry. to_thread begins at the entry of the handler, stamped by the kernel, so it
+ *     has the handler's run time. Both intervals end with high's first reading of that clock.
  *       ipi       a thread on another CPU posts the semaphore that high waits for
  *       timer     high sleeps (clock_nanosleep, absolute) until 50 to 150 us ahead at random
  *       external  that thread raises the interrupt of the device whose file high polls; without
@@ -54,7 +54,8 @@ static const struct series_spec series[] = {
     {"send_to_thread", "ns", "source",
      "ipi, external: the sender, right before the call that sends; timer: the programmed expiry",
      "first clock reading of the woken thread in user space"},
-    {"to_thread", "ns", "source", "entry of the interrupt's handler, stamped by the kernel",
+    {"to_thread", "ns", "source",
+     "entry (not exit) of the interrupt's handler, stamped by the kernel",
      "first clock reading of the woken thread in user space"},
     {0},
 };
