@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "family/interrupt/sources.h"
 #include "run/scheduling.h"
+#include "run/shield_run.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -253,7 +254,7 @@ static int waker_start(struct waker *waker, struct run *run, const struct interr
                        struct low_spinner *low)
 {
     struct rt_thread_setup setup = run->setup;
-    setup.cpu = interrupt_sender_cpu(run);
+    setup.cpu = shield_run_other_cpu(run);
     memset(waker, 0, sizeof *waker);
     waker->run = run;
     waker->line = line;
