@@ -203,7 +203,7 @@ VARIANT_TEST(only)
     static const struct {
         const char *name;
         int slot;
-    } wanted[] = {{"wakeup", 0}, {"hue", 1}, {"wakeup", 0}, {"hue", 1},   {"wakeup", 0},
+    } wanted[] = {{"wakeup", 0}, {"hue", 1},   {"wakeup", 0}, {"hue", 1},  {"wakeup", 0},
                   {"wakeup", 0}, {"depth", 2}, {"wakeup", 0}, {"depth", 2}};
     static const int first[] = {0, 2, 4, 5, 7};
     test.series = parted;

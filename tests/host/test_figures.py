@@ -418,7 +418,8 @@ def cpus_of_parties(pid: int, priority: int) -> set[int]:
     found: set[int] = set()
     for process in (pid, *children(pid)):
         with suppress(OSError):
-            for thread in map(int, os.listdir(f"/proc/{process}/task")):
+            for path in Path(f"/proc/{process}/task").iterdir():
+                thread = int(path.name)
                 if os.sched_getparam(thread).sched_priority == priority:
                     found |= os.sched_getaffinity(thread)
     return found

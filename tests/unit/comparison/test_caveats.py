@@ -7,7 +7,6 @@ import pytest
 from hardstone.comparison.grey import beside
 from hardstone.systems.published import Address
 
-
 TO_THREAD = Address("IRQ-P-TLT", ("to_thread",), {"source": "external"})
 DISPATCH = Address("IRQ-P-DLT", ("dispatch",), {"source": "external"})
 PAIR = Address("SEM-P-SIG", ("signal_wait",), {"kind": "unnamed", "scope": "thread"})

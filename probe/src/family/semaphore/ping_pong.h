@@ -50,8 +50,8 @@ void ping_pong_finish(struct run *run);
 /* For measure_variant: calls `alone` (may be NULL) if the kind and scope are here, makes the
  * semaphores (of semaphore_between_two), starts the second party with `answers[kind](table)`, takes
  * values of `series` with `takes[kind]` (variant_sample; burst_count between two looks at the CPU
- * budget) and ends the second party. 0, also if the kind or scope is not here; -1 with the outcome, which ends
- * the test. */
+ * budget) and ends the second party. 0, also if the kind or scope is not here; -1 with the outcome,
+ * which ends the test. */
 struct ping_pong_body {
     int series, burst_count;
     int (*alone)(struct run *run);

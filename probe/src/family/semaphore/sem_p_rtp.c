@@ -8,13 +8,13 @@
  * Begin, end: the first party before its signal and after its wait, by fenced reads of the counter,
  *   on its CPU.
  * Threads: the measuring thread is the first party; both at the run's priority. The second is bound
- *   to the same CPU or to the lowest other one. Kind `mutex`: each has a mutex, of the default
- *   protocol, and a condition variable. 64 values at the start and after each rest are not recorded.
+ *   to the same CPU, or to the lowest other one. With `mutex` each has a mutex, of the default
+ *   protocol, and a condition variable. The first 64 values and those after a rest are left out.
  * Wrong if: the second party did not answer exactly once: the test fails (event not_handed_over).
  *   Kinds whose uncontended pair stays in user space have two system calls in context_switch. With
- *   round robin a party can lose the CPU while it has a mutex. On two CPUs no switch can be told:
- *   a value has the interrupts that the CPUs send each other and their exits from idle states. Who
- *   is signalled before it has blocked need not be woken: that value is short.
+ *   round robin a party can lose the CPU while it has a mutex. Across two CPUs a value has the
+ *   interrupts that they send each other and their exits from idle states, and it is short where a
+ *   party is signalled before it has blocked: no switch is derived from it.
  */
 #include "base/posix_source.h"
 
