@@ -13,6 +13,11 @@ int port_uio_open(int number, const struct port_uio_registers *registers, struct
     return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "this port does not support UIO devices");
 }
 
+int port_uio_open_to_serve(int number, struct port_uio *uio, struct outcome *outcome)
+{
+    return port_uio_open(number, NULL, uio, outcome);
+}
+
 int port_uio_enable(const struct port_uio *uio)
 {
     (void)uio;
