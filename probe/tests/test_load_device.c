@@ -194,6 +194,18 @@ DEVICE_TEST(one_that_nothing_raises_is_served)
     CHECK_HOLDS(load_slot_note(&slot), "/dev/uio3 (made_up): it is not known how to raise");
 }
 
+/* One that has gone is always readable, and every read fails: no loop without a rest. */
+DEVICE_TEST(one_that_has_gone_takes_no_cpu)
+{
+    int64_t begun_ns = clock_monotonic_ns();
+    device.is_not_raised = true;
+    device.wait_error = EIO;
+    device.stop_at = 4;
+    CHECK_SAME(work(), 0);
+    CHECK_SAME(counted(DELIVERED), 0);
+    CHECK(clock_monotonic_ns() - begun_ns >= 3 * 20000000);
+}
+
 DEVICE_TEST(one_that_is_not_there_is_refused)
 {
     struct outcome outcome = {0};

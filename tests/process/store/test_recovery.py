@@ -436,18 +436,20 @@ def test_a_copy_at_the_place_of_a_store_that_was_moved_does_not_disturb_its_run(
     assert store.load(document.id).results == document.results
 
 
-@pytest.mark.parametrize("was_copied", [True, False])
+@pytest.mark.parametrize("how", ["renamed", "renamed, with a link", "copied and removed"])
 def test_a_store_that_was_moved_after_a_kill_finds_its_recordings(
-    store: Store, memory: Path, was_copied: bool
+    store: Store, memory: Path, how: str
 ) -> None:
     """To another disk, a store moves by a copy: that of a store that is gone is the store."""
     document = left_behind(store, recorded=40)
     away = store.path.with_name("away")
-    if was_copied:
+    if how == "copied and removed":
         shutil.copytree(store.path, away)
         shutil.rmtree(store.path)
     else:
         store.path.rename(away)
+    if how == "renamed, with a link":
+        store.path.symlink_to(away)
     told: list[str] = []
     assert recovered(Store(away, told.append), document).series[0].count == 40
     assert told == []
@@ -566,6 +568,18 @@ def test_a_part_replaces_the_document_with_one_of_both(store: Store, whole: RunD
     assert [entry.id for entry in store.runs()] == [whole.id]
     assert store.runs()[0].status == "complete"
     assert store.recorded_now() == []
+
+
+def test_a_copy_names_the_run_that_a_part_resumes(store: Store, whole: RunDocument) -> None:
+    one = part()
+    with begun(store, one) as journal:
+        Recording(Path(journal.backing_file(TEST)), TEST).record(40)
+        copy, told = copied(store)
+        assert recover(copy, dump) == [whole.id]
+        assert [line.partition(" in ")[0] for line in told] == [f"the journal of run {whole.id}"]
+        assert journal.has_recording()
+        journal.finish(one)
+    assert store.load(whole.id) == joined_run(whole, one)
 
 
 def test_what_a_killed_part_recorded_is_joined_with_its_gap(

@@ -267,12 +267,11 @@ static void work_with_device(struct worker *worker)
     rate_start(&own->rate, worker->degree->number, clock_monotonic_ns());
     while (!worker_should_stop(worker)) {
         int64_t soon_ns = clock_monotonic_ns() + LOOK_NS;
-        if (!own->uio.raise) {
-            (void)serve(worker, own);
+        if (own->uio.raise)
+            raise_if_due(worker, own);
+        else if (serve(worker, own))
             continue;
-        }
-        raise_if_due(worker, own);
-        int64_t next_ns = rate_next_ns(&own->rate);
+        int64_t next_ns = own->uio.raise ? rate_next_ns(&own->rate) : soon_ns;
         (void)clock_sleep_until(next_ns < soon_ns ? next_ns : soon_ns);
     }
     port_uio_close(&own->uio);
