@@ -45,6 +45,11 @@ int port_uio_open(int number, const struct port_uio_registers *registers, struct
     return 0;
 }
 
+int port_uio_open_to_serve(int number, struct port_uio *uio, struct outcome *outcome)
+{
+    return outcome_set(outcome, STATUS_FAILED, NULL, "no load takes it");
+}
+
 int port_uio_enable(const struct port_uio *uio)
 {
     device.enabled++;

@@ -286,6 +286,40 @@ DEVICE_TEST(what_is_not_there)
     CHECK_TEXT(outcome.command, "modprobe uio_pci_generic");
 }
 
+static void opened_to_serve(void)
+{
+    struct outcome outcome = {0};
+    if (!CHECK_SAME(port_uio_open_to_serve(0, &uio, &outcome), 0))
+        printf("# %s\n", outcome.reason);
+}
+
+DEVICE_TEST(who_only_serves_needs_no_registers)
+{
+    int files = open_files();
+    opened_to_serve(); /* edu is known */
+    port_uio_raise(&uio);
+    CHECK_SAME(register_at(RAISE), 1);
+    port_uio_close(&uio);
+    machine_put(UIO "/device/vendor", "0x8086\n");
+    fill(UIO_REGISTERS, UIO_REGISTERS_BYTES, UIO_REGISTERS_FILL);
+    opened_to_serve();
+    CHECK(uio.is_open && !uio.raise && !uio.acknowledge && !uio.memory);
+    CHECK_SAME(uio.first_count, 41);
+    port_uio_acknowledge(&uio);
+    CHECK_SAME(port_uio_enable(&uio), 0);
+    CHECK_SAME(changed_bytes(), 0);
+    port_uio_close(&uio);
+    CHECK_SAME(open_files(), files);
+    struct outcome outcome = {0};
+    CHECK_SAME(port_uio_open_to_serve(1, &uio, &outcome), -1);
+    CHECK_SAME(outcome.status, STATUS_UNSUPPORTED);
+    outcome = (struct outcome){0};
+    machine_put(UIO "/dev", "1:7\n"); /* the file is that of another device */
+    CHECK_SAME(port_uio_open_to_serve(0, &uio, &outcome), -1);
+    CHECK_SAME(outcome.status, STATUS_FAILED);
+    CHECK_SAME(open_files(), files);
+}
+
 DEVICE_TEST(a_device_that_is_not_known_needs_its_registers)
 {
     struct port_uio_registers none = {PORT_UIO_NOT_GIVEN, 1, PORT_UIO_NOT_GIVEN, 1};

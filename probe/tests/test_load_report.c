@@ -352,6 +352,19 @@ TEST(how_the_background_runs_is_told)
     }
 }
 
+TEST(the_source_of_interrupts_is_told)
+{
+    struct load_reached one;
+    make_up("interrupt=5/s", 1, 1);
+    load_reached(&load, 0, &one);
+    CHECK_TEXT(one.how, "kernel timers");
+    munmap(load.map, load.map_bytes);
+    make_up("interrupt=5/s@/dev/uio17", 1, 1);
+    load_reached(&load, 0, &one);
+    CHECK_TEXT(one.how, "device /dev/uio17");
+    munmap(load.map, load.map_bytes);
+}
+
 /* A group counts where all its members were there at both ends, and passed messages in between. */
 TEST(groups_that_passed_messages_count)
 {

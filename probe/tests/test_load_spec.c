@@ -117,6 +117,52 @@ TEST(network_may_name_a_host)
     CHECK_TEXT(term("network")->degree.to.host, "");
 }
 
+TEST(interrupt_may_name_a_device)
+{
+    CHECK(parses("interrupt=50/s@/dev/uio0+search"));
+    CHECK(term("interrupt")->degree.has_device);
+    CHECK_SAME(term("interrupt")->degree.uio_number, 0);
+    CHECK_SAME(term("interrupt")->degree.number, 50);
+    CHECK_TEXT(term("interrupt")->degree_text, "50/s@/dev/uio0");
+    CHECK(parses("interrupt=50/s@/dev/uio255"));
+    CHECK_SAME(term("interrupt")->degree.uio_number, 255);
+    CHECK(parses("interrupt=50/s@cpu"));
+    CHECK(!term("interrupt")->degree.has_device && term("interrupt")->degree.is_each_cpus);
+}
+
+/* Only such a file is ever opened. */
+TEST(nothing_else_is_a_device)
+{
+    static const char *const names[] = {"",
+                                        "/",
+                                        "/dev/uio",
+                                        "/dev/uio256",
+                                        "/dev/uio00",
+                                        "/dev/uio1x",
+                                        "/dev/uio 1",
+                                        "/dev/uio-1",
+                                        "/dev/uio+1",
+                                        "/dev/uio1/",
+                                        "/dev/sda",
+                                        "/dev/../uio",
+                                        "/dev/uio/../sda",
+                                        "./uio0",
+                                        "uio0",
+                                        "0",
+                                        "/dev/uio1234",
+                                        "host:7",
+                                        "/dev/uio0@/dev/uio1"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "interrupt=50/s@%s", names[i]);
+        CHECK(!parses(text));
+    }
+    CHECK(!parses("interrupt=50/s@/dev/uio0@cpu"));
+    CHECK_HOLDS(error, "a device interrupts one CPU; leave out @cpu");
+    CHECK(!parses("network=50/s@/dev/uio0"));
+    CHECK(!parses("storm=3@/dev/uio0"));
+}
+
 TEST(names_of_hosts_are_left_to_the_toolkit)
 {
     static const char *const names[] = {"target",           "10.0.0",  "10.0.0.1.2",

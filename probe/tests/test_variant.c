@@ -190,6 +190,42 @@ VARIANT_TEST(slots)
         CHECK_SAME(run.plan.series[i].slot, i);
 }
 
+/* Some variants have series that others lack. */
+static const struct series_spec parted[] = {
+    {"wakeup", "ns", "kind", "begin", "end"},
+    {"hue", "ns", "period_ns", "begin", "end", .only = "kind=red"},
+    {"depth", "ns", "kind", "begin", "end", .only = "kind=azure"},
+    {0},
+};
+
+VARIANT_TEST(only)
+{
+    static const struct {
+        const char *name;
+        int slot;
+    } wanted[] = {{"wakeup", 0}, {"hue", 1},   {"wakeup", 0}, {"hue", 1},  {"wakeup", 0},
+                  {"wakeup", 0}, {"depth", 2}, {"wakeup", 0}, {"depth", 2}};
+    static const int first[] = {0, 2, 4, 5, 7};
+    test.series = parted;
+    make_arena();
+    CHECK_SAME(run.plan.series_count, 9);
+    CHECK_SAME(run.plan.slot_count, 3);
+    for (int i = 0; i < 9; i++) {
+        CHECK_TEXT(run.plan.series[i].name, wanted[i].name);
+        CHECK_SAME(run.plan.series[i].slot, wanted[i].slot);
+    }
+    for (int i = 0; i < 5; i++) {
+        variant_begin(&run, i);
+        CHECK_SAME(run.variant.series, first[i]);
+        CHECK_SAME(run.records[0]->owner, first[i] + 1);
+        CHECK((run.records[1] != NULL) == (i < 2));
+        CHECK((run.records[2] != NULL) == (i > 2));
+        for (int j = 1; j < 3; j++)
+            if (run.records[j])
+                CHECK_SAME(run.records[j]->owner, first[i] + 2);
+    }
+}
+
 /* A CPU that cannot be chosen is no label. */
 VARIANT_TEST(no_cpu)
 {

@@ -52,11 +52,11 @@ def pause(seconds: float) -> None:
     select.select([], [], [], seconds)
 
 
-def take_lock(descriptor: int) -> bool:
-    """Takes an exclusive flock; False where another holds it. The kernel releases it when the last
-    descriptor is closed, or the process dies."""
+def take_lock(descriptor: int, *, is_shared: bool = False) -> bool:
+    """Takes an exclusive flock, or a shared one, which others may have too; False where another
+    holds it. The kernel releases it when the last descriptor is closed, or the process dies."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -10,12 +11,22 @@ RECORDING_LIMIT_BYTES = 512 * 2**20
 GUEST_PREFIX = "hardstone-lab-"  # of the folder of a guest, beside those of runs
 
 
+@dataclass(frozen=True)
+class Another:
+    """The journal that the memory of a run belongs to, None where it is not known; and whether a
+    tool is recording into it."""
+
+    journal: Path | None
+    is_recording: bool
+
+
 class Memory(Protocol):
     """The files of one run on its target. They outlive a kill of every process there.
 
     Making one touches nothing: files are made when they are needed, and a second one for the same
-    run finds those of the first. Calls raise OSError, or TargetError where the target cannot be
-    reached.
+    journal finds those of the first. Where the store was copied, several journals are of one run:
+    the files are of the one that made them, and for the others it is as if there were none. Calls
+    raise OSError, or TargetError where the target cannot be reached.
     """
 
     def path_for(self, number: int) -> str:
@@ -42,8 +53,14 @@ class Memory(Protocol):
     def kept(self) -> list[Path]:
         """Where `keep` may have left this run, on this machine."""
 
+    def another(self) -> Another | None:
+        """Whose the files of the run are, where they are of another journal than this one."""
+
+    def release(self) -> None:
+        """Ends the recording and leaves the files to the recovery; may be called twice."""
+
     def remove(self) -> None:
-        """Removes all that this run has left. Never raises."""
+        """Removes all that this run has left, and releases it. Never raises."""
 
 
 class Recorder(Protocol):

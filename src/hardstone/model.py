@@ -213,7 +213,8 @@ class LoadReached(msgspec.Struct, kw_only=True):
     `reached` is the mean of its loaders (the whole system has one), `least` the lowest of them
     (null: the probe did not send it).
     `processes` is the number of its loaders; `counters` are raw, each with its unit.
-    `how` adds to the degree: "loopback", "to HOST:PORT", "SCHED_IDLE", "nice 19".
+    `how` adds to the degree: "loopback", "to HOST:PORT", "SCHED_IDLE", "nice 19", "kernel timers",
+    "device /dev/uioN".
     """
 
     element: Name
@@ -829,7 +830,7 @@ class LoadElement(msgspec.Struct, kw_only=True):
 
     `degree` is its form: "BUSY/PERIOD", "N/s", "N", "OPTIONS", or null where it has none;
     the limits are of that form. `processes_each`: processes that each of N is. `each_cpu`: it
-    accepts "@cpu", for each CPU; `host`: it accepts "@HOST:PORT".
+    accepts "@cpu", for each CPU; `host`: it accepts "@HOST:PORT"; `device`: "@/dev/uioN".
     """
 
     name: str
@@ -845,6 +846,7 @@ class LoadElement(msgspec.Struct, kw_only=True):
     max_period_ns: int | None = None
     each_cpu: bool = False
     host: bool = False
+    device: bool = False
     counters: list[str] = []
 
 

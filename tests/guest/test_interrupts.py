@@ -3,6 +3,7 @@ also those of a device, QEMU's edu."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,14 +11,15 @@ import pytest
 
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE
 from hardstone.lab.kernels import Kernel
-from hardstone.model import StreamSeries
+from hardstone.model import StreamLoad, StreamSeries
 from hardstone.targets.lab import LabTransport
-from tests.guest.called import TRACING, measured, shell
+from tests.guest.called import TRACING, call, measured, shell
 from tests.guest.kernels import NO_DRIVER
 from tests.running import Stream
 
 FATES = ("seen", "in_other", "ambiguous", "not_seen", "not_watched")
 TRIES = 8
+EXIT_SHORT = 3  # less than 80 % of the load was reached
 AFFINITY = "/proc/irq/11/smp_affinity_list"  # of edu on QEMU's machine `pc`
 EXTERNAL = ("--samples", "50", "-p", "source=external", "-p", "uio=0")
 
@@ -232,6 +234,57 @@ def test_each_interrupt_wakes_the_thread(counting: LabTransport, device: str) ->
     assert total.count == part.count == WOKEN
     assert 0 < (part.min or 0) < (total.min or 0)
     assert (part.max or 0) < (total.max or 0)
+
+
+# ---- a device as load ----
+
+LOADED = 200  # in a second
+EVENT = "cat /sys/class/uio/uio0/event"
+
+
+def loaded(guest: LabTransport, device: str, load: str) -> tuple[int, list[dict[str, Any]]]:
+    if not device:
+        pytest.skip(NO_DRIVER)
+    code, said = call(guest, "load", load, "-D", "1s", "--json")
+    return code, [json.loads(line) for line in said.splitlines()]
+
+
+def test_a_device_interrupts_at_the_rate_of_a_load(counting: LabTransport, device: str) -> None:
+    code, lines = loaded(counting, device, f"interrupt={LOADED}/s@/dev/uio0")
+    (line,) = [one for one in lines if one["type"] == "load"]
+    assert (code, line["how"]) == (EXIT_OK, "device /dev/uio0")
+    assert line["reached"] == pytest.approx(LOADED, rel=0.02)
+    assert line["counters"]["delivered_count"] == pytest.approx(LOADED, abs=4)
+    assert line["counters"]["missed_count"] == 0
+    assert "seen_timer_interrupts_count" not in line["counters"]
+    assert {one["name"] for one in lines if one["type"] == "event"} == {"load_runs"}
+
+
+def test_a_device_interrupts_beside_a_test(counting: LabTransport, device: str) -> None:
+    """The test sleeps between its samples; what is left of the CPU is the load's."""
+    if not device:
+        pytest.skip(NO_DRIVER)
+    words = ("--load", f"interrupt={LOADED}/s@/dev/uio0", "--duration-ns", "1s")
+    stream = measured(counting, "TMR-P-LAT", *words)
+    assert stream.result.status == "measured", stream.result
+    (line,) = stream.of(StreamLoad)
+    assert (line.how, line.reached) == ("device /dev/uio0", pytest.approx(LOADED, rel=0.1))
+    stream = measured(counting, "IRQ-P-TLT", "-p", "uio=0", *words[:2])
+    assert stream.result.reason == "the test and its load are both to use UIO device 0"
+
+
+def test_the_driver_has_counted_what_a_load_reached(with_device: LabTransport, device: str) -> None:
+    before = int(shell(with_device, EVENT))
+    code, lines = loaded(with_device, device, "interrupt=50/s@/dev/uio0")
+    (line,) = [one for one in lines if one["type"] == "load"]
+    counted = int(shell(with_device, EVENT)) - before
+    assert code in (EXIT_OK, EXIT_SHORT) and 0 < line["counters"]["delivered_count"] <= counted
+
+
+def test_a_load_with_a_device_that_is_not_there_is_refused(
+    counting: LabTransport, device: str
+) -> None:
+    assert loaded(counting, device, "interrupt=5/s@/dev/uio1") == (EXIT_PRIVILEGE, [])
 
 
 def test_a_device_that_is_not_there_is_told(counting: LabTransport, device: str) -> None:

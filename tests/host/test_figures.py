@@ -211,6 +211,7 @@ def test_a_late_watchdog_fails_no_figures(broken: Broken, test: str) -> None:
     "words",
     [
         ("SEM-P-RTP", *params("kinds=unnamed")),
+        ("SEM-P-RTP", *params("kinds=unnamed", "placements=two-cpus")),
         ("SEM-P-SHF", *params("kinds=unnamed", "scopes=process")),
         ("SEM-P-ARC", *params("kinds=unnamed")),
         ("MUT-P-ARC", *params("protocols=inherit")),
@@ -405,6 +406,76 @@ def test_the_second_process_has_the_conditions_of_the_first(probe: Path, quick: 
         assert os.sched_getaffinity(one) == {machine.cpu()}
         found = os.sched_getscheduler(one), os.sched_getparam(one).sched_priority
     assert found == (os.SCHED_FIFO, 42)
+
+
+# ---- across two CPUs ----
+
+ACROSS = params("kinds=unnamed", "placements=one-cpu,two-cpus")
+
+
+def cpus_of_parties(pid: int, priority: int) -> set[int]:
+    """Where threads of that priority may run, of a probe and of its children."""
+    found: set[int] = set()
+    for process in (pid, *children(pid)):
+        with suppress(OSError):
+            for path in Path(f"/proc/{process}/task").iterdir():
+                thread = int(path.name)
+                if os.sched_getparam(thread).sched_priority == priority:
+                    found |= os.sched_getaffinity(thread)
+    return found
+
+
+@pytest.mark.parametrize("scope", ["thread", "process"])
+@pytest.mark.parametrize("placement", ["one-cpu", "two-cpus"])
+def test_each_party_is_bound_to_its_cpu(
+    probe: Path, quick: list[str], scope: str, placement: str
+) -> None:
+    other = min(machine.allowed() - {machine.cpu()}, default=None)
+    if other is None:
+        pytest.skip("needs a second CPU")
+    words = params("kinds=unnamed", f"scopes={scope}", f"placements={placement}")
+    expected = {machine.cpu()} | ({other} if placement == "two-cpus" else set())
+    with measuring(probe, "SEM-P-RTP", *words, "--priority", "42", *FOREVER, *quick) as running:
+        wait_until(lambda: cpus_of_parties(running.pid, 42) == expected)
+
+
+def test_the_figures_of_one_cpu_are_the_same_series_as_ever(probe: Path, quick: list[str]) -> None:
+    if len(machine.allowed()) < 2:
+        pytest.skip("needs a second CPU")
+    stream = run(probe, "SEM-P-RTP", *ACROSS, *FEW, *quick).checked()
+    assert stream.result.status == "measured", stream.result.reason
+    each = [(one.name, *one.labels.items(), one.count) for one in stream.of(StreamSeries)]
+    assert each == [
+        (name, ("kind", "unnamed"), ("scope", scope), *placement, count)
+        for scope in ("thread", "process")
+        for name, placement, count in (
+            ("round_trip", (), 200),
+            ("context_switch", (), 200),
+            ("signal_wait", (), 20_000),
+            ("cross_cpu_round_trip", (("placement", "two-cpus"),), 200),
+        )
+    ]
+    other = min(machine.allowed() - {machine.cpu()})
+    assert stream.events["second_cpu"].data == {"cpu": other}
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+@pytest.mark.parametrize("how", ["a set of one", "single"])
+def test_without_a_second_cpu_it_is_told(probe: Path, how: str, is_alone: bool) -> None:
+    words = params("kinds=unnamed", "scopes=thread", "placements=two-cpus") if is_alone else ACROSS
+    prefix = ["taskset", "-c", str(machine.cpu())] if how == "a set of one" else []
+    single = ["--cpu-config", "single"] if how == "single" else []
+    stream = run(probe, "SEM-P-RTP", *words, *FEW, *single, prefix=prefix).checked()
+    if is_alone:
+        assert stream.result.status == "unsupported"
+        assert re.fullmatch(r"two-cpus: the test has only CPU \d+", stream.result.reason or "")
+        assert "second CPU" in (stream.result.remedy or "")
+        return
+    assert stream.result.status == "measured", stream.result.reason
+    assert stream.events["placement_unsupported"].data["placement"] == "two-cpus"
+    assert {one.name for one in stream.of(StreamSeries)} == {
+        *("round_trip", "context_switch", "signal_wait")
+    }
 
 
 # ---- limits ----

@@ -94,6 +94,17 @@ def steps(stream: Stream) -> list[Step]:
 
 
 @realtime
+@pytest.mark.parametrize("test", ["IRQ-P-LAT", "IRQ-P-TLT", "IRQ-S-SUS"])
+def test_a_test_and_its_load_do_not_share_a_device(probe: Path, test: str) -> None:
+    words = ("-p", "uio=7", "--load", "interrupt=5/s@/dev/uio7", "--samples", "200")
+    stream = run(probe, test, *words, "-p", "source=timer").checked()
+    assert stream.result.status == "unsupported"
+    assert stream.result.reason == "the test and its load are both to use UIO device 7"
+    assert stream.result.remedy
+    other = run(probe, test, *words[:3], "interrupt=5/s@/dev/uio8", *words[4:]).checked()
+    assert "both to use" not in (other.result.reason or "")
+
+
 def test_a_search_holds_together(probe: Path, two_cpus: None, quick: list[str]) -> None:
     """Each interrupt has one fate, each period its loss; the shortest that passed is the figure."""
     searched = measured(probe, SUS, *FEW, *quick)

@@ -27,6 +27,7 @@ LOADS = [
     ("cpu=10ms/100ms@cpu+network=4000/s@a.b-c.example:7", ["a.b-c.example"]),
     ("network=4000/s@192.0.2.1:7", []),
     ("network=4000/s@[fe80::1%eth0]:7@cpu", []),
+    ("interrupt=1000/s@/dev/uio0+search", []),
     ("stress-ng:--hdd 1 --temp-path /tmp/x@target:7", []),
 ]
 

@@ -22,6 +22,19 @@ FAULTY = [
     *("storm=5001", "storm=99999999999999999999", "build=0", "build=5001", "build=1/s"),
     *("messages=251", "@cpu", "cpu@host:7", "storm=3@host:7", "network@host:7", "network=5/s@:7"),
     *("network=5/s@h:", "network=5/s@h:65536", "network=5/s@ho st:7", "network=5/s@h:7@h:7"),
+    *(
+        "interrupt=5/s@",
+        "interrupt=5/s@/dev/uio",
+        "interrupt=5/s@/dev/uio256",
+        "interrupt@/dev/uio1",
+    ),
+    *(
+        "interrupt=5/s@/dev/uio01",
+        "interrupt=5/s@/dev/../uio1",
+        "interrupt=5/s@h:7",
+        "cpu@/dev/uio1",
+    ),
+    *("interrupt=5/s@/dev/uio1@cpu", "network=5/s@/dev/uio1", "interrupt=5/s@/dev/uio1/x"),
 ]
 # Each limit of a degree, from within.
 LIMITS = [

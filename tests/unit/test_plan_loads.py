@@ -135,6 +135,9 @@ FORMS = [
     ("network=4000/s@LocalHost:001", "network=4000/s@localhost:1"),
     ("network=4000/s@[0:0::1]:1@cpu", "network=4000/s@[::1]:1@cpu"),
     ("network=10/s@127.0.0.1:1", "network=10/s@127.0.0.1:1"),
+    ("interrupt=010/s@/dev/uio0", "interrupt=10/s@/dev/uio0"),
+    ("search+interrupt=100/s@/dev/uio255", "interrupt=100/s@/dev/uio255+search"),
+    ("interrupt=1000/s", "interrupt=1000/s"),
     ("stress-ng:  --cpu 2   --vm 1 ", "stress-ng:--cpu 2 --vm 1"),
     ("search+cpu+stress-ng:--matrix 0", "cpu=10ms/100ms+search+stress-ng:--matrix 0"),
 ]

@@ -175,6 +175,8 @@ struct load_degree {
     int64_t number;             /* LOAD_RATE, LOAD_COUNT, LOAD_JOBS, LOAD_GROUPS */
     bool is_each_cpus;          /* holds for each CPU of the load; else for all of it */
     struct load_address to;
+    bool has_device; /* /dev/uioN, whose N is uio_number */
+    int uio_number;
 };
 
 /* One process of the load, as its element sees it. */
@@ -205,6 +207,7 @@ struct load_element {
     const char *counters[LOAD_COUNTERS];
     bool needs_names;    /* makes named files, in the scratch folder */
     bool takes_host;     /* LOAD_RATE: N/s@HOST:PORT */
+    bool takes_device;   /* LOAD_RATE: N/s@/dev/uioN */
     bool judged_by_wall; /* LOAD_SHARE: busy is time within the work, not CPU time */
     /* Called once before the load begins. Returns 0, or an errno value; worker_note may say
      * more than strerror. NULL: nothing to prepare. */

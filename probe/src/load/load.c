@@ -6,6 +6,7 @@
 #include "load/peer.h"
 #include "load/report.h"
 #include "load/supervisor.h"
+#include "port/device.h"
 #include "port/port.h"
 #include "work/job.h"
 #include "work/scratch.h"
@@ -335,6 +336,20 @@ static bool find_peer(const struct load_spec *spec, struct load_peer *peer, stru
     return true;
 }
 
+static bool find_devices(const struct load_spec *spec, struct outcome *outcome)
+{
+    for (int i = 0; i < spec->count; i++) {
+        const struct load_degree *degree = &spec->terms[i].degree;
+        struct port_uio uio;
+        if (!degree->has_device)
+            continue;
+        if (port_uio_open_to_serve(degree->uio_number, &uio, outcome) != 0)
+            return false;
+        port_uio_close(&uio);
+    }
+    return true;
+}
+
 static int check(const struct load_spec *spec, struct load_peer *peer, struct outcome *outcome)
 {
     char path[LOAD_PATH_BYTES];
@@ -344,7 +359,7 @@ static int check(const struct load_spec *spec, struct load_peer *peer, struct ou
             outcome, STATUS_UNSUPPORTED,
             (struct remedy){"choose other elements, or install it", "sudo apt install stress-ng"},
             "load: stress-ng is not installed");
-    return find_peer(spec, peer, outcome) ? 0 : -1;
+    return find_devices(spec, outcome) && find_peer(spec, peer, outcome) ? 0 : -1;
 }
 
 int load_check(const struct load_spec *spec, struct outcome *outcome)

@@ -113,7 +113,8 @@ struct load {
 };
 
 /* Checks for what the spec needs: 0; -1 with outcome unsupported (stress-ng is not installed; the
- * host of network is not found, takes no connection, or has no echo service). */
+ * host of network is not found, takes no connection, or has no echo service; there is no such UIO
+ * device), denied (of that device). */
 int load_check(const struct load_spec *spec, struct outcome *outcome);
 
 /* Starts the processes of setup->spec; they prepare and wait. Call it before memory is locked and

@@ -2,6 +2,7 @@
 
 #include "load/report.h"
 
+#include "port/device.h"
 #include "work/kernel_operations.h"
 
 #include <errno.h>
@@ -78,7 +79,8 @@ static void note_seen(const struct load_map *map, const struct load_spec *spec,
 {
     for (int i = 0; i < map->slot_count; i++) {
         const struct load_slot *slot = &map->slots[i];
-        if (slot->cpu == cpu && spec->terms[slot->term].element == &load_interrupt)
+        const struct load_term *term = &spec->terms[slot->term];
+        if (slot->cpu == cpu && term->element == &load_interrupt && !term->degree.has_device)
             snapshot->samples[i].seen = timer_interrupts;
     }
 }
@@ -266,13 +268,16 @@ static int64_t grown_since(int64_t from, int64_t to)
     return from < 0 || to < from ? -1 : to - from;
 }
 
-static void add_seen(const struct load *load, const struct load_element *element,
+static void add_seen(const struct load *load, const struct load_term *asked,
                      struct load_reached *reached)
 {
+    const struct load_element *element = asked->element;
     reached->seen[0] = reached->seen[1] = -1;
     if (element == &load_interrupt) {
         reached->seen_names[0] = "seen_timer_interrupts_count";
-        reached->seen[0] = grown_since(load->begin.timer_interrupts, load->end.timer_interrupts);
+        if (!asked->degree.has_device)
+            reached->seen[0] =
+                grown_since(load->begin.timer_interrupts, load->end.timer_interrupts);
         reached->seen_names[1] = "seen_interrupts_count";
         reached->seen[1] = grown_since(load->begin.interrupts, load->end.interrupts);
     } else if (element == &load_network) {
@@ -309,6 +314,11 @@ static void add_how(const struct load *load, int term, struct load_reached *reac
                  to->host, is_bracketed ? "]" : "", to->port);
     else if (asked->element->takes_host)
         snprintf(reached->how, sizeof reached->how, "loopback");
+    else if (asked->degree.has_device)
+        snprintf(reached->how, sizeof reached->how, "device " PORT_UIO_PATH "%d",
+                 asked->degree.uio_number);
+    else if (asked->element->takes_device)
+        snprintf(reached->how, sizeof reached->how, "kernel timers");
 }
 
 static double asked_number(const struct load *load, int term)
@@ -323,7 +333,7 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
     double seconds = window_ns(load) / 1e9, each = seconds * slots_of(load, term);
     struct sums sums = {0, 0, 0, 0};
     memset(reached, 0, sizeof *reached);
-    add_seen(load, element, reached);
+    add_seen(load, asked, reached);
     add_how(load, term, reached);
     reached->asked = -1;
     if (!load->is_measured || seconds <= 0)

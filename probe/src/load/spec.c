@@ -3,6 +3,7 @@
 #include "load/spec.h"
 
 #include "base/text.h"
+#include "port/device.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -162,6 +163,7 @@ static void element_json(struct emit *emit, const struct load_element *element)
     limits_json(emit, element->kind);
     emit_member_bool(emit, "each_cpu", element->kind != LOAD_EXTERNAL_STRESSOR);
     emit_member_bool(emit, "host", element->takes_host);
+    emit_member_bool(emit, "device", element->takes_device);
     emit_member_array(emit, "counters");
     for (int i = 0; i < LOAD_COUNTERS; i++)
         if (element->counters[i])
@@ -260,6 +262,22 @@ static bool parse_address(const char *text, size_t length, struct load_address *
            is_host(address->host, is_bracketed) && is_port(address->port);
 }
 
+/* ---- devices ---- */
+
+/* /dev/uioN, N from 0 to PORT_UIO_MOST_NUMBER without zeros before it: no other path, so that no
+ * load opens anything else. */
+static bool parse_device(const char *text, int *number)
+{
+    size_t length = strlen(PORT_UIO_PATH);
+    if (strncmp(text, PORT_UIO_PATH, length) != 0)
+        return false;
+    const char *digits = text + length;
+    size_t count = strspn(digits, "0123456789");
+    *number = (int)strtol(digits, NULL, 10);
+    return count > 0 && count <= 3 && digits[count] == '\0' && (count == 1 || digits[0] != '0') &&
+           *number <= PORT_UIO_MOST_NUMBER;
+}
+
 /* ---- a load as text ---- */
 
 static const char foreign_prefix[] = "stress-ng:", each_cpus[] = "@cpu";
@@ -313,6 +331,38 @@ static int parse_share(struct parse *parse, struct load_term *term)
     return 0;
 }
 
+/* What is behind the '@' of a degree. */
+static int parse_place(struct parse *parse, struct load_term *term, const char *place)
+{
+    struct load_degree *degree = &term->degree;
+    const char *name = term->element->name, *text = term->degree_text;
+    const char *form = term->element->default_degree;
+    if (term->element->takes_device) {
+        degree->has_device = parse_device(place, &degree->uio_number);
+        if (!degree->has_device)
+            return fail(parse,
+                        "%s=%.60s does not name a UIO device; write %s=%s@" PORT_UIO_PATH
+                        "N, with N from 0 to %d",
+                        name, text, name, form, PORT_UIO_MOST_NUMBER);
+        if (parse->is_each_cpus)
+            return fail(parse,
+                        "%s=%.60s: a device interrupts one CPU; leave out @cpu, or name no device",
+                        name, text);
+        return 0;
+    }
+    if (!parse_address(place, strlen(place), &degree->to))
+        return fail(parse,
+                    "%s=%.60s does not name a host and port; write %s=%s@HOST:PORT, or @[::1]:7 "
+                    "with an IPv6 address",
+                    name, text, name, form);
+    if (!is_numeric(&degree->to))
+        return fail(parse,
+                    "%s=%.60s: '%.60s' is not an address; give one, such as 192.0.2.1:7 or "
+                    "[::1]:7 (the hardstone command looks up names)",
+                    name, text, degree->to.host);
+    return 0;
+}
+
 /* A whole number from 1 to that of its kind, followed by `tail` and nothing else. */
 static int parse_number(struct parse *parse, struct load_term *term, const char *tail)
 {
@@ -324,7 +374,8 @@ static int parse_number(struct parse *parse, struct load_term *term, const char 
     bool is_number =
         end != text && strncmp(end, tail, strlen(tail)) == 0 && *text != '+' && *text != ' ';
     end += is_number ? strlen(tail) : 0;
-    if (!is_number || (*end != '\0' && !(term->element->takes_host && *end == '@')))
+    bool takes_place = term->element->takes_host || term->element->takes_device;
+    if (!is_number || (*end != '\0' && !(takes_place && *end == '@')))
         return fail(parse, "%s=%.60s is not a number of %s; write %s=%s", name, text,
                     *tail ? "times in a second" : load_unit(term->element->kind), name,
                     term->element->default_degree);
@@ -332,17 +383,7 @@ static int parse_number(struct parse *parse, struct load_term *term, const char 
         return fail(parse, "%s=%.60s is out of limits; from 1%s to %d%s", name, text, tail, most,
                     tail);
     term->degree.number = number;
-    if (*end == '@' && !parse_address(end + 1, strlen(end + 1), &term->degree.to))
-        return fail(parse,
-                    "%s=%.60s does not name a host and port; write %s=%s@HOST:PORT, or @[::1]:7 "
-                    "with an IPv6 address",
-                    name, text, name, term->element->default_degree);
-    if (*end == '@' && !is_numeric(&term->degree.to))
-        return fail(parse,
-                    "%s=%.60s: '%.60s' is not an address; give one, such as 192.0.2.1:7 or "
-                    "[::1]:7 (the hardstone command looks up names)",
-                    name, text, term->degree.to.host);
-    return 0;
+    return *end == '@' ? parse_place(parse, term, end + 1) : 0;
 }
 
 static int parse_degree(struct parse *parse, struct load_term *term)

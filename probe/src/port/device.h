@@ -26,7 +26,8 @@ struct port_uio_registers {
     uint32_t acknowledge_value;
 };
 
-/* An open device. `raise` and `acknowledge` (NULL: none) lie in the device. A zeroed one is closed.
+/* An open device. `raise` and `acknowledge` (NULL: none) lie in the device; `raise` is NULL only
+ * after port_uio_open_to_serve. A zeroed one is closed.
  */
 struct port_uio {
     volatile uint32_t *raise, *acknowledge;
@@ -53,6 +54,10 @@ struct port_uio {
  * STATUS_FAILED       other errors */
 int port_uio_open(int number, const struct port_uio_registers *registers, struct port_uio *uio,
                   struct outcome *outcome);
+
+/* The same for whoever only serves what comes: a device that is not known, whose interrupts come
+ * from elsewhere, has no registers then (`raise` NULL, nothing is mapped). */
+int port_uio_open_to_serve(int number, struct port_uio *uio, struct outcome *outcome);
 
 /* Has the device raise its interrupt: one write to its register. The device is on a bus, so the
  * thread goes on before the write arrives. */

@@ -237,6 +237,22 @@ int load_run_place(struct load_setup *setup, enum load_place place, int measured
     return 0;
 }
 
+/* Each would take interrupts of the other for its own. */
+static int refuse_same_device(struct run *run)
+{
+    const struct load_spec *spec = &run->request->load;
+    const struct param_spec *params = run->test->params;
+    for (int i = 0; params && params[i].name; i++)
+        for (int j = 0; j < spec->count && strcmp(params[i].name, "uio") == 0; j++)
+            if (spec->terms[j].degree.has_device &&
+                spec->terms[j].degree.uio_number == run->request->params[i].number[0])
+                return outcome_set(&run->outcome, STATUS_UNSUPPORTED,
+                                   "name another device for one of them, or leave one out",
+                                   "the test and its load are both to use UIO device %d",
+                                   spec->terms[j].degree.uio_number);
+    return 0;
+}
+
 /* Before memory is locked and before any thread is real-time, so that workers inherit neither. The
  * load's processes wait until load_run_settle, after the calibration. */
 static int load_run_start(struct run *run)
@@ -251,6 +267,8 @@ static int load_run_start(struct run *run)
                                .folder = run->folder};
     setup.limit_ns = clock_monotonic_ns() + supervise_limit_ns(run) + START_NS;
     if (setup.spec->count > 0 && load_run_place(&setup, place, run->setup.cpu, &run->outcome) != 0)
+        return -1;
+    if (refuse_same_device(run) != 0)
         return -1;
     return load_start(run->load, &setup, &run->outcome);
 }

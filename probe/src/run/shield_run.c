@@ -36,6 +36,15 @@ int shield_run_allowed_cpus(const struct run *run, struct cpus *allowed)
     return 1;
 }
 
+int shield_run_other_cpu(const struct run *run)
+{
+    struct cpus allowed;
+    if (shield_run_allowed_cpus(run, &allowed) <= 0)
+        return -1;
+    cpus_remove(&allowed, run->setup.cpu);
+    return cpus_first(&allowed);
+}
+
 int shield_run_deny(struct run *run, int cpu)
 {
     struct cpus allowed;

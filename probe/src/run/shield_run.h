@@ -12,6 +12,9 @@
  * one. Returns their number, or -1 if the port cannot tell CPUs apart. */
 int shield_run_allowed_cpus(const struct run *run, struct cpus *allowed);
 
+/* The lowest CPU that a test may use beside the run's, as for a thread that sends; -1: none. */
+int shield_run_other_cpu(const struct run *run);
+
 /* Whether the configuration keeps tests off `cpu`, although this process may use it; then sets the
  * outcome (unsupported). */
 bool shield_run_excludes(struct run *run, int cpu);

@@ -69,7 +69,8 @@ struct param_value {
  * resolution, if not the default. `range`: values that are possible, if not the default. Where the
  * two stamps are of different clocks, the test bounds their error and takes a negative value within
  * it for 0. `may_be_empty`: a good system gives no value, or one that lacks the subject. Without a
- * value of any other series the test has measured nothing. */
+ * value of any other series the test has measured nothing. `only`: LABEL=TEXT, the variants that
+ * have it; NULL: each variant has it. */
 struct series_spec {
     const char *name;
     const char *unit;
@@ -80,6 +81,7 @@ struct series_spec {
     struct record_shape shape;
     struct record_range range;
     bool may_be_empty;
+    const char *only;
 };
 
 /* One combination of values of the parameters that have a label. */

@@ -118,8 +118,19 @@ static void add_label(struct run *run, int series, const struct variant *variant
         arena_plan_label_number(&run->plan, series, word, variant->number[place]);
 }
 
+static bool is_in(const struct run *run, const struct variant *variant,
+                  const struct series_spec *spec)
+{
+    if (!spec->only)
+        return true;
+    size_t length = strcspn(spec->only, "=");
+    const char *text = variant->text[place_of_label(run, spec->only, length)];
+    return strcmp(text, spec->only + length + 1) == 0;
+}
+
+/* `first`: by place in the table, the series of the first variant that has it; -1: none yet. */
 static int add_series(struct run *run, const struct variant *variant,
-                      const struct series_spec *spec)
+                      const struct series_spec *spec, int *first)
 {
     int series = arena_plan_series(&run->plan, spec->name, spec->unit, &spec->shape);
     if (series < 0)
@@ -131,23 +142,26 @@ static int add_series(struct run *run, const struct variant *variant,
     if (spec->derived)
         arena_plan_derived(&run->plan, series, spec->derived);
     arena_plan_range(&run->plan, series, &spec->range);
-    int own = series - variant->series;
-    if (variant->series > 0 && !run->test->is_concurrent)
-        arena_plan_share(&run->plan, own);
+    if (*first >= 0 && !run->test->is_concurrent)
+        arena_plan_share(&run->plan, *first);
+    *first = *first < 0 ? series : *first;
     return 0;
 }
 
 int variant_declare(struct run *run)
 {
     struct variant variant;
-    int declared = 0;
+    int declared = 0, first[TEST_SERIES];
+    for (int j = 0; j < TEST_SERIES; j++)
+        first[j] = -1;
     for (int i = 0; i < combination_count(run); i++) {
         if (!combination(run, i, &variant))
             continue;
         declared++;
         variant.series = (int)run->plan.series_count;
         for (int j = 0; j < series_count(run); j++)
-            if (add_series(run, &variant, &run->test->series[j]) != 0)
+            if (is_in(run, &variant, &run->test->series[j]) &&
+                add_series(run, &variant, &run->test->series[j], &first[j]) != 0)
                 return -1;
     }
     if (run->test->is_concurrent && declared > EVENTS_FIT)
@@ -159,12 +173,20 @@ int variant_declare(struct run *run)
 
 void variant_begin(struct run *run, int index)
 {
-    int found = -1;
-    for (int i = 0; found < index; i++)
-        found += combination(run, i, &run->variant) ? 1 : 0;
-    run->variant.series = index * series_count(run);
-    for (int i = 0; i < series_count(run); i++)
-        run->records[i] = arena_record(run->arena, run->variant.series + i);
+    int found = -1, first = 0, next = 0;
+    for (int i = 0; found < index; i++) {
+        if (!combination(run, i, &run->variant))
+            continue;
+        found++;
+        first = next;
+        for (int j = 0; j < series_count(run); j++)
+            next += is_in(run, &run->variant, &run->test->series[j]) ? 1 : 0;
+    }
+    run->variant.series = first;
+    for (int j = 0; j < series_count(run); j++)
+        run->records[j] = is_in(run, &run->variant, &run->test->series[j])
+                              ? arena_record(run->arena, first++)
+                              : NULL;
 }
 
 int variants_measure(struct run *run)

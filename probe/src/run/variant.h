@@ -10,7 +10,7 @@
 /* Number of variants; 1 for a test without labels. */
 int variant_count(const struct run *run);
 
-/* Default `declare` step: adds each series for each variant. 0, or -1 with the outcome. */
+/* Default `declare` step: adds for each variant its series. 0, or -1 with the outcome. */
 int variant_declare(struct run *run);
 
 /* Calls the test's measure_variant for each variant after variant_begin, until a stop is requested.
@@ -22,8 +22,8 @@ int variants_measure(struct run *run);
  * the outcome. 0. */
 int variant_lacks(struct run *run, const char *reason);
 
-/* Makes variant `index` (0 to variant_count - 1) the current one, for run->variant and run_record.
- * May take some 100 us: not inside timed sections. */
+/* Makes variant `index` (0 to variant_count - 1) the current one, for run->variant and run_record;
+ * a series that it does not have has no record. May take some 100 us: not inside timed sections. */
 void variant_begin(struct run *run, int index);
 
 /* Index of a parameter in the test's table, which must contain it. */

@@ -74,6 +74,7 @@ def command(
     syscall, memory, search, storm, build, kernel, messages, and 'stress-ng:OPTIONS'. A degree
     applies to the whole system, or with @cpu to each CPU: heavy@cpu. network=4000/s@HOST:PORT
     sends packets to a host, otherwise they use loopback. This machine resolves the name of HOST.
+    interrupt=1000/s@/dev/uio0 has a UIO device interrupt, otherwise kernel timers do.
 
     Without -D the load runs until Ctrl-C, and the exit code is 0. The exit code is 3 if an element
     reached less than 80 % of its degree, or ended early.

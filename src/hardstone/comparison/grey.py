@@ -50,6 +50,12 @@ def why_another(figure: Figure, result: Result) -> str:
 
 
 _ON_LINUX = "on Linux this kind enters the kernel only when a thread waits"
+# What a figure of a run has that the published one may not have.
+_CAVEATS = {
+    ("IRQ-P-TLT", "to_thread"): (
+        "from the entry of the handler; the study says from the handler, without the moment in it"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Comparabl
     when = kinds.get(address.labels.get("kind", ""), "always")
     series = address.parts[-1] if address.parts else ""
     if when == "always" or system.get("kernel.name") != "Linux":
-        yield ComparableAddress(address)
+        yield ComparableAddress(address, note=_CAVEATS.get((address.test, series), ""))
     elif series != "context_switch":
         yield ComparableAddress(address, note=_ON_LINUX if series == "signal_wait" else "")
     else:

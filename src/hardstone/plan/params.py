@@ -361,6 +361,16 @@ def _bracketed(host: str) -> str | None:
     return f"[{address.compressed}{percent}{zone}]"
 
 
+_DEVICE = re.compile(r"/dev/uio(?:0|[1-9][0-9]{0,2})", re.ASCII)
+_MOST_DEVICE = 255
+
+
+def _read_device(text: str) -> str | None:
+    """`text` if it is the file of a UIO device, and no other path; else None."""
+    is_device = _DEVICE.fullmatch(text) and int(text.removeprefix("/dev/uio")) <= _MOST_DEVICE
+    return text if is_device else None
+
+
 _EACH_CPU = "@cpu"
 _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
@@ -393,7 +403,9 @@ def _read_degree(element: LoadElement, text: str | None, problems: Problems) -> 
 
 def _read_number(what: str, element: LoadElement, degree: str, problems: Problems) -> str | None:
     tail = (element.degree or "").removeprefix("N")
-    degree, at, host = degree.partition("@") if element.host else (degree, "", "")
+    has_place = element.host or element.device
+    degree, at, place = degree.partition("@") if has_place else (degree, "", "")
+    read_place = _read_device if element.device else _read_address
     number = degree.removesuffix(tail)
     low, high = element.min or 1, element.max or 10**9
     if not degree.endswith(tail) or not _NUMBER.fullmatch(number):
@@ -401,11 +413,16 @@ def _read_number(what: str, element: LoadElement, degree: str, problems: Problem
         problems.add(f"{what} does not have the form {element.degree}", example)
     elif not low <= int(number) <= high:
         problems.add(f"{what} is out of limits", f"give {low}{tail} to {high}{tail}")
-    elif at and _read_address(host) is None:
-        example = f"write for example {element.name}={element.default}@HOST:PORT"
-        problems.add(f"{what} does not name a host and port", f"{example}, or @[::1]:7")
+    elif at and read_place(place) is None:
+        example = f"write for example {element.name}={element.default}"
+        if element.device:
+            problems.add(f"{what} does not name a UIO device", f"{example}@/dev/uio0")
+        else:
+            problems.add(
+                f"{what} does not name a host and port", f"{example}@HOST:PORT, or @[::1]:7"
+            )
     else:
-        return f"{int(number)}{tail}" + (f"@{_read_address(host)}" if at else "")
+        return f"{int(number)}{tail}" + (f"@{read_place(place)}" if at else "")
     return None
 
 
@@ -525,7 +542,11 @@ def _add_term(mix: _Mix, term: str, depth: int, *, each_cpu: bool) -> None:
         mix.problems.add(cause, "name it once (a mix may already include it)")
     elif name in elements:
         typed = degree if equals else None
-        mix.degrees[name] = _Degree(_read_degree(elements[name], typed, mix.problems), each_cpu)
+        text = _read_degree(elements[name], typed, mix.problems)
+        mix.degrees[name] = _Degree(text, each_cpu)
+        if each_cpu and elements[name].device and text is not None and "@" in text:
+            cause = f"--load: {name}={text}: a device interrupts one CPU"
+            mix.problems.add(cause, "leave out @cpu, or name no device")
     elif name in mixes:
         mix.problems.add(f"--load: {name} is a mix and has no degree", "write it alone")
     elif name == NONE:

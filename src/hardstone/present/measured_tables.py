@@ -56,10 +56,11 @@ def load_table(document: RunDocument) -> LoadTable | None:
 
 
 def reached_text(result: Result) -> str:
-    """All elements in one line: "cpu 9.97 % of 10 %, search 5.2 rounds/s"."""
+    """All elements in one line: "cpu 9.97 % of 10 %, interrupt (kernel timers) 999/s of 1000/s"."""
     texts = []
     for one in result.load:
-        text = f"{shorten(one.element)} {load_figure(one.reached, one.unit)}"
+        how = f" ({shorten(one.how)})" if one.how else ""
+        text = f"{shorten(one.element)}{how} {load_figure(one.reached, one.unit)}"
         if _least(one) < 0.95 * one.reached:
             text += f" (lowest {load_figure(_least(one), one.unit)})"
         if one.asked is not None:

@@ -431,6 +431,7 @@ class Journal:
     def close(self) -> None:
         """Stops the thread and leaves the journal to `Store.recover`. Never raises."""
         self._stop()
+        self._memory.release()
         self._lock.release()
 
     def _append(self, record: Record, *, is_sync: bool) -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from hardstone.errors import InputError, TargetError
 from hardstone.files import OddFileError, check_folder
-from hardstone.memory import Memory, Recorder
+from hardstone.memory import Another, Memory, Recorder
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import result_under
 from hardstone.stats.sustained import mark_breach
@@ -106,6 +106,8 @@ def _recover(
         run_id, left = folder.name, AbandonedRun(folder, dump, reopen)
         resumes = resumed_by(folder / JOURNAL_NAME)
         stored = None
+        if left.another is not None:
+            say(_copy_notice(place, resumes or run_id, left.another))
         is_part = resumes is not None and is_joined(place, resumes, run_id)
         if not is_part and not _is_stored(place, run_id):
             document = _recovered(folder, left)
@@ -129,6 +131,16 @@ def _store(
     if stored != resumes:
         say(f"run {resumes} is gone or damaged: part of it is stored as {stored}")
     return stored
+
+
+def _copy_notice(place: Place, run_id: str, another: Another) -> str:
+    original = "another store" if another.journal is None else f"{another.journal.parents[1]}"
+    recordings = (
+        f"it is still recorded in {original}, which this does not disturb"
+        if another.is_recording
+        else f"its recordings are left to {original}"
+    )
+    return f"the journal of run {run_id} in {place.root} is a copy: {recordings}"
 
 
 def _claim(place: Place, folder: Path) -> FileLock | None:
@@ -208,19 +220,22 @@ def _replay(folder: Path) -> Replay:
 
 
 ENDED = "hardstone was ended while this test ran"
+COPIED = "the store was copied while this test ran"
 _ERRNO = re.compile(r"[0-9]{1,5}", re.ASCII)
 Dump = Callable[[Path], list[bytes]]
 Reopen = Callable[[str], Recorder]
 
 
 class AbandonedRun:
-    """Journal `folder` and the memory of its target, opened again. `dump` reads a slot."""
+    """Journal `folder` and the memory of its target, opened again. `dump` reads a slot. `another`:
+    whose that memory is, where the journal is a copy: only what it holds itself is recovered."""
 
     def __init__(self, folder: Path, dump: Dump, reopen: Reopen) -> None:
         self.folder = folder
         self.dump = dump
         self.recorder = reopen(target_of(folder / JOURNAL_NAME))
         self.memory: Memory = self.recorder.memory(folder.name, folder)
+        self.another = self.memory.another()
 
 
 def _rebuilt(left: AbandonedRun, state: Replay, document: RunDocument) -> RunDocument:
@@ -271,7 +286,7 @@ def _unfinished(left: AbandonedRun, started: Started, *, is_noisy: bool) -> Resu
     streamed = _read(started.test, started.lines, is_noisy=is_noisy)
     if streamed.is_complete:
         return streamed.finish()
-    why = _why_ended(left.folder, started)
+    why = _why_ended(left, started)
     candidates = [streamed]
     if started.number is not None and started.backing is not None:
         try:
@@ -302,13 +317,13 @@ def _recorded(left: AbandonedRun, path: str) -> list[bytes]:
         return []
 
 
-def _why_ended(folder: Path, started: Started) -> str:
-    for note in folder.glob(f"failed-{started.number}-*"):
+def _why_ended(left: AbandonedRun, started: Started) -> str:
+    for note in left.folder.glob(f"failed-{started.number}-*"):
         number = note.name.rpartition("-")[2]
         if _ERRNO.fullmatch(number):
             reason = os.strerror(int(number))
             return f"the journal could not be written while this test ran: {reason}"
-    return ENDED
+    return ENDED if left.another is None else COPIED
 
 
 def _read(test: str, lines: list[bytes], *, is_noisy: bool) -> StreamReader:

@@ -1,7 +1,8 @@
 """Crash-safe memory of this machine: a private folder for each run in /dev/shm.
 
-Files there outlive a kill of every process, and the probe waits for no disk.
-`$HARDSTONE_MEMORY_DIR` names a folder other than /dev/shm; $XDG_RUNTIME_DIR comes next.
+Files there outlive a kill of every process, and the probe waits for no disk. The folder names the
+journal that it belongs to, and the tool that records holds a lock in it: neither is in a copy of
+the store. `$HARDSTONE_MEMORY_DIR` names a folder other than /dev/shm; $XDG_RUNTIME_DIR comes next.
 """
 
 from __future__ import annotations
@@ -15,8 +16,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hardstone.errors import TargetError
-from hardstone.files import is_folder, is_regular, open_regular, read_regular, replace_file
-from hardstone.memory import GUEST_PREFIX, RECORDING_LIMIT_BYTES
+from hardstone.files import (
+    is_folder,
+    is_regular,
+    open_checked,
+    open_regular,
+    read_regular,
+    replace_file,
+    take_lock,
+    write_all,
+)
+from hardstone.memory import GUEST_PREFIX, RECORDING_LIMIT_BYTES, Another
 
 _DEFAULT = "/dev/shm"  # noqa: S108
 _OWNER_NAME = "journal"
@@ -32,7 +42,8 @@ class HostMemory:
     """The files of the run `run_id`, whose journal is the folder `journal`.
 
     They are in the folder `place`, else in a memory-backed folder with 16 MiB of space, and in the
-    journal where there is none.
+    journal where there is none. Those of another journal of the same run are left alone, as if
+    they were not there: `journal` is in a copy of its store.
     """
 
     def __init__(self, run_id: str, journal: Path, place: Path | None = None) -> None:
@@ -40,14 +51,15 @@ class HostMemory:
         self._prefix = f"hardstone-{run_id}-"
         self._journal = journal
         self._folder: Path | None = None
+        self._lock: int | None = None  # the descriptor of what is locked in that folder
 
     def path_for(self, number: int) -> str:
         return str(self._made() / f"{number}.rec")
 
     def has(self, path: str) -> bool:
         folder = Path(path).parent
-        is_ours = folder.name.startswith(self._prefix) and _is_own_folder(folder)
-        return is_ours and is_regular(Path(path), RECORDING_LIMIT_BYTES)
+        is_of_run = folder.name.startswith(self._prefix) and _is_own_folder(folder)
+        return is_of_run and self._is_ours(folder) and is_regular(Path(path), RECORDING_LIMIT_BYTES)
 
     def copy(self, path: str) -> Iterator[bytes] | None:
         return _chunks(Path(path)) if os.path.lexists(path) else None
@@ -68,38 +80,73 @@ class HostMemory:
         return path
 
     def kept(self) -> list[Path]:
-        return [folder / _SPARE_NAME for folder in self._folders()]
+        return [folder / _SPARE_NAME for folder in self._folders() if self._is_ours(folder)]
+
+    def another(self) -> Another | None:
+        for folder in self._folders():
+            if not self._is_ours(folder):
+                return Another(_owner(folder), is_recording=_is_in_use(folder))
+        return None
+
+    def release(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
 
     def remove(self) -> None:
         for folder in self._folders():
-            shutil.rmtree(folder, ignore_errors=True)
+            if self._is_ours(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+        self.release()
 
     def _folders(self) -> list[Path]:
         """Folders of this run in memory-backed storage, made by this user."""
         found = [path for base in _bases() for path in base.glob(f"{self._prefix}*")]
         return [path for path in found if _is_own_folder(path)]
 
+    def _is_ours(self, folder: Path) -> bool:
+        """Whether the folder is of this journal, or of one that is gone: a store may be moved."""
+        if folder == self._folder and self._lock is not None:
+            return True
+        if _is_in_use(folder):
+            return False
+        owner = _owner(folder)
+        if owner is None or _is_missing(owner):
+            return True
+        try:
+            return owner.samefile(self._journal)
+        except OSError:
+            return False
+
     def _made(self) -> Path:
         """The folder, private: in a folder such as /dev/shm the kernel refuses root a file of
         another user, and a probe may run as root."""
         if self._folder is None:
-            self._folder = self._in_memory() or Path(
-                tempfile.mkdtemp(prefix=self._prefix, dir=self._journal)
-            )
+            self._folder = self._in_memory() or self._make(self._journal)
         return self._folder
 
     def _in_memory(self) -> Path | None:
         roomy = [base for base in _bases() if _has_room(base, _ROOM_BYTES)]
         for base in roomy if self._place is None else [self._place]:
             with contextlib.suppress(OSError):
-                folder = Path(tempfile.mkdtemp(prefix=self._prefix, dir=base))
-                try:
-                    (folder / _OWNER_NAME).write_bytes(os.fsencode(self._journal))
-                except OSError:
-                    shutil.rmtree(folder, ignore_errors=True)
-                    raise
-                return folder
+                return self._make(base)
         return None
+
+    def _make(self, base: Path) -> Path:
+        """Until it is locked, another process may take the folder for abandoned: then the next one
+        is made."""
+        while True:
+            folder = Path(tempfile.mkdtemp(prefix=self._prefix, dir=base))
+            try:
+                self._lock = _locked_owner(folder, self._journal)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            if self._lock is not None:
+                return folder
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_guests() -> None:
@@ -133,12 +180,51 @@ def _abandoned() -> Iterator[tuple[Path, Path]]:
         for folder in sorted(base.glob("hardstone-*")):
             with contextlib.suppress(OSError, ValueError):
                 if _FOLDER.fullmatch(folder.name) and _is_own_folder(folder):
-                    content = read_regular(folder / _OWNER_NAME, _PATH_BYTES)
-                    journal = Path(os.fsdecode(content))
-                    # A journal is ROOT/journals/RUN.
-                    is_path = b"\0" not in content and journal.is_absolute()
-                    if is_path and len(journal.parts) > 3 and not os.path.lexists(journal):
+                    journal = _owner(folder)
+                    if journal is None or os.path.lexists(journal):
+                        continue
+                    if not _is_in_use(folder):  # its store was moved while it records
                         yield folder, journal
+
+
+def _owner(folder: Path) -> Path | None:
+    """The journal that a folder belongs to, None where that is not known."""
+    try:
+        content = read_regular(folder / _OWNER_NAME, _PATH_BYTES)
+    except OSError:
+        return None
+    journal = Path(os.fsdecode(content))
+    # A journal is ROOT/journals/RUN.
+    is_path = b"\0" not in content and journal.is_absolute() and len(journal.parts) > 3
+    return journal if is_path else None
+
+
+def _locked_owner(folder: Path, journal: Path) -> int | None:
+    """Names `journal` in the folder; the descriptor that locks it, None where it is not locked."""
+    descriptor = open_checked(folder / _OWNER_NAME, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    is_locked = False
+    try:
+        is_locked = take_lock(descriptor)
+        write_all(descriptor, os.fsencode(journal))
+        is_locked = is_locked and (folder / _OWNER_NAME).exists()
+    finally:
+        if not is_locked:
+            os.close(descriptor)
+    return descriptor if is_locked else None
+
+
+def _is_in_use(folder: Path) -> bool:
+    """Whether a tool that records holds the lock in the folder."""
+    try:
+        descriptor = open_checked(folder / _OWNER_NAME, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return not take_lock(descriptor, is_shared=True)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def memory_folder(room_bytes: int) -> Path:

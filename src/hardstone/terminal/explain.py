@@ -128,7 +128,10 @@ def warm_up_text(test: Descriptor) -> str:
 def cpu_text(test: Descriptor) -> str:
     """On which CPU the threads of the test run."""
     if "one_cpu" in test.needs:
-        return "All its threads run on one CPU in every CPU configuration: it is about their order."
+        order = "All its threads run on one CPU in every CPU configuration"
+        if any(param.label == "placement" for param in test.params):
+            return f"{order}, unless `placements` has two-cpus: that needs a second CPU."
+        return f"{order}: it is about their order."
     if "a_cpu" in test.needs:
         return "Each thread is bound to the CPU that it measures, in every CPU configuration."
     return "Under `shared` its threads are not bound to a CPU, unless `--cpu` names one."

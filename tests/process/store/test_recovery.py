@@ -24,9 +24,9 @@ from hardstone.model import Event, Result, RunDocument
 from hardstone.stats.join import joined_run
 from hardstone.store.journal import Journal
 from hardstone.store.place import StoreError, new_run_id, open_place
-from hardstone.store.recovery import ENDED
+from hardstone.store.recovery import COPIED, ENDED
 from hardstone.store.store import Store
-from hardstone.targets.host_memory import HostMemory
+from hardstone.targets.host_memory import HostMemory, lost_recordings, remove_abandoned
 from tests.process.killed import STEPS, killed_after, killed_at_call
 from tests.process.store.fake_probe import (
     Here,
@@ -342,6 +342,132 @@ def test_tests_that_were_added_to_the_plan_are_in_it_again(store: Store) -> None
     assert found.results[-1].params == added.params
 
 
+# A copy of a store, made while a run of it goes on
+
+
+def copied(store: Store) -> tuple[Store, list[str]]:
+    """A copy of the store, and what is said of it."""
+    told: list[str] = []
+    where = shutil.copytree(store.path, store.path.with_name("copied"), dirs_exist_ok=True)
+    return Store(where, told.append), told
+
+
+def test_a_copy_recovers_its_journal_and_does_not_disturb_the_run(
+    store: Store, memory: Path
+) -> None:
+    document = planned(results=[make.result("SEM-P-SIG"), make.result(TEST)])
+    with Journal(open_place(store.path), document, Here(), sync_interval_s=0.001) as journal:
+        journal.result(document.results[0])
+        path = Path(journal.backing_file(TEST))
+        recorded(path, TEST, 40)
+        wait_until((journal_of(store, document).parent / "slot-1-a").exists)
+        copy, told = copied(store)
+        recording = Recording(path.with_name("later"), TEST)
+        recording.record(41)
+        path.with_name("later").replace(path)
+        assert recover(copy, dump) == [document.id]
+        remove_abandoned(copy.path / "journals")
+        assert journal.has_recording() and dump(path) == stream(TEST, 41)
+        assert recover(store, dump) == [], "it is recorded"
+        journal.result(document.results[1])
+        journal.finish(document)
+    assert store.load(document.id).results == document.results
+    assert told == [
+        f"the journal of run {document.id} in {copy.path} is a copy: it is still recorded in "
+        f"{store.path}, which this does not disturb"
+    ]
+    finished, cut = copy.load(document.id).results
+    assert finished == document.results[0]
+    assert (cut.status, cut.complete, cut.reason) == ("measured", False, COPIED)
+    assert cut.series[0].count == 40, "of the copy that its journal holds"
+    assert list((copy.path / "journals").iterdir()) == []
+
+
+def test_a_copy_leaves_recordings_to_the_store_of_a_killed_run(store: Store, memory: Path) -> None:
+    document = left_behind(store, recorded=40)
+    copy, told = copied(store)
+    assert recover(copy, dump) == [document.id]
+    assert copy.load(document.id).results[1].series == []
+    assert told == [
+        f"the journal of run {document.id} in {copy.path} is a copy: its recordings are left to "
+        f"{store.path}"
+    ]
+    assert recovered(store, document).series[0].count == 40
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_run_that_could_not_be_stored_is_not_taken_by_a_copy(
+    store: Store, memory: Path, is_kept: bool
+) -> None:
+    """A run that was kept in memory is whole, and of its own store."""
+    document = planned(results=[make.result(TEST)])
+    journal = store.journal(document, Here())
+    if is_kept:
+        assert journal.spare(document) is not None
+    journal.close()
+    copy, _ = copied(store)
+    assert recover(copy, dump) == [document.id]
+    assert copy.load(document.id).results == []
+    assert recover(store, dump) == [document.id]
+    assert store.load(document.id).results == (document.results if is_kept else [])
+
+
+def test_a_copy_at_the_place_of_a_store_that_was_moved_does_not_disturb_its_run(
+    store: Store, memory: Path
+) -> None:
+    """Its path is that of the journal that the memory names: only the lock tells them apart."""
+    document = planned(results=[make.result(TEST)])
+    away = store.path.with_name("away")
+    with store.journal(document, Here()) as journal:
+        path = Path(journal.backing_file(TEST))
+        recorded(path, TEST, 40)
+        copy, _ = copied(store)
+        store.path.rename(away)
+        assert lost_recordings() == [], "nobody is to remove them"
+        remove_abandoned(store.path / "journals")
+        copy.path.rename(store.path)
+        again = Store(store.path)
+        assert recover(again, dump) == [document.id]
+        remove_abandoned(store.path / "journals")
+        assert dump(path) == stream(TEST, 40)
+        shutil.rmtree(store.path)
+        away.rename(store.path)
+        journal.finish(document)
+    assert store.load(document.id).results == document.results
+
+
+@pytest.mark.parametrize("how", ["renamed", "renamed, with a link", "copied and removed"])
+def test_a_store_that_was_moved_after_a_kill_finds_its_recordings(
+    store: Store, memory: Path, how: str
+) -> None:
+    """To another disk, a store moves by a copy: that of a store that is gone is the store."""
+    document = left_behind(store, recorded=40)
+    away = store.path.with_name("away")
+    if how == "copied and removed":
+        shutil.copytree(store.path, away)
+        shutil.rmtree(store.path)
+    else:
+        store.path.rename(away)
+    if how == "renamed, with a link":
+        store.path.symlink_to(away)
+    told: list[str] = []
+    assert recovered(Store(away, told.append), document).series[0].count == 40
+    assert told == []
+
+
+def test_a_backup_is_recovered_where_there_is_no_such_memory(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On another machine, or after a boot: what its journal holds."""
+    document = with_slots(store, 30, 31)
+    copy, told = copied(store)
+    recover(store, dump)
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(tmp_path / "of another machine"))
+    shutil.rmtree(store.path)
+    assert recovered(copy, document).series[0].count == 31
+    assert told == []
+
+
 # What a kill leaves
 
 
@@ -442,6 +568,18 @@ def test_a_part_replaces_the_document_with_one_of_both(store: Store, whole: RunD
     assert [entry.id for entry in store.runs()] == [whole.id]
     assert store.runs()[0].status == "complete"
     assert store.recorded_now() == []
+
+
+def test_a_copy_names_the_run_that_a_part_resumes(store: Store, whole: RunDocument) -> None:
+    one = part()
+    with begun(store, one) as journal:
+        Recording(Path(journal.backing_file(TEST)), TEST).record(40)
+        copy, told = copied(store)
+        assert recover(copy, dump) == [whole.id]
+        assert [line.partition(" in ")[0] for line in told] == [f"the journal of run {whole.id}"]
+        assert journal.has_recording()
+        journal.finish(one)
+    assert store.load(whole.id) == joined_run(whole, one)
 
 
 def test_what_a_killed_part_recorded_is_joined_with_its_gap(

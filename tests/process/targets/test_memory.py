@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import TargetError
-from hardstone.memory import Memory
+from hardstone.memory import Another, Memory
 from hardstone.targets.find import find_probe
 from hardstone.targets.host_memory import HostMemory
 from hardstone.targets.lab import LabMemory
@@ -71,12 +71,14 @@ def test_a_second_one_finds_what_the_first_left(
     journal: Path, memory: HostMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = str(recorded(memory))
+    memory.release()
     with monkeypatch.context() as patched:  # its path says where it is
         patched.setenv("HARDSTONE_MEMORY_DIR", str(journal))
         assert HostMemory(RUN, journal).has(path)
     for damaged in ("", "/", "/a\0b/c", "x/y", "/x/" + "y" * 9000):
         assert not memory.has(damaged), damaged[:9]
     kept = memory.keep(b"the run")
+    assert memory.another() is None
     again = HostMemory(RUN, journal)
     assert again.has(path)
     assert b"".join(again.copy(path) or ()) == b"recorded"
@@ -86,6 +88,49 @@ def test_a_second_one_finds_what_the_first_left(
         again.drop(path)
         assert not again.has(path) and again.copy(path) is None
     again.remove()
+
+
+def test_of_several_journals_of_a_run_the_one_that_made_its_memory_has_it(
+    tmp_path: Path, journal: Path, memory: HostMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the journal has none, until that one is gone and no tool records any more."""
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    copy = HostMemory(RUN, copied)
+    assert copy.another() is None
+    path = recorded(memory)
+    kept = memory.keep(b"the run")
+    for is_recording in (True, False):
+        assert copy.another() == Another(journal, is_recording=is_recording)
+        assert not copy.has(str(path)) and copy.kept() == []
+        copy.remove()
+        assert path.exists() and memory.has(str(path)) and memory.kept() == [kept]
+        memory.release()
+        memory.release()
+    journal.rename(tmp_path / "away")
+    assert copy.another() is None and copy.has(str(path)) and copy.kept() == [kept]
+    copy.remove()
+    assert not path.parent.exists()
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(tmp_path / "none"))
+    copied.joinpath("x").mkdir()
+    inside = recorded(HostMemory(RUN, copied))
+    assert not HostMemory(RUN, copied / "x").has(str(inside)), "in the journal it is the same"
+
+
+@pytest.mark.parametrize("owner", [b"", b"relative/journals/run", b"/a\0b/c/d", None])
+def test_memory_whose_journal_is_not_known_is_of_the_first_that_asks(
+    folder: Path, journal: Path, owner: bytes | None
+) -> None:
+    """A tool that was killed before it named its journal; or one of before journals were named."""
+    left = folder / f"hardstone-{RUN}-x"
+    left.mkdir()
+    if owner is not None:
+        (left / "journal").write_bytes(owner)
+    (left / "1.rec").write_bytes(b"recorded")
+    memory = HostMemory(RUN, journal)
+    assert memory.another() is None and memory.has(str(left / "1.rec"))
+    memory.remove()
+    assert not left.exists()
 
 
 def test_a_copy_of_which_nothing_is_taken_leaves_no_file_open(memory: HostMemory) -> None:
@@ -112,6 +157,7 @@ def test_the_runtime_folder_or_the_journal_serves_where_there_is_no_shared_memor
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     path = recorded(memory)
     assert path.parent.parent == (tmp_path if has_runtime else journal)
+    memory.release()
     assert HostMemory(RUN, journal).has(str(path))
     memory.remove()
     assert [path.name for path in tmp_path.glob("hardstone-*")] == []

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from hardstone.model import Conditions, Result, RunDocument, Verdict
+from hardstone.model import Conditions, LoadReached, Result, RunDocument, Verdict
 from hardstone.present.measured_tables import is_short, load_figure, load_table, reached_text
 from hardstone.report.page import render_html
 from hardstone.stats.conditions import comparisons_in, ratio_to_first
@@ -182,6 +182,14 @@ def test_a_mean_does_not_hide_the_cpu_that_did_least(run: RunDocument) -> None:
     assert table is not None
     assert (table.rows[0].reached[0], table.rows[0].is_short[0]) == ("3 to 9.98 %", True)
     assert reached_text(result).startswith("cpu 8.25 % (lowest 3 %) of 10 %, network ")
+
+
+def test_a_load_says_by_what_it_interrupts() -> None:
+    result = make.result("IRQ-P-LAT")
+    for how, shown in (("kernel timers", " (kernel timers)"), (None, "")):
+        fields = {"element": "interrupt", "degree": "1000/s", "asked": 1000.0, "reached": 999.0}
+        result.load = [LoadReached(**fields, unit="per_s", processes=1, how=how)]  # type: ignore[arg-type]
+        assert reached_text(result) == f"interrupt{shown} 999/s of 1\xa0000/s"
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from hardstone.systems.published import (
     Address,
     AddressError,
     Resolved,
+    figures_of,
     is_of_kernel_time,
     length_of,
     parse_address,
@@ -88,6 +89,32 @@ UNNAMED = Address("SEM-P-NEW", ("used", "create"), {"kind": "unnamed", "scope": 
 def test_an_address_names_one_series(address: str | Address, result: Result, place: int) -> None:
     resolved = found(address, result, make.result())
     assert resolved.series is result.series[place] and resolved.notes == []
+
+
+def test_published_round_trips_are_those_on_one_cpu() -> None:
+    """A run that also has them across two CPUs."""
+    scopes = ("thread", "process")
+    series = [
+        one(name, kind="unnamed", scope=scope, **placement)
+        for scope in scopes
+        for name, placement in (
+            ("round_trip", {}),
+            ("context_switch", {}),
+            ("signal_wait", {}),
+            ("cross_cpu_round_trip", {"placement": "two-cpus"}),
+        )
+    ]
+    both = under("SEM-P-RTP", series)
+    addresses = [each.address for each in figures_of("SEM-P-RTP")]
+    names = set()
+    for address in addresses:
+        plain = Address(address.test, address.parts, address.labels)
+        resolved = found(plain, both)
+        assert resolved.series is not None and "placement" not in resolved.series.labels
+        names.add(resolved.series.name)
+    assert names == {"round_trip", "context_switch"}
+    across = found("SEM-P-RTP/unnamed/thread/two-cpus/cross_cpu_round_trip", both)
+    assert across.series is series[3]
 
 
 class Counted(dict[str, int | str]):

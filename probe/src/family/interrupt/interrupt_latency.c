@@ -22,6 +22,7 @@
 
 #include "base/random.h"
 #include "family/interrupt/sources.h"
+#include "run/shield_run.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -155,7 +156,7 @@ static void be_sender(void *argument)
 static int sender_start(struct sender *sender, struct run *run, const struct interrupt_line *line)
 {
     struct rt_thread_setup setup = run->setup;
-    setup.cpu = interrupt_sender_cpu(run);
+    setup.cpu = shield_run_other_cpu(run);
     memset(sender, 0, sizeof *sender);
     sender->run = run;
     sender->line = line;

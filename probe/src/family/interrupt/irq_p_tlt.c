@@ -2,8 +2,8 @@
  *
  * What: an interrupt makes high, which is blocked, ready, and high preempts low, which spins.
  * Begin, end: the sender reads CLOCK_MONOTONIC before it posts or raises; with the timer it is the
- *     programmed expiry. The kernel stamps the entry of the handler. Both intervals, send_to_thread
- *     and to_thread, end with high's first reading of that clock.
+ *     programmed expiry. to_thread begins at the entry of the handler, stamped by the kernel, so it
+ *     has the handler's run time. Both intervals end with high's first reading of that clock.
  *       ipi       a thread on another CPU posts the semaphore that high waits for
  *       timer     high sleeps (clock_nanosleep, absolute) until 50 to 150 us ahead at random
  *       external  that thread raises the interrupt of the device whose file high polls; without
@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "family/interrupt/sources.h"
 #include "run/scheduling.h"
+#include "run/shield_run.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -54,7 +55,8 @@ static const struct series_spec series[] = {
     {"send_to_thread", "ns", "source",
      "ipi, external: the sender, right before the call that sends; timer: the programmed expiry",
      "first clock reading of the woken thread in user space"},
-    {"to_thread", "ns", "source", "entry of the interrupt's handler, stamped by the kernel",
+    {"to_thread", "ns", "source",
+     "entry (not exit) of the interrupt's handler, stamped by the kernel",
      "first clock reading of the woken thread in user space"},
     {0},
 };
@@ -252,7 +254,7 @@ static int waker_start(struct waker *waker, struct run *run, const struct interr
                        struct low_spinner *low)
 {
     struct rt_thread_setup setup = run->setup;
-    setup.cpu = interrupt_sender_cpu(run);
+    setup.cpu = shield_run_other_cpu(run);
     memset(waker, 0, sizeof *waker);
     waker->run = run;
     waker->line = line;

@@ -21,6 +21,7 @@
 #include "family/interrupt/irq_s_sus.h"
 
 #include "family/interrupt/sources.h"
+#include "run/shield_run.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -159,7 +160,7 @@ static int sustained_sender_start(struct sustained_sender *sender, struct run *r
                                   const struct interrupt_line *line)
 {
     struct rt_thread_setup setup = run->setup;
-    setup.cpu = interrupt_sender_cpu(run);
+    setup.cpu = shield_run_other_cpu(run);
     memset(sender, 0, sizeof *sender);
     sender->run = run;
     sender->line = line;

@@ -272,15 +272,6 @@ bool interrupt_source_has_variant(const struct run *run, struct variant *variant
     return variant->number[0] != INTERRUPT_EXTERNAL || has_device(run);
 }
 
-int interrupt_sender_cpu(const struct run *run)
-{
-    struct cpus allowed;
-    if (shield_run_allowed_cpus(run, &allowed) <= 0)
-        return -1;
-    cpus_remove(&allowed, run->setup.cpu);
-    return cpus_first(&allowed);
-}
-
 uint64_t interrupt_skew_ticks(const struct run *run, int cpu)
 {
     const struct instrument *instrument = &run->instrument;
@@ -303,7 +294,7 @@ static bool wakes_a_thread(const struct run *run)
 
 bool interrupt_source_is_sent_here(const struct run *run, int64_t id)
 {
-    return interrupt_source(id)->can_be_sent_here && interrupt_sender_cpu(run) < 0 &&
+    return interrupt_source(id)->can_be_sent_here && shield_run_other_cpu(run) < 0 &&
            wakes_a_thread(run);
 }
 
@@ -313,7 +304,7 @@ int interrupt_source_look(const struct run *run, int64_t id, struct outcome *out
     if (run->setup.cpu < 0)
         return outcome_set(outcome, STATUS_UNSUPPORTED, NULL,
                            "this port cannot bind a thread to a CPU");
-    if (source->is_sent_elsewhere && interrupt_sender_cpu(run) < 0 &&
+    if (source->is_sent_elsewhere && shield_run_other_cpu(run) < 0 &&
         !interrupt_source_is_sent_here(run, id))
         return outcome_set(outcome, STATUS_UNSUPPORTED,
                            "give the test a second CPU (taskset, --cpu-config shared)",
@@ -381,7 +372,7 @@ int interrupt_sources_check(struct run *run)
         else if (interrupt_source_look(run, id, &one) == 0) {
             found_count++;
             if (interrupt_source(id)->is_sent_elsewhere && !interrupt_source_is_sent_here(run, id))
-                cpus_add(&run->uses_cpu, interrupt_sender_cpu(run));
+                cpus_add(&run->uses_cpu, shield_run_other_cpu(run));
             continue;
         }
         add_reason(&all, id, &one);

@@ -67,9 +67,6 @@ bool interrupt_source_is_sent_here(const struct run *run, int64_t id);
  * with `outcome`. */
 int interrupt_source_look(const struct run *run, int64_t id, struct outcome *outcome);
 
-/* CPU of the thread that sends: the lowest that the test may use beside the run's; -1: none. */
-int interrupt_sender_cpu(const struct run *run);
-
 /* The bound of the skew between the run's CPU and `cpu`, in ticks; 0 where one clock serves all
  * CPUs. */
 uint64_t interrupt_skew_ticks(const struct run *run, int cpu);

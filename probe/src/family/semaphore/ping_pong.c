@@ -33,6 +33,7 @@ int ping_pong_prepare(struct run *run)
     if (!ping_pong->table)
         return -1;
     ping_pong->table->clock = &run->clock;
+    ping_pong->second_cpu = run->setup.cpu;
     return 0;
 }
 
@@ -63,15 +64,17 @@ static int measure_together(struct run *run, const struct ping_pong_body *body)
 {
     struct ping_pong *ping_pong = run->own;
     struct ping_pong_table *table = ping_pong->table;
+    struct rt_thread_setup setup = run->setup;
     enum semaphore_kind kind = table->there.kind;
+    setup.cpu = ping_pong->second_cpu;
     atomic_store(&table->is_over, 0);
     int error = peer_start(&ping_pong->peer, run, &ping_pong->ipc_cleanup, peer_scope_of(run),
-                           &run->setup, body->answers[kind], table);
+                           &setup, body->answers[kind], table);
     if (error)
         return peer_not_started(run, error, "second party", NULL);
     supervise_process(run, ping_pong->peer.process, "second party");
     burst_begin(run, ping_pong->peer.process);
-    int result = variant_sample(run, 0, body->burst_count, body->takes[kind]);
+    int result = variant_sample(run, body->series, body->burst_count, body->takes[kind]);
     supervise_process(run, 0, NULL);
     atomic_store(&table->is_over, 1);
     semaphore_signal(&table->there);

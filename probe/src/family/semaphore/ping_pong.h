@@ -1,5 +1,5 @@
-/* Two parties, threads or processes, of equal priority on one CPU, with two semaphores between
- * them: the common part of SEM-P-RTP and SEM-P-SHF. The first party is the measuring thread. */
+/* Two parties, threads or processes, of equal priority, with two semaphores between them: the
+ * common part of SEM-P-RTP and SEM-P-SHF. The first party is the measuring thread. */
 #ifndef HS_FAMILY_SEMAPHORE_PING_PONG_H
 #define HS_FAMILY_SEMAPHORE_PING_PONG_H
 
@@ -22,6 +22,7 @@ struct ping_pong {
     struct ipc_cleanup ipc_cleanup;
     struct ping_pong_table *table;
     struct peer peer;
+    int second_cpu;         /* of the second party; from `prepare` on that of the run */
     int64_t signal_wait_ns; /* of SEM-P-RTP: its mean in the current variant */
 };
 
@@ -48,11 +49,11 @@ void ping_pong_finish(struct run *run);
 
 /* For measure_variant: calls `alone` (may be NULL) if the kind and scope are here, makes the
  * semaphores (of semaphore_between_two), starts the second party with `answers[kind](table)`, takes
- * values with `takes[kind]` (variant_sample; burst_count between two looks at the CPU budget) and
- * ends the second party. 0, also if the kind or scope is not here; -1 with the outcome, which ends
- * the test. */
+ * values of `series` with `takes[kind]` (variant_sample; burst_count between two looks at the CPU
+ * budget) and ends the second party. 0, also if the kind or scope is not here; -1 with the outcome,
+ * which ends the test. */
 struct ping_pong_body {
-    int burst_count;
+    int series, burst_count;
     int (*alone)(struct run *run);
     int (*const *takes)(struct run *run); /* by kind */
     void (*const *answers)(void *table);  /* by kind */

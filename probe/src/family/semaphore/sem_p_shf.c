@@ -88,7 +88,7 @@ PING_PONG_KINDS
 
 static int measure_variant(struct run *run)
 {
-    static const struct ping_pong_body body = {BURST, NULL, takes, answers};
+    static const struct ping_pong_body body = {0, BURST, NULL, takes, answers};
     return ping_pong_measure(run, &body);
 }
 

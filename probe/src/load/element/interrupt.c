@@ -1,24 +1,32 @@
-/* interrupt: timer interrupts.
+/* interrupt: timer interrupts, or those of a device that the user names.
  *
- * A process arms one-shot timers ahead of time, on the CPU where it is then; with @cpu it is bound
- * to one. Their interrupts come there whether or not the process runs. Timers armed one at a time,
- * at each expiry, would be slowed down by the rest of the load. The process arms more than 1 s
- * ahead: beside a test that computes at a real-time priority, other tasks get the CPU only once per
- * second (throttling, fair server). Timers due before they could be armed are counted as missed and
- * not caught up.
+ * Timers: a process arms one-shot timers ahead of time, on the CPU where it is then; with @cpu it
+ * is bound to one. Their interrupts come there whether or not the process runs. Timers armed one at
+ * a time, at each expiry, would be slowed down by the rest of the load. The process arms more than
+ * 1 s ahead: beside a test that computes at a real-time priority, other tasks get the CPU only once
+ * per second (throttling, fair server). Timers due before they could be armed are counted as missed
+ * and not caught up.
  *
  * Each expiry sends a blocked signal that names its timer. The process drains the signals when it
  * gets the CPU again. An expiry counts if its due time lies within the measurement. After
  * the end, load_stop waits, at most 0.3 s, until all signals due before it are drained. Counting at
  * the time of draining would be wrong by up to 1 s of interrupts beside such a test.
  * Timers may share an interrupt. The kernel's interrupt counters, read at begin and end of the
- * measurement, show that. */
+ * measurement, show that.
+ *
+ * A device (/dev/uioN): a process raises its interrupt, waits until the driver has counted it, and
+ * lets the next one through. One that nothing here can raise is served when it interrupts by
+ * itself. Counted is what the driver counts, at once. The process needs a CPU for each interrupt:
+ * beside a test that computes on its only CPU it reaches little, and what it did not raise in time
+ * is missed and not caught up. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
 #include "load/element.h"
+#include "port/device.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +80,7 @@ static int fair_part(const struct worker *worker)
     return part > TIMERS ? TIMERS : part < LEAST_TIMERS ? LEAST_TIMERS : (int)part;
 }
 
-static int prepare(struct worker *worker)
+static int prepare_timers(struct worker *worker)
 {
     struct interrupts *own = calloc(1, sizeof *own);
     if (!own)
@@ -179,7 +187,7 @@ static int64_t next_look_ns(const struct interrupts *own)
     return half_ns < soon_ns ? half_ns : soon_ns;
 }
 
-static void work(struct worker *worker)
+static void work_with_timers(struct worker *worker)
 {
     struct interrupts *own = worker->own;
     rate_start(&own->rate, worker->degree->number, clock_monotonic_ns());
@@ -190,11 +198,106 @@ static void work(struct worker *worker)
     }
 }
 
+/* ---- a device ---- */
+
+enum { SERVE_MS = 50 };
+
+#define BEHIND_NS INT64_C(10000000) /* what is due for longer is missed */
+
+struct device_interrupts {
+    struct port_uio uio;
+    uint32_t count; /* the driver's, at the latest one */
+    struct rate rate;
+};
+
+static int prepare_device(struct worker *worker)
+{
+    struct device_interrupts *own = calloc(1, sizeof *own);
+    struct outcome outcome = {0};
+    if (!own)
+        return ENOMEM;
+    worker->own = own;
+    if (port_uio_open_to_serve(worker->degree->uio_number, &own->uio, &outcome) != 0) {
+        worker_note(worker, "%.150s", outcome.reason);
+        return ENODEV;
+    }
+    own->count = own->uio.first_count;
+    if (!own->uio.raise)
+        worker_note(worker,
+                    PORT_UIO_PATH "%d (%.40s): it is not known how to raise its interrupt; those "
+                                  "that come are served and counted",
+                    own->uio.number, own->uio.name);
+    return 0;
+}
+
+/* Waits for an interrupt and lets the next one through; whether one came. */
+static bool serve(struct worker *worker, struct device_interrupts *own)
+{
+    struct pollfd served = {.fd = own->uio.file, .events = POLLIN};
+    uint32_t count;
+    bool has_come = poll(&served, 1, SERVE_MS) > 0 && port_uio_wait(&own->uio, &count) == 0;
+    if (has_come) {
+        worker_count(worker, DELIVERED, count - own->count);
+        own->count = count;
+    }
+    port_uio_acknowledge(&own->uio);
+    int error = port_uio_enable(&own->uio);
+    if (error)
+        worker_note(worker, PORT_UIO_PATH "%d: its interrupt could not be enabled: %s",
+                    own->uio.number, strerror(error));
+    worker_works(worker);
+    return has_come;
+}
+
+static void raise_if_due(struct worker *worker, struct device_interrupts *own)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    int64_t missed = rate_skip(&own->rate, now_ns, BEHIND_NS);
+    if (rate_next_ns(&own->rate) <= now_ns) {
+        rate_step(&own->rate);
+        port_uio_raise(&own->uio);
+        missed += serve(worker, own) ? 0 : 1;
+    }
+    worker_count(worker, MISSED, (uint64_t)missed);
+}
+
+static void work_with_device(struct worker *worker)
+{
+    struct device_interrupts *own = worker->own;
+    rate_start(&own->rate, worker->degree->number, clock_monotonic_ns());
+    while (!worker_should_stop(worker)) {
+        int64_t soon_ns = clock_monotonic_ns() + LOOK_NS;
+        if (own->uio.raise)
+            raise_if_due(worker, own);
+        else if (serve(worker, own))
+            continue;
+        int64_t next_ns = own->uio.raise ? rate_next_ns(&own->rate) : soon_ns;
+        (void)clock_sleep_until(next_ns < soon_ns ? next_ns : soon_ns);
+    }
+    port_uio_close(&own->uio);
+}
+
+/* ---- both ---- */
+
+static int prepare(struct worker *worker)
+{
+    return worker->degree->has_device ? prepare_device(worker) : prepare_timers(worker);
+}
+
+static void work(struct worker *worker)
+{
+    if (worker->degree->has_device)
+        work_with_device(worker);
+    else
+        work_with_timers(worker);
+}
+
 const struct load_element load_interrupt = {
     .name = "interrupt",
-    .title = "interrupts of kernel timers, armed in advance",
+    .title = "interrupts of kernel timers, armed in advance; @" PORT_UIO_PATH "N: of that device",
     .kind = LOAD_RATE,
     .default_degree = "1000/s",
+    .takes_device = true,
     .counters = {NULL, "cpu_ns", NULL, NULL, "delivered_count", "missed_count"},
     .prepare = prepare,
     .work = work,

@@ -253,17 +253,18 @@ static int look(int number, struct port_uio *uio, struct outcome *outcome)
     return 0;
 }
 
-static int choose(const struct port_uio *uio, const struct port_uio_registers **registers,
-                  struct outcome *outcome)
+/* NULL: it is not known how to raise its interrupt. */
+static const struct port_uio_registers *known_registers(const struct port_uio *uio)
+{
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i].vendor == uio->vendor && known[i].device == uio->device)
+            return &known[i].registers;
+    return NULL;
+}
+
+static int refuse_unknown(const struct port_uio *uio, struct outcome *outcome)
 {
     char what[32] = "no PCI device";
-    if (*registers && (*registers)->raise_offset != PORT_UIO_NOT_GIVEN)
-        return 0;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (known[i].vendor == uio->vendor && known[i].device == uio->device) {
-            *registers = &known[i].registers;
-            return 0;
-        }
     if (uio->vendor >= 0)
         snprintf(what, sizeof what, "PCI %04x:%04x", uio->vendor & 0xffff, uio->device & 0xffff);
     return outcome_set(outcome, STATUS_UNSUPPORTED,
@@ -342,23 +343,38 @@ static int enable_first(struct port_uio *uio, struct outcome *outcome)
     return error ? uio_refuse(outcome, error, uio->number, "cannot enable its interrupt") : 0;
 }
 
-int port_uio_open(int number, const struct port_uio_registers *registers, struct port_uio *uio,
-                  struct outcome *outcome)
+/* Of the device that look() has found; `registers` NULL: none are mapped. */
+static int open_found(struct port_uio *uio, const struct port_uio_registers *registers,
+                      struct outcome *outcome)
 {
-    *uio = (struct port_uio){.file = -1, .config_file = -1};
-    if (look(number, uio, outcome) != 0 || choose(uio, &registers, outcome) != 0)
-        return -1;
     uio->is_open = true;
     int result = open_file(uio, outcome);
-    result = result ? result : uio_memory_map(uio, registers, outcome);
+    result = result || !registers ? result : uio_memory_map(uio, registers, outcome);
     if (result == 0)
         port_uio_acknowledge(uio); /* an ended program may have left it raised */
     result = result ? result : enable_first(uio, outcome);
     if (result != 0)
         port_uio_close(uio);
     else
-        uio->first_count = (uint32_t)read_number(number, "event", 10, 0);
+        uio->first_count = (uint32_t)read_number(uio->number, "event", 10, 0);
     return result;
+}
+
+int port_uio_open(int number, const struct port_uio_registers *registers, struct port_uio *uio,
+                  struct outcome *outcome)
+{
+    *uio = (struct port_uio){.file = -1, .config_file = -1};
+    if (look(number, uio, outcome) != 0)
+        return -1;
+    if (!registers || registers->raise_offset == PORT_UIO_NOT_GIVEN)
+        registers = known_registers(uio);
+    return registers ? open_found(uio, registers, outcome) : refuse_unknown(uio, outcome);
+}
+
+int port_uio_open_to_serve(int number, struct port_uio *uio, struct outcome *outcome)
+{
+    *uio = (struct port_uio){.file = -1, .config_file = -1};
+    return look(number, uio, outcome) != 0 ? -1 : open_found(uio, known_registers(uio), outcome);
 }
 
 int port_uio_wait(const struct port_uio *uio, uint32_t *count)

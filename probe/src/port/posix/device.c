@@ -10,7 +10,13 @@ int port_uio_open(int number, const struct port_uio_registers *registers, struct
 {
     (void)number, (void)registers;
     *uio = (struct port_uio){.file = -1, .config_file = -1};
-    return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "this port does not support UIO devices");
+    return outcome_set(outcome, STATUS_UNSUPPORTED, "name no device, or measure on Linux",
+                       "this port does not support UIO devices");
+}
+
+int port_uio_open_to_serve(int number, struct port_uio *uio, struct outcome *outcome)
+{
+    return port_uio_open(number, NULL, uio, outcome);
 }
 
 int port_uio_enable(const struct port_uio *uio)
