@@ -421,3 +421,12 @@ def test_a_questionnaire_stands_among_the_exhibits(hardstone: Hardstone, tmp_pat
     for more in (words, words[1:]):  # also before anything is measured
         assert hardstone("study", THREE, *more).code == EXIT_USAGE
     assert Store().runs() == []
+
+
+@pytest.mark.slow
+def test_commands_to_type_name_the_store(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
+    place = tmp_path / "elsewhere"
+    done = hardstone("study", SHORT, "--quick", "--target", target, "--store", place)
+    (run,) = Store(place).runs()
+    assert done.typed[-1].endswith(f"study {SHORT} {run.id} --store {place}")
+    assert (place / "reports" / f"{SHORT}-{run.id}.html").is_file() and Store().runs() == []
