@@ -79,6 +79,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "study": LEAVES
     | {
+        "files",
         "stats",
         "kernel",
         "preemption",
@@ -92,7 +93,7 @@ ALLOWED: dict[str, set[str]] = {
         "wording",
         "figure_text",
     },
-    "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
+    "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix", "study"},
     "store": LEAVES | {"files", "memory", "raw_facts", "stats", "stream", "systems"},
     "lab": LEAVES | {"files", "memory"},
     "targets": LEAVES | {"files", "memory", "lab", "raw_facts"},

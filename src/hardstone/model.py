@@ -584,7 +584,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     `sweep`: each result decides what is measured next, and is added to `tests` then; null: `tests`
     were known before. `repeat`: which of several runs of this plan it is; null: it was asked for
     once. `study`: which part of a study; null: of none. `addresses`: those of the hosts that the
-    loads name, as they were looked up when the run began; the probe gets them in place of the names.
+    loads name, as they were looked up when the run began; the probe gets them in place of the
+    names.
     """
 
     name: Name

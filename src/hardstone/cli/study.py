@@ -74,7 +74,8 @@ class StudyOptions(LabOptions, TargetsOption):
         group=WHAT,
         type=_FILE,
         metavar="FILE",
-        help="Answers about a system of your own, to show next to those of the paper.",
+        help="Show the answers of FILE (hardstone questionnaire FILE) with those of "
+        "dedicated-systems-2012.",
     )
     output: Path | None = shared(
         OutcomeOptions, "output", help="Write the page to FILE (default: in the store)."
@@ -102,7 +103,7 @@ _LOOKING = {"published", "questionnaire", "output", "as_json", "quiet", "store"}
 @declare(
     "study",
     "hardstone study obenland-2000",
-    "hardstone study hp-1987 --target lab:debian,preempt=none --target lab:debian,preempt=full",
+    "hardstone study hp --quick --target lab:debian,preempt=full",
 )
 @click.argument("study", metavar="STUDY", required=False)
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
@@ -111,7 +112,7 @@ _LOOKING = {"published", "questionnaire", "output", "as_json", "quiet", "store"}
 def command(
     context: click.Context, /, study: str | None, runs: tuple[str, ...], options: StudyOptions
 ) -> int:
-    """Repeat a published study: its tables, measured beside published.
+    """Repeat a published study: its tables with your figures.
 
     STUDY is obenland-2000, dedicated-systems-2012, hp-1987, latstat-2007 or garre-2014, or the
     start of one; "list" lists them. What the paper ran is measured in parts, each of which is a
@@ -127,6 +128,8 @@ def command(
         raise click.UsageError("Missing argument 'STUDY'", context)
     given = typed_options(context) - {"study", "runs"}
     if study == _LIST:
+        if runs:
+            raise InputError("list takes no RUN", "leave it out")
         _refuse(given - {"as_json"}, "list", "studies are listed")
         return _list(as_json=options.as_json)
     paper = paper_named(study)
@@ -172,9 +175,9 @@ def _list(*, as_json: bool) -> int:
             ]
         )
         return EXIT_OK
-    from hardstone.terminal.lists import print_studies
+    from hardstone.study.screen import print_study_list
 
-    print_studies([(one, measured_tests(one.name)) for one in papers])
+    print_study_list()
     return EXIT_OK
 
 
@@ -232,60 +235,44 @@ def _check_output(output: Path) -> None:
     check_writable("-o", output)
 
 
-PAGE_SUFFIXES = (".html", ".htm")
+PAGE_SUFFIXES = (".html", ".htm", ".pdf")
 
 
 def laid_out(paper: Paper, documents: Sequence[RunDocument], options: StudyOptions) -> StudyView:
     """The study with `documents`, its conclusions answered."""
     from dataclasses import replace
-    from importlib import import_module
 
+    from hardstone.study.conclusions import answers_of
     from hardstone.study.layout import lay_out
 
     view = lay_out(paper, documents)
-    try:  # TEMPORARY
-        return replace(view, answers=import_module("hardstone.study.conclusions").answers_of(view))
-    except ModuleNotFoundError:
+    view = replace(view, answers=answers_of(view))
+    if options.questionnaire is None:
         return view
+    from hardstone.study.questionnaire import read_questionnaire, with_answers
+
+    return with_answers(view, read_questionnaire(options.questionnaire))
 
 
 def show(view: StudyView, *, as_json: bool, not_run: Sequence[NotRun] = ()) -> None:
     """Prints the study. `not_run`: targets that were not measured."""
     if as_json:
         from hardstone.cli.messages import print_json
-        from hardstone.study.document import study_document
+        from hardstone.study.json_document import study_document
 
         print_json(study_document(view, not_run))
     else:
-        from importlib import import_module
+        from hardstone.study.screen import print_study
 
-        try:  # TEMPORARY
-            import_module("hardstone.study.screen").print_study(view)
-        except ModuleNotFoundError:
-            for one in view.exhibits:
-                print(one.exhibit.number, one.exhibit.title)
-                for row in one.rows:
-                    print(
-                        "   ",
-                        row.label,
-                        row.load,
-                        row.statistic,
-                        [f"{c.kind}: {c.text}" for c in row.cells],
-                    )
-            print(view.counts())
+        print_study(view)
 
 
 def write_page(view: StudyView, output: Path) -> None:
     """Writes the page of the study, and says where it is; InputError where that fails."""
-    from importlib import import_module
-
     from hardstone.cli.messages import tell
     from hardstone.cli.report import written
+    from hardstone.study.page import write_study
 
-    try:  # TEMPORARY
-        write_study = import_module("hardstone.study.page").write_study
-    except ModuleNotFoundError:
-        return
     with written(output):
         write_study(view, output)
     tell(f"page: {output}")

@@ -34,9 +34,17 @@ from hardstone.cli.study import (
     write_page,
 )
 from hardstone.cli.tire import run_sweep
-from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputError, worst_code
+from hardstone.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_UNREACHABLE,
+    HardstoneError,
+    InputError,
+    worst_code,
+)
 from hardstone.model import Facts, NotRun, Plan, Plans, Register, RunDocument, StudyPart
 from hardstone.plan.params import PlanError
+from hardstone.stats.sustained import SUSTAINED
 from hardstone.store.store import Store
 from hardstone.study.papers import Paper
 from hardstone.study.procedure import (
@@ -66,6 +74,7 @@ def measure(paper: Paper, options: StudyOptions) -> int:
         raise PlanError(problems)
     for name in names:
         find_target(name)  # a wrong name is reported before anything is measured
+    laid_out(paper, [], options)  # so is a questionnaire that cannot be read
     session = _Session(paper, options, names)
     return session.plan() if options.dry_run else session.measure()
 
@@ -102,7 +111,7 @@ class _Session:
         self._names = names
         self._outcome = OutcomeOptions(**fitting(OutcomeOptions, options) | {"output": None})
         self._documents: list[RunDocument] = []
-        self._stopped = ""
+        self._stopped: Part | None = None
         self._first = ""
         self._left = len(names)
 
@@ -173,14 +182,14 @@ class _Session:
             except KeyboardInterrupt:
                 codes.append(EXIT_INTERRUPTED)
             except HardstoneError as error:
-                self._stopped = f"part {part.number} of {part.count}"
+                self._stopped = part
                 if not self._documents:
                     raise
                 tell_error(error)
                 codes.append(error.exit_code)
                 break
-            if codes[-1] == EXIT_INTERRUPTED:
-                self._stopped = f"part {part.number} of {part.count}"
+            if codes[-1] in (EXIT_INTERRUPTED, EXIT_UNREACHABLE):
+                self._stopped = part
                 break
         self._left -= 1
         return worst_code(codes)
@@ -228,9 +237,20 @@ class _Session:
             )
             again = f"hardstone study {paper.name} {self._first}"
             tell(f"{runs} stored: {', '.join(ids)}; to lay them out again", again)
-        if self._stopped:
-            tell(f"stopped in {self._stopped}; to measure the rest", self._resume_command())
+        self._tell_stop()
         return code
+
+    def _tell_stop(self) -> None:
+        """Says how to go on: first with a run that can be resumed, then with the parts after it."""
+        part = self._stopped
+        if part is None:
+            return
+        last = self._documents[-1] if self._documents else None
+        command = _resuming(part)
+        if command and last is not None and last.plan.name == part.request.name:
+            tell("to go on with the part that was cut off", f"{command} --resume {last.id}")
+        where = f"part {part.number} of {part.count}"
+        tell(f"stopped in {where}; to measure the rest", self._resume_command())
 
     def _resume_command(self) -> str:
         options = self._options
@@ -242,6 +262,15 @@ class _Session:
             words += ["-p", pair]
         words += ["--name", options.name] if options.name else []
         return shlex.join([*words, "--resume"])
+
+
+def _resuming(part: Part) -> str:
+    """The command that goes on with a run of `part`; "" if it has to be measured again."""
+    if part.sweep is not None:
+        return f"hardstone simulate {part.kind}"
+    if part.request.is_recording:
+        return "hardstone latstat"
+    return "hardstone run" if part.tests == (SUSTAINED,) else ""
 
 
 def _stored(store: Store, plans: Sequence[Plan]) -> dict[int, RunDocument]:

@@ -39,8 +39,9 @@ Length = Literal["quick", "default", "as-published"]
 LENGTHS: tuple[Length, ...] = get_args(Length)
 Kind = Literal["run", "realtime", "realfast"]
 _FILE = Path(__file__).with_name("procedure.toml")
+_CPUS = "cpus"  # in a list of threads
 _GUEST = "lab:"
-_DEVICE = "device=edu"
+_DEVICE, _MODEL = "device=edu", "preempt="
 _FIRST_DEVICE = "uio=0"
 
 
@@ -108,6 +109,11 @@ class Here:
     @property
     def is_guest(self) -> bool:
         return self.target.startswith(_GUEST)
+
+    @property
+    def settings(self) -> list[str]:
+        """Those of a guest: "preempt=none"."""
+        return self.target.split(",")[1:] if self.is_guest else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +226,7 @@ def procedure_of(
             tests=tuple(tests),
             request=base,
         )
-        parts.append(_with_options(part, entry, length, given, here.register))
+        parts.append(_with_options(part, entry, length, given, here))
     _check_params(params, parts, here.register)
     return Procedure(tuple(parts), tuple(missing.found_in(found)))
 
@@ -241,27 +247,29 @@ def _check_params(params: Sequence[str], parts: Sequence[Part], register: Regist
 
 
 def _with_options(
-    part: Part, entry: _Entry, length: Length, given: Sequence[str], register: Register
+    part: Part, entry: _Entry, length: Length, given: Sequence[str], here: Here
 ) -> Part:
     """`part` with the options of its length, and the pairs in `given` that its tests take."""
     extent = entry.extent(length)
     if part.kind == "run":
-        names = {p.name for one in register.tests if one.id in part.tests for p in one.params}
+        tests = [one for one in here.register.tests if one.id in part.tests]
+        names = {spec.name for one in tests for spec in one.params}
         own = [one for one in (*entry.params, *extent.params) if _key(one) in names]
         added = [one for one in given if _key(one) in names - set(map(_key, own))]
         params = (*own, *added)
         changed = {"samples": extent.samples, "duration": extent.duration, "params": params}
         return replace(part, request=replace(part.request, **changed))  # type: ignore[arg-type]
+    threads = extent.threads and extent.threads.replace(_CPUS, str(count_cpus(here.facts)))
     sweep = SweepRequest(
         mode=part.kind,
         base=part.request,
         masses=extent.masses,
-        threads=extent.threads,
+        threads=threads,
         policy=entry.policies,
         duration=extent.duration,
         within=extent.within,
         frames="0" if length == "quick" else SweepRequest.frames,
-        has_fast=False,
+        has_fast=part.kind == "realfast",  # of its own; one in real time leaves it to its part
     )
     return replace(part, sweep=sweep)
 
@@ -273,8 +281,7 @@ def _key(pair: str) -> str:
 def _device_of(here: Here, params: Sequence[str]) -> list[str]:
     """The parameter that names the device of a guest that has one."""
     is_named = any(_key(one) == "uio" for one in params)
-    has_one = here.is_guest and _DEVICE in here.target.split(",")
-    return [_FIRST_DEVICE] if has_one and not is_named else []
+    return [_FIRST_DEVICE] if _DEVICE in here.settings and not is_named else []
 
 
 def plan_of(part: Part, here: Here) -> Plan:
@@ -350,7 +357,8 @@ class _Missing:
             why, remedy = self._why_no_config(config) or ("", "")
             if why:
                 yield Missing(f"CPU configuration {config}", why, remedy)
-        if any(entry.compares_preemption for entry in procedure.parts):
+        is_chosen = any(one.startswith(_MODEL) for one in self._here.settings)
+        if any(entry.compares_preemption for entry in procedure.parts) and not is_chosen:
             why, remedy = self._why_no_switch() or ("", "")
             if why:
                 yield Missing("kernel preemption off and on", why, remedy)
@@ -387,37 +395,38 @@ class _Missing:
     @property
     def _loads(self) -> set[str]:
         known = self._here.loads
-        return set() if known is None else {one.name for one in [*known.mixes, *known.elements]}
+        return set() if known is None else {one.name for one in known.mixes}
 
     def _why_no_config(self, config: str) -> tuple[str, str] | None:
         """Why the CPU configuration cannot be had, and what it would take; None: it can."""
         if config == SHARED:
             return None
+        can_have_more = self._here.is_guest and "deterministic" not in self._here.settings
         if self._cpus == 1:
-            more = "--cpus 2" if self._here.is_guest else "a machine with more CPUs"
-            return "there is one CPU only", more
-        if self._facts.get("user.effective_id") not in (0, None):
-            return "only root may change the machine", 'sudo "$(command -v hardstone)" study'
-        if config == SINGLE:
-            if self._facts.get("virtual.container") is not None:
-                return "a container cannot take CPUs offline", "measure on the host itself"
-            return None
-        look = self._here.shield
-        for one in () if look is None else look.settings:
-            if one.name == "cpuset" and not one.available:
-                return _said(one.now, "no CPU can be reserved"), "hardstone shield --show"
-        return None
+            found = ("there is one CPU only", "--cpus 2" if can_have_more else "more CPUs")
+        elif self._facts.get("user.effective_id") not in (0, None):
+            found = ("only root may change the machine", 'sudo "$(command -v hardstone)" study')
+        elif config == SINGLE:
+            is_contained = self._facts.get("virtual.container") is not None
+            why = "a container cannot take CPUs offline" if is_contained else ""
+            found = (why, "measure on the host itself")
+        else:
+            settings = [] if self._here.shield is None else self._here.shield.settings
+            lacking = [one.now for one in settings if one.name == "cpuset" and not one.available]
+            why = _said(lacking[0], "no CPU can be reserved") if lacking else ""
+            found = (why, "hardstone shield --show")
+        return found if found[0] else None
 
     def _why_no_switch(self) -> tuple[str, str] | None:
         """Why preemption cannot be switched off and on, and what it would take; None: it can."""
         if self._here.is_guest:
-            name = self._here.target.split(",")[0]
-            why = "the preemption model of a guest is chosen when it boots"
-            return why, f"--target {name},preempt=none --target {name},preempt=full"
+            name = self._here.target.partition(",")[0]
+            return "the preemption model of a guest is chosen at boot", _with_models(name)
         try:
             switched_models(self._facts)
         except PrivilegeError as error:
-            return error.cause, error.remedy or "a guest of the lab with each model"
+            is_mount = "mount" in error.remedy
+            return error.cause, error.remedy if is_mount else _with_models("lab:debian")
         return None
 
     def _interrupts(self, tests: Sequence[str]) -> Iterator[Missing]:
@@ -457,6 +466,11 @@ class _Missing:
             why = f"the paper had {wanted} hardware threads, and this machine has {here}"
             remedy = f"a machine with {wanted} hardware threads"
             yield Missing("as many threads on each CPU as published", why, remedy)
+
+
+def _with_models(kernel: str) -> str:
+    """The options that boot a kernel of the lab with each model."""
+    return f"--target {kernel},preempt=none --target {kernel},preempt=full"
 
 
 def _is_traced(entry: _Entry) -> bool:

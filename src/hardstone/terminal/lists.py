@@ -1,4 +1,4 @@
-"""Lists on a terminal: tests and published systems."""
+"""Lists on a terminal: tests, published systems, and the answers to a questionnaire."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hardstone.present.stars_text import PublishedRow
     from hardstone.study.papers import Paper
     from hardstone.study.procedure import Missing, Part
+    from hardstone.study.questionnaire import Questionnaire
 
 
 def print_tests(tests: Sequence[Descriptor]) -> None:
@@ -67,22 +68,6 @@ def print_published_systems(rows: Sequence[PublishedRow]) -> None:
     print_command(console, "hardstone show published:qnx --why")
 
 
-def print_studies(papers: Sequence[tuple[Paper, Sequence[str]]]) -> None:
-    """A paragraph for each paper, with the tests that repeat it."""
-    console = make_console()
-    for paper, tests in papers:
-        systems = ", ".join(one.name for one in paper.study.systems.values())
-        console.print(words(paper.name, "bold"))
-        about = "; ".join(filter(None, (paper.study.title, paper.study.author)))
-        print_wrapped(console, about, lead="  ")
-        print_wrapped(console, f"systems: {systems}", lead="  ")
-        print_wrapped(console, f"tests: {', '.join(tests)}", lead="  ")
-    console.print()
-    print_wrapped(console, "To see one without measuring, and to measure it:")
-    print_command(console, f"hardstone study {papers[0][0].name} --published")
-    print_command(console, f"hardstone study {papers[0][0].name}")
-
-
 def print_parts(
     paper: Paper,
     target: str,
@@ -110,3 +95,29 @@ def print_parts(
     print_table(console, table)
     for one in missing:
         print_wrapped(console, str(one))
+
+
+_STYLES = {"yes": "green", "partly": "yellow", "no": "red", "not known": "dim"}
+
+
+def print_questionnaire(found: Questionnaire) -> None:
+    """Each question with its answer and evidence, and what the study says of its systems."""
+    from hardstone.study.questionnaire import REPLIES, load_questions, the_study
+
+    console, paper = make_console(), the_study()
+    print_wrapped(console, found.system, style="bold")
+    for question in load_questions():
+        answer = found.answers[question.id]
+        console.print()
+        console.print(Text(f"{question.id}: ") + words(answer.reply, _STYLES[answer.reply]))
+        print_wrapped(console, question.asks, lead="  ", style="dim")
+        if answer.evidence:
+            print_wrapped(console, answer.evidence, lead="  ")
+        for point in question.points:
+            name = paper.study.systems[point.system].name
+            print_wrapped(console, f"{name}: {point.says}", lead=f"  {str(point)[0]} ")
+    console.print()
+    replies = [answer.reply for answer in found.answers.values()]
+    counts = ", ".join(f"{replies.count(one)} {one}" for one in REPLIES)
+    print_wrapped(console, f"{counts}. No answer counts in a score.")
+    print_wrapped(console, f"+ and -: positive and negative points of {paper.study.reading.short}.")

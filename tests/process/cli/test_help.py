@@ -93,8 +93,9 @@ def test_all_commands_are_listed_in_sections_with_whole_summaries() -> None:
     heads = [shown.index(f"\n{head}:\n") for head in ("Measure", "Look", "Compare", "Prepare")]
     assert heads == sorted(heads)
     lines = [line.strip() for line in shown.splitlines()]
+    width = max(map(len, COMMANDS))
     for name in COMMANDS:
-        assert f"{name:8}  {SUMMARIES[name]}" in lines, name
+        assert f"{name:{width}}  {SUMMARIES[name]}" in lines, name
         assert SUMMARIES[name].endswith(".") and "..." not in SUMMARIES[name]
     for words, command in all_commands().items():
         assert not command.get_short_help_str(90).endswith("..."), words

@@ -19,7 +19,6 @@ from hardstone.preemption.tables import PreemptionPair, preemption_table
 from hardstone.report import drawing
 from hardstone.report.chart_frame import Spec
 from hardstone.report.sheet import bind
-from hardstone.terminal.columns import print_with_published
 from hardstone.terminal.console import make_console
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.kernel.blocked import dispatch, kernel_result, with_reference_at_work
@@ -144,21 +143,6 @@ def test_nothing_blocked_or_a_reference_of_other_processes_draws_nothing() -> No
     unreadable.series[1].histogram.layout = "odd"
     for one in (unreadable, make.result()):
         assert "kernel time by operation" not in printed(print_whole, document(one))
-
-
-@pytest.mark.slow
-def test_hps_figures_have_ours_beside_them_or_the_reason(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for found, said in (
-        (kernel_result(), "time_90 40, time_99 129, max"),
-        (kernel_result(), "this run, shared time_90 "),
-        (kernel_result(share=None), "the time in the kernel was not counted"),
-        (kernel_result(count=300), "time_99 needs 1 053 values, has 900"),
-    ):
-        print_with_published(document(found))
-        out = flat(capsys.readouterr().out)
-        assert said in out and "to unbounded" not in out
 
 
 def shown_words(text: str) -> set[str]:

@@ -1,0 +1,244 @@
+"""Conclusions of Dedicated Systems 2012: QNX, Windows CE7 and Linux with PREEMPT_RT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hardstone.catalogue import load_catalogue
+from hardstone.model import as_integer
+from hardstone.present.stars_text import meaning_text, stars_text
+from hardstone.study.evidence import (
+    BORNE_OUT,
+    CONTRADICTED,
+    LEAST_VALUES,
+    Finding,
+    Ratio,
+    Sound,
+    System,
+    all_of,
+    beyond,
+    decided,
+    is_loaded,
+    medians,
+    missing,
+    more_values,
+    not_published,
+    on_linux,
+    ratio_of,
+    run_it,
+    undecided,
+)
+from hardstone.systems.criteria import OUT_OF_THE_BOX, configuration_of
+from hardstone.systems.rating import Rating, rate
+from hardstone.units import format_count, format_ns
+from hardstone.wording import shorten
+
+_EQUAL = 1.1  # a smaller difference of medians is none that the tool would call one
+_HARD = 4.0  # stars from which on "hard real-time is met"
+_MAY_LIMIT = ("virtual machine",)
+_UNFAIR = ("parameters changed", "not scheduled as real-time", "emulated", "virtual time")
+
+
+def _ratings(system: System) -> list[Rating]:
+    """Of the runs under load, else of all, those that have an overall rating."""
+    loaded = [one for one in system.runs if is_loaded(one)] or system.runs
+    return [found for found in map(rate, loaded) if found.overall is not None]
+
+
+def _meets_hard(system: System) -> Finding:
+    """Decides: the stars by the paper's criteria. At least four for certain, of a full run under
+    load: hard real time is met. Below four at best: it is not, and missing figures could only lower
+    it. Wrong as far as the formula is, which was worked out from three systems."""
+    if system.apart:
+        return not_published(system)
+    needed = "hardstone evaluate --load usual --profile standard"
+    found = _ratings(system)
+    if not found:
+        return undecided("No run of it has an overall rating.", needed)
+    lowest = min(found, key=lambda one: one.overall or 0.0)
+    text = f"{stars_text(lowest)}: {meaning_text(lowest)}."
+    evidence = tuple(
+        f"rating of {one.id} under load {shorten(one.condition.load)}" for one in system.runs
+    )
+    stars = lowest.overall or 0.0
+    is_unfair = any(reason.startswith(_UNFAIR) for reason in lowest.rated_as)
+    if stars < _HARD and not is_unfair:
+        return Finding(CONTRADICTED, text, evidence)
+    certain = stars if lowest.lowest is None else lowest.lowest
+    is_full = not lowest.is_at_most and set(lowest.rated_as) <= set(_MAY_LIMIT)
+    if certain >= _HARD and is_full:
+        return Finding(BORNE_OUT, text, evidence)
+    return undecided(text, needed, evidence)
+
+
+def out_of_the_box(system: System) -> Finding | None:
+    """Decides: `_meets_hard` of a system that nobody configured: no reserved CPU, no boot option
+    for it, no switched preemption model. Others say nothing about it."""
+    configured = [one for one in system.column.subjects if configuration_of(one) != OUT_OF_THE_BOX]
+    return None if configured else _meets_hard(system)
+
+
+def linux_if_configured(system: System) -> Finding | None:
+    """Decides: `_meets_hard` of a Linux with PREEMPT_RT that was configured for it. One that nobody
+    configured, or without PREEMPT_RT, says nothing about it."""
+    other = on_linux(system)
+    if other is not None:
+        return other
+    is_realtime = system.facts.get("kernel.realtime") is True
+    if not is_realtime:
+        return undecided("This kernel has no PREEMPT_RT.", "a kernel with PREEMPT_RT")
+    if all(configuration_of(one) == OUT_OF_THE_BOX for one in system.column.subjects):
+        return undecided(
+            "Nothing was configured for it.",
+            "hardstone doctor, then a run with a reserved CPU: --cpu-config shielded",
+        )
+    return _meets_hard(system)
+
+
+SWITCH, TICK = "THR-P-SLS", "CLK-P-DUR"
+
+
+def switch_by_cache_and_tick(system: System) -> Finding:
+    """Decides, in two parts. The average: the median switch with the most threads over that with
+    two; surely longer is borne out, surely not is contradicted. The longest: within the longest
+    tick observed and a median switch is borne out, beyond it something longer than any tick was
+    there, and without a tick among the values nothing follows. That caches are the reason is not
+    tested. The paper has means; the median is not moved by the tick."""
+    found = system.found(SWITCH, "switch")
+    numbers = sorted({as_integer(one.held.series.labels.get("threads")) or 0 for one in found})
+    if len(numbers) < 2 or numbers[0] != 2:
+        return missing(system, SWITCH)
+    few, many = (
+        [one for one in found if one.held.labels.get("threads") == str(count)]
+        for count in (numbers[0], numbers[-1])
+    )
+    ratio = ratio_of(few, many)
+    text = f"Switch among {format_count(numbers[-1])} threads over that between 2: {ratio.text}."
+    average = undecided(text, more_values(SWITCH), medians([few, many]))
+    if ratio.is_above(1) or ratio.is_below(_EQUAL):
+        average = decided(ratio.is_above(1), text, medians([few, many]))
+    return all_of([average, _worst_by_tick(system, [*few, *many])])
+
+
+def _worst_by_tick(system: System, found: Sequence[Sound]) -> Finding:
+    ticks = [
+        tick
+        for load in dict.fromkeys(one.load for one in found)
+        for tick in system.found(TICK, "tick", load)
+        if tick.load == load
+    ]
+    count = sum(one.count for one in ticks)
+    if count < LEAST_VALUES:
+        why = "No tick was found" if not ticks else f"Only {count} ticks were found"
+        return undecided(f"{why} under the same load.", run_it(SWITCH, TICK))
+    loads = {one.load for one in ticks}
+    own = [one for one in found if one.load in loads]
+    longest = max(one.held.series.max or 0 for one in ticks)
+    shortest = min(one.held.series.min or 0 for one in ticks)
+    worst = max(own, key=lambda one: one.held.series.max or 0)
+    most = worst.held.series.max or 0
+    text = (
+        f"Longest switch {format_ns(most)} of {format_count(sum(one.count for one in own))}; ticks "
+        f"take {format_ns(shortest)} to {format_ns(longest)} ({format_count(count)})."
+    )
+    evidence = (worst.figure("max"), *(one.figure("max") for one in ticks))
+    if most < shortest:
+        return undecided(f"{text} No switch was hit by one.", more_values(SWITCH), evidence)
+    return decided(most <= longest + worst.median, text, evidence)
+
+
+def _most_waiters(found: Sequence[Sound]) -> list[Sound]:
+    most = max((as_integer(one.held.series.labels.get("waiters")) or 0 for one in found), default=0)
+    return [one for one in found if one.held.labels.get("waiters") == str(most)]
+
+
+def semaphore_release_grows(system: System) -> Finding:
+    """Decides, in two parts, with the most waiters: the median release over the median acquisition,
+    surely longer; and the worst release, longer than the longest tick observed and a median
+    release. One part that is surely not so contradicts it. Wrong if something else than the tick
+    was longer during the release: the cause is not tested."""
+    other = on_linux(system)
+    if other is not None:
+        return other
+    acquire, release = (
+        _most_waiters(system.found("SEM-P-ARC", name, "", kind="unnamed", scope="thread"))
+        for name in ("acquire", "release")
+    )
+    if not acquire or not release:
+        return missing(system, "SEM-P-ARC")
+    ratio = ratio_of(acquire, release)
+    text = f"Release over acquisition: {ratio.text}."
+    evidence = medians([acquire, release])
+    average = undecided(text, more_values("SEM-P-ARC"), evidence)
+    if ratio.is_above(1) or ratio.is_below(1):
+        average = decided(ratio.is_above(1), text, evidence)
+    ticks = [one for one in system.found(TICK, "tick") if one.load in {r.load for r in release}]
+    if sum(one.count for one in ticks) < LEAST_VALUES:
+        worst = undecided(
+            "Too few ticks were found under the same load.", run_it("SEM-P-ARC", TICK)
+        )
+        return all_of([average, worst])
+    limit = round(
+        max(one.held.series.max or 0 for one in ticks) + max(one.median for one in release)
+    )
+    above = beyond(release, limit)
+    if above is None:
+        return missing(system, "SEM-P-ARC")
+    text = f"Releases beyond the longest tick and a median release: {above.text}."
+    evidence = tuple(one.figure("max") for one in [*release, *ticks])
+    worst = undecided(text, more_values("SEM-P-ARC"), evidence)
+    if above.is_exceeded or above.is_within:
+        worst = decided(above.is_exceeded, text, evidence)
+    return all_of([average, worst])
+
+
+def mutex_release_grows(system: System) -> Finding:
+    """Decides: the median release of a contended mutex that inherits over its acquisition, surely
+    longer or surely shorter. Its release over that of a mutex that does not inherit is named: it
+    says whether inheritance is the reason, which the paper only supposes."""
+    other = on_linux(system)
+    if other is not None:
+        return other
+    acquire, release, plain = (
+        system.found("MUT-P-ARC", name, "", protocol=protocol)
+        for name, protocol in (("acquire", "inherit"), ("release", "inherit"), ("release", "none"))
+    )
+    if not acquire or not release:
+        return missing(system, "MUT-P-ARC")
+    ratio = ratio_of(acquire, release)
+    text = f"Release over acquisition: {ratio.text}"
+    if plain:
+        text += f"; over a release without inheritance: {ratio_of(plain, release).text}"
+    evidence = medians([acquire, release, plain])
+    if ratio.is_above(1) or ratio.is_below(1):
+        return decided(ratio.is_above(1), f"{text}.", evidence)
+    return undecided(f"{text}.", more_values("MUT-P-ARC"), evidence)
+
+
+def semaphore_without_kernel(system: System) -> Finding:
+    """Decides: acquisition and release without contention of a semaphore that stays in user space
+    (`unnamed`) over those of the kinds that always enter the kernel. All surely shorter: borne out;
+    one surely not: contradicted. Wrong near the cost of the clock, which only narrows the ratio."""
+    other = on_linux(system)
+    if other is not None:
+        return other
+    kinds = load_catalogue().entry("SEM-P-RTP").kernel_kinds.get("always", [])
+    ratios: dict[str, Ratio] = {}
+    used: list[list[Sound]] = []
+    for name in ("acquire", "release"):
+        light = system.found("SEM-P-ARN", name, "", kind="unnamed", scope="thread")
+        for kind in kinds:
+            heavy = system.found("SEM-P-ARN", name, "", kind=kind, scope="thread")
+            if light and heavy:
+                ratios[f"{name}, {kind}"] = ratio_of(heavy, light)
+                used += [light, heavy]
+    if not ratios:
+        return missing(system, "SEM-P-ARN")
+    words = "; ".join(f"{which} {one.text}" for which, one in ratios.items())
+    text = f"In memory over kinds that enter the kernel: {words}."
+    evidence = medians(used)
+    if any(one.is_above(1 / _EQUAL) for one in ratios.values()):
+        return Finding(CONTRADICTED, text, evidence)
+    if all(one.is_below(1) for one in ratios.values()):
+        return Finding(BORNE_OUT, text, evidence)
+    return undecided(text, more_values("SEM-P-ARN"), evidence)
