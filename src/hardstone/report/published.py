@@ -27,7 +27,7 @@ from hardstone.systems.subjects import (
 )
 from hardstone.wording import is_rate, label_text, shorten, spoken
 
-_LABEL_CHARACTERS, _LOAD_CHARACTERS = 60, 60
+_LABEL_CHARACTERS = 60
 REMARK = "Published: the worst observed, on other hardware. Beside this run:"
 _LEAST_IS_ALL = "minimal_period"
 _WORSTS = ("max", "min")
@@ -125,7 +125,7 @@ def _text(found: list[tuple[PublishedSystem, Amount]]) -> str:
         statistic = "" if amount.statistic in _WORSTS else f"{amount.statistic} "
         value = f"{statistic}{amount_text(amount, is_exact=True)}"
         name = system.label.partition(" (")[0]
-        load = shorten(system.study.conditions.get("load", ""), _LOAD_CHARACTERS)
+        load = system.study.conditions.get("load", "").partition(" (")[0]
         study = f"{system.study.reading.short}{f', load {load}' if load else ''}"
         by_study.setdefault(study, []).append(f"{name}: {value}")
     return "; ".join(f"{', '.join(texts)} ({study})" for study, texts in by_study.items())
