@@ -46,12 +46,14 @@ from hardstone.errors import (
 from hardstone.files import regular_target, replace_file
 from hardstone.model import (
     TARGETS_SCHEMA,
+    Event,
     Facts,
     NotRun,
     Plan,
     PlannedTest,
     Plans,
     Register,
+    Result,
     RunDocument,
     Runs,
     Scalar,
@@ -170,19 +172,22 @@ def run_one(
     reporter: Reporter | None = None,
     resumes: RunDocument | None = None,
     more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
+    note: Callable[[Result], Sequence[Event]] = lambda result: (),
 ) -> tuple[RunDocument, int]:
     """Runs the plan: the document, stored and shown, and the exit code.
 
     `show` prints the document; None: it is printed later. `reporter` prints what happens meanwhile.
-    `resumes`: the stored run that this one becomes a part of. `more` adds tests to the plan, as
-    that of Campaign.
+    `resumes`: the stored run that this one becomes a part of. `more` adds tests to the plan
+    and `note` events to a result, as those of Campaign.
     """
     from hardstone.cli.progress import make_reporter
 
     output = options.output
     store = open_store(options.store, prepared.target)
     with reporter or make_reporter(quiet=options.quiet) as telling:
-        campaign = Campaign(prepared.target, store, telling.take, more=more, wait_s=options.wait_s)
+        campaign = Campaign(
+            prepared.target, store, telling.take, more=more, wait_s=options.wait_s, note=note
+        )
         outcome = campaign.run(prepared.plan, prepared.facts, prepared.register, resumes)
     document = outcome.document
     if output is None and wants_report:

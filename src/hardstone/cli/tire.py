@@ -29,9 +29,10 @@ from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, R
 from hardstone.cli.resume import CONDITION_VALUES, check_target, recorded_now
 from hardstone.cli.simulate import SweepOptions
 from hardstone.errors import InputError
-from hardstone.model import Plan, PlannedTest, Result, RunDocument
+from hardstone.model import Event, Plan, PlannedTest, Result, RunDocument
 from hardstone.plan.make import Request
 from hardstone.plan.params import NONE
+from hardstone.simulation.prediction import prediction_events
 from hardstone.simulation.request import MODES, SweepRequest, make_sweep_plan
 from hardstone.simulation.sweep import (
     Curve,
@@ -76,6 +77,10 @@ class _SweepRun:
         """The next point after those of `document`, none at the end of the sweep."""
         results = [*self._before, *document.results]
         return self.sweeper.next_tests(results, self._spent_ns())
+
+    def note(self, result: Result) -> list[Event]:
+        """What the sweep will hold, predicted from the costs of a step."""
+        return prediction_events(result, self.sweeper.curves.main)
 
     def left_ns(self) -> int:
         """About how long it still takes."""
@@ -300,6 +305,7 @@ def run_sweep(
         reporter=_Timed(reporter, points),
         resumes=points.resumes,
         more=points.more,
+        note=points.note,
     )
     _tell_curves(points.sweeper, document)
     return document, code

@@ -17,8 +17,9 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.figures import CHART_CONFIG, Figure, pictures
 from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
 from hardstone.report.sheet import Sheet, bind
+from hardstone.study.charts import mark_of, statistic_words
 from hardstone.study.exhibits import KINDS, Answer, Cell, Column, Kind, LaidOut, Row, StudyView
-from hardstone.study.figures import figures_of_exhibit, mark_of, statistic_words
+from hardstone.study.figures import figures_of_exhibit
 from hardstone.study.papers import Conclusion
 from hardstone.systems.subjects import MeasuredRun
 from hardstone.wording import kernel_text, shorten, target_text
@@ -135,7 +136,7 @@ def exhibit_parts(view: StudyView, drawer: Drawer) -> list[ExhibitPart]:
     parts = []
     for place, laid in enumerate(view.exhibits, 1):
         exhibit, anchor = laid.exhibit, f"exhibit-{place}"
-        plots = getattr(exhibit, "plots", "")
+        plots = exhibit.plots
         parts.append(
             ExhibitPart(
                 anchor=anchor,
@@ -145,12 +146,21 @@ def exhibit_parts(view: StudyView, drawer: Drawer) -> list[ExhibitPart]:
                 figures=_drawn(laid, view, anchor, drawer),
                 text=exhibit.text,
                 lost=exhibit.lost,
-                notes=laid.notes,
+                notes=[*laid.notes, *_repeats(laid, view)],
                 has_results=exhibit.has_results,
                 plots=(_named(view, plots), anchors[plots]) if plots in anchors else None,
             )
         )
     return parts
+
+
+def _repeats(laid: LaidOut, view: StudyView) -> list[str]:
+    """Which systems have the same figures elsewhere: they are counted there."""
+    return [
+        f"{key}: as in {_named(view, number)}, where its cells are counted."
+        for key, number in laid.exhibit.repeats.items()
+        if any(one.exhibit.number == number for one in view.exhibits)
+    ]
 
 
 def _named(view: StudyView, number: str) -> str:
@@ -445,10 +455,7 @@ def render_study_pdf(view: StudyView, *, drawer: Drawer | None = None) -> bytes:
     with Drawer() as own:
         parts = exhibit_parts(view, drawer or own)
         title = title_of(view)
-        sheets = [_opening(view, title)]
-        for part in parts:
-            sheets += _sheets(part, title)
-        sheets.append(_sources(view, title))
+        sheets = [_opening(view, title), *_sheets(parts, title), _sources(view, title)]
         return bind(title, f"hardstone study {view.paper.name}", sheets)
 
 
@@ -473,43 +480,53 @@ def _opening(view: StudyView, title: str) -> Sheet:
     return sheet
 
 
-def _sheets(part: ExhibitPart, title: str) -> Iterator[Sheet]:
-    """The table of one exhibit, over as many pages as it needs, and its drawings."""
-    sheet = Sheet.headed(title, f"{part.number}: {part.title}")
-    for text in (*part.text, part.lost and f"Lost: {part.lost}."):
-        if text:
-            sheet.text(text, 8)
-    if part.table is not None:
-        table = part.table
-        head = ["", *table.headings, *(f"{one.title}, {one.about}" for one in table.columns)]
-        rows = [
-            [
-                ", ".join(filter(None, (row.label, row.under))),
-                *row.words,
-                *(_paper_cell(cell) for cell in row.cells),
-            ]
-            for row in table.rows
-        ]
-        sheet.gap(4)
-        while rows:
-            filled = sheet.fill_table(head, rows)
-            rows = rows[filled:]
-            if rows:
-                yield sheet
-                sheet = Sheet.headed(title, f"{part.number}: {part.title}, continued")
-                if not filled and not sheet.has_room(200):  # pragma: no cover  a row of a page
-                    break
-        sheet.gap(4)
-        for note in table.notes:
-            sheet.text(f"{note.number}: {note.text}", 7, colour="quiet")
-    for note_text in (*part.notes, *(one.about for one in part.figures)):
-        sheet.text(note_text, 7, colour="quiet")
-    if part.figures:
-        if not sheet.has_room(220):
+_ROOM_OF_PART, _ROOM_OF_DRAWING = 110, 190
+
+
+def _sheets(parts: Sequence[ExhibitPart], title: str) -> Iterator[Sheet]:
+    """The exhibits one below the other. A table goes on over as many pages as it needs."""
+    sheet = Sheet.headed(title, "Tables and figures")
+    for part in parts:
+        name = f"{part.number}: {part.title}"
+        table = part.table if part.plots is None or not part.figures else None
+        if not sheet.has_room(
+            _ROOM_OF_PART + (0 if table else _ROOM_OF_DRAWING * bool(part.figures))
+        ):
             yield sheet
-            sheet = Sheet.headed(title, f"{part.number}: {part.title}, drawn")
-        sheet.drawings(pictures(part.figures), columns=2)
+            sheet = Sheet.headed(title, "Tables and figures")
+        sheet.gap(10)
+        sheet.text(name, 11, bold=True)
+        for text in (*part.text, part.lost and f"Lost: {part.lost}."):
+            if text:
+                sheet.text(text, 8)
+        if table is not None:
+            head = ["", *table.headings, *(f"{one.title}, {one.about}" for one in table.columns)]
+            rows = [_paper_row(row) for row in table.rows]
+            sheet.gap(4)
+            left = 0
+            while rows := rows[sheet.fill_table(head, rows) :]:
+                yield sheet
+                sheet = Sheet.headed(title, f"{name}, continued")
+                rows = rows[int(len(rows) == left) :]  # a row that is taller than a page
+                left = len(rows)
+            sheet.gap(4)
+        notes = [f"{one.number}: {one.text}" for one in table.notes] if table else []
+        if part.figures and not sheet.has_room(_ROOM_OF_DRAWING):
+            yield sheet
+            sheet = Sheet.headed(title, name)
+        for note in (*notes, *part.notes, *(one.about for one in part.figures)):
+            sheet.text(note, 7, colour="quiet")
+        for place in range(0, len(part.figures), 2):
+            if not sheet.has_room(_ROOM_OF_DRAWING):
+                yield sheet
+                sheet = Sheet.headed(title, name)
+            sheet.drawings(pictures(part.figures[place : place + 2]), columns=2)
     yield sheet
+
+
+def _paper_row(row: _TableRow) -> list[str]:
+    name = ", ".join(filter(None, (row.label, row.under)))
+    return [name, *row.words, *map(_paper_cell, row.cells)]
 
 
 _PAPER_MARKS: dict[Kind, str] = {"not comparable": "*", "measured": ""}

@@ -20,6 +20,7 @@ from hardstone.study.papers import Conclusion, Paper, load_papers
 from hardstone.terminal.console import (
     make_console,
     make_table,
+    print_command,
     print_rows,
     print_table,
     print_wrapped,
@@ -125,21 +126,12 @@ def print_exhibit(
 ) -> None:
     """Prints one exhibit: its table, then what must be known of it. `has_addresses`: each row has
     the address of its figures, without the test."""
-    exhibit = one.exhibit
-    number = exhibit.number
-    if not number.startswith(_NUMBERED) and number != IN_THE_TEXT:
-        number = "no number"
-    lead = f"{number}  "
-    if exhibit.plots:
-        is_named = exhibit.plots.startswith(_NUMBERED)
-        drawn = exhibit.plots if is_named else "the table without a number"
-        print_wrapped(console, f"{exhibit.title} (draws {drawn})", lead)
-        return
-    if not exhibit.has_results:
-        print_wrapped(console, f"{exhibit.title} (no results)", lead)
-        return
     shared = _Shared.of(one.rows)
-    print_wrapped(console, f"{exhibit.title}{shared.text}", lead, style="bold")
+    number, title = title_of(one)
+    is_bare = _is_bare(one)
+    print_wrapped(console, title, f"{number}  ", style="" if is_bare else "bold")
+    if is_bare:
+        return
     shown = _Exhibit(view, one, shared, has_addresses)
     usual = console.width
     for table in shown.tables(usual):
@@ -150,8 +142,24 @@ def print_exhibit(
         console.width = usual
     for line in shown.footnotes:
         _print_note(console, line)
-    for text in _below(one):
+    for text in lines_below(one):
         print_wrapped(console, text, lead="  ")
+
+
+def title_of(one: LaidOut) -> tuple[str, str]:
+    """The number of an exhibit as its paper has it, and its title with what all rows share."""
+    exhibit = one.exhibit
+    is_numbered = exhibit.number.startswith(_NUMBERED) or exhibit.number == IN_THE_TEXT
+    number = exhibit.number if is_numbered else "no number"
+    if exhibit.plots:
+        is_named = exhibit.plots.startswith(_NUMBERED)
+        return number, f"{exhibit.title} (draws {exhibit.plots if is_named else _UNNAMED})"
+    if not exhibit.has_results:
+        return number, f"{exhibit.title} (no results)"
+    return number, f"{exhibit.title}{_Shared.of(one.rows).text}"
+
+
+_UNNAMED = "the table without a number"
 
 
 @dataclass(frozen=True)
@@ -375,17 +383,21 @@ def _table(columns: Sequence[_Shown], count: int) -> Table:
     return table
 
 
-def _print_note(console: Console, line: str) -> None:
-    """A footnote; its command is never broken."""
+def _print_note(console: Console, line: str, lead: str = "  ") -> None:
+    """A note; its command is never broken, and stands on a line of its own where it is long."""
     text, command = parted_text(line)
     if not command:
-        print_wrapped(console, line, lead="  ")
+        print_wrapped(console, line, lead=lead)
         return
-    whole = f"  {text}: {one_line(as_typed(command))}"
-    console.print(Text(whole), soft_wrap=True)
+    start = f"{lead}{one_line(text)}: "
+    if len(start) + len(command) <= console.width:
+        console.print(Text(start) + words(as_typed(command), "cyan"), soft_wrap=True)
+        return
+    print_wrapped(console, f"{text}:", lead=lead)
+    print_command(console, command, indent=len(lead) + 2)
 
 
-def _below(one: LaidOut) -> Iterator[str]:
+def lines_below(one: LaidOut) -> Iterator[str]:
     """What is lost, what rows and figures need said, and what the paper says of them."""
     lost: dict[str, list[str]] = {}
     for row in one.rows:
@@ -429,9 +441,10 @@ def _conclusion_text(one: Conclusion) -> str:
 def _print_answer(console: Console, one: Answer) -> None:
     where = f", {one.column}" if one.column else ""
     print_wrapped(console, f"{one.decision}{where}", lead="  ", style=_DECISIONS[one.decision])
-    for text in (one.text, f"needed: {one.needed}" if one.needed else ""):
-        if text:
-            print_wrapped(console, text, lead="    ")
+    if one.text:
+        print_wrapped(console, one.text, lead="    ")
+    if one.needed:
+        _print_note(console, f"needed: {one.needed}", lead="    ")
 
 
 def print_study_list(

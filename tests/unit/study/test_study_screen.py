@@ -46,7 +46,7 @@ def printed(view: StudyView, columns: int = 80, *, is_terminal: bool = False) ->
             patch.setenv("FORCE_COLOR", "1")
         print_study(view, stream)
     program = as_typed("hardstone runs").removesuffix(" runs")
-    return stream.getvalue().replace(f" {program} run ", " hardstone run ")
+    return re.sub(rf"{re.escape(program)} (?=run |study )", "hardstone ", stream.getvalue())
 
 
 def flat(text: str) -> str:
