@@ -9,13 +9,11 @@ from pathlib import Path
 
 from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, Register, SeriesSpec
-from hardstone.terminal.explain import (
-    PublishedTable,
-    cpu_text,
-    published_tables,
-    variants_text,
-    warm_up_text,
-)
+from hardstone.study.exhibits import LaidOut, StudyView
+from hardstone.study.layout import lay_out
+from hardstone.study.papers import load_papers
+from hardstone.systems.published import figures_of
+from hardstone.terminal.explain import cpu_text, study_conditions, variants_text, warm_up_text
 from hardstone.units import format_count, format_ns, format_span
 
 BIBLIOGRAPHY = Path(__file__).resolve().parent.parent / "docs" / "bibliography.md"
@@ -176,20 +174,58 @@ def _values(values: list[int | str], unit: str) -> str:
 
 
 def _published(test: str) -> list[str]:
-    return [part for one in published_tables(test) for part in _published_table(one)]
-
-
-def _published_table(published: PublishedTable) -> list[str]:
-    rows = []
-    for row in published.rows:
-        addresses = ", ".join(
-            f"`{address}`" if address else "verdicts" for address in row.addresses
-        )
-        cells = {"address": addresses, "load": row.load, "system": row.system}
-        rows.append([{**cells, "figures": row.figures}[title] for title in published.columns])
-    told = "\n".join(f"- {condition}" for condition in published.conditions)
-    parts = [published.title, table(published.columns, rows), told, published.note]
+    """The exhibits of each paper that the test repeats, with its conditions and systems."""
+    parts = []
+    for paper in load_papers().values():
+        view = lay_out(paper, [], only_tests=(test,))
+        if not view.exhibits:
+            continue
+        study = paper.study
+        author = f" ({study.author})" if study.author else ""
+        parts.append(f"{study.reading.short}: {study.title}{author}")
+        for one in view.exhibits:
+            parts += _exhibit(view, one) if one.exhibit.has_results else []
+        tables = dict.fromkeys(one.table for one in figures_of(test) if one.study == study.key)
+        told = [line for name in tables for line in study_conditions(study, name)]
+        covered = sorted({place for one in view.exhibits for place in one.columns})
+        told += [
+            ", ".join(filter(None, (f"{column.short}: {column.title}", column.about)))
+            for column in (view.columns[place] for place in covered)
+        ]
+        parts.append("\n".join(f"- {line}" for line in dict.fromkeys(told)))
     return list(filter(None, parts))
+
+
+def _exhibit(view: StudyView, one: LaidOut) -> list[str]:
+    """One table or figure: its rows, then what is lost, what to know, and what the paper says."""
+    exhibit = one.exhibit
+    number = exhibit.number.partition(":")[0]
+    if exhibit.plots:
+        drawn = exhibit.plots if not exhibit.plots.startswith("no ") else "the table without one"
+        return [f"{number}, {exhibit.title}: draws {drawn}."]
+    heads = ["", "address", "load", "statistic", *exhibit.headings]
+    heads += [view.columns[place].short for place in one.columns]
+    rows, lost = [], []
+    for row in one.rows:
+        address = row.address.partition("/")[2]
+        cells = [row.cells[place] for place in one.columns]
+        lost += [cell.reason for cell in cells if cell.kind == "lost"]
+        shown = ["lost" if cell.kind == "lost" else cell.text for cell in cells]
+        address = f"`{address}`" if address else ""
+        rows.append([row.label, address, row.load, row.statistic, *row.words, *shown])
+    kept = [place for place in range(len(heads)) if any(row[place] for row in rows)]
+    parts = [f"{number}, {exhibit.title}:"]
+    if rows:
+        parts.append(
+            table(
+                [heads[place] for place in kept], [[row[place] for place in kept] for row in rows]
+            )
+        )
+    notes = [f"{row.label}: {row.note}" for row in one.rows if row.note]
+    notes += [note for row in one.rows for place in one.columns for note in row.cells[place].notes]
+    told = [f"lost: {reason}" for reason in filter(None, (exhibit.lost, *lost))]
+    told += [*notes, *one.notes, *(f"the paper: {text}" for text in exhibit.text)]
+    return [*parts, "\n".join(f"- {line}" for line in dict.fromkeys(told))]
 
 
 def _profiles(entry: Entry) -> list[str]:

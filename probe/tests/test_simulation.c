@@ -164,6 +164,52 @@ WRAP_TEST(late_once)
     }
 }
 
+/* The sum of a series' values; 0 if it is not there or has none. */
+static double sum_of(const char *text, const char *series)
+{
+    char key[60];
+    snprintf(key, sizeof key, "\"name\":\"%s\"", series);
+    const char *at = strstr(text, key);
+    const char *mean = at ? strstr(at, "\"mean\":") : NULL;
+    long count = at ? number_of(at, "\"count\":") : 0;
+    return mean && count > 0 ? strtod(mean + strlen("\"mean\":"), NULL) * (double)count : 0;
+}
+
+/* Each period is dispatch, step and idle, less the lateness of those that missed. */
+WRAP_TEST(parts_of_a_period)
+{
+    fake = (struct fake){0};
+    const char *text = RUN("SIM-S-RT", "--samples", "20", "-p", "threads=1", "-p", "delay_step=5");
+    CHECK_SAME(code, 0);
+    double sum = sum_of(text, "dispatch") + sum_of(text, "step_time") + sum_of(text, "idle") -
+                 sum_of(text, "lateness");
+    double error = sum - 20 * 1e6;
+    CHECK(sum_of(text, "lateness") > 0);
+    CHECK(error > -100 && error < 100); /* of means that are rounded */
+}
+
+/* The solver `semaphore` has its costs once a variant, the other none. */
+WRAP_TEST(costs)
+{
+    fake = (struct fake){0};
+    const char *text = RUN("SIM-S-RT", "-p", "costs_only=1", "-p", "threads=1,2");
+    CHECK_SAME(code, 0);
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK(!strstr(text, "\"name\":\"step_time\"") && !strstr(text, "\"type\":\"series\""));
+    const char *first = strstr(text, "\"name\":\"tire_costs\"");
+    const char *second = first ? strstr(first + 1, "\"name\":\"tire_costs\"") : NULL;
+    CHECK(second && !strstr(second + 1, "\"name\":\"tire_costs\""));
+    CHECK(first && number_of(first, "\"threads_count\":") == 1);
+    CHECK(second && number_of(second, "\"threads_count\":") == 2);
+    CHECK_HOLDS(text, "\"dispatch_high_ns\":");
+    text = RUN("SIM-P-RF", "-p", "simulated_s=1", "-p", "threads=1", "--samples", "3");
+    first = strstr(text, "\"name\":\"tire_costs\"");
+    CHECK(first && !strstr(first + 1, "\"name\":\"tire_costs\""));
+    CHECK(!strstr(text, "\"dispatch_ns\":"));
+    text = RUN("SIM-P-RF", "-p", "simulated_s=1", "-p", "solver=barrier");
+    CHECK(!strstr(text, "\"name\":\"tire_costs\""));
+}
+
 /* Steps that a stopped simulation says were due and not done; -1 if it says nothing. */
 static long left_by_a_stop(void)
 {

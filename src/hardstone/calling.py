@@ -11,7 +11,7 @@ from pathlib import Path
 
 CAPABILITIES = "cap_sys_nice,cap_ipc_lock=ep"
 _NAME = "hardstone"
-_OF_A_STORE = re.compile(r" (?:evaluate|runs|show|report)\b")
+_OF_A_STORE = re.compile(r" (?:evaluate|runs|show|report|study)\b")
 _STORE: ContextVar[Path | None] = ContextVar("store", default=None)
 # The PATH of sudo and su, which do not keep the user's own.
 _ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

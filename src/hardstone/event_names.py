@@ -51,6 +51,7 @@ POSIX = (POSIX_OPTIONS, POSIX_WHY, POSIX_LIMITS, POSIX_CLOCKS, POSIX_PROFILE, PO
 # The simulation of the tire.
 TIRE_TESTS = ("SIM-S-RT", "SIM-P-RF")
 TIRE = ("simulation", "tire_costs")
+TIRE_PREDICTED = "size_predicted"  # the largest that a curve will hold, before its first point
 # The load was not what was asked for.
 SHORT = ("load_short", "load_unseen", "load_ended_early")
 # What a shield did: long, and the same in every test.

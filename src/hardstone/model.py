@@ -560,6 +560,17 @@ class Repeat(msgspec.Struct, kw_only=True, frozen=True):
     first: Name = ""
 
 
+class StudyPart(msgspec.Struct, kw_only=True, frozen=True):
+    """One of `count` parts of a study that is repeated ("obenland-2000"), each of which is a run;
+    `number` counts from 1. `first`: the id of the first run of the same call, on any target; empty
+    in it."""
+
+    study: Name
+    number: Int64
+    count: Int64
+    first: Name = ""
+
+
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
     """What will be run. Pure data: the same request gives the same plan.
 
@@ -572,8 +583,9 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     measured under each of these models, which the kernel is switched to; empty: it is not switched.
     `sweep`: each result decides what is measured next, and is added to `tests` then; null: `tests`
     were known before. `repeat`: which of several runs of this plan it is; null: it was asked for
-    once. `addresses`: those of the hosts that the loads name, as they were looked up when the run
-    began; the probe gets them in place of the names.
+    once. `study`: which part of a study; null: of none. `addresses`: those of the hosts that the
+    loads name, as they were looked up when the run began; the probe gets them in place of the
+    names.
     """
 
     name: Name
@@ -596,6 +608,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     preemption_models: Annotated[list[Name], _FEW] = []
     sweep: Sweep | None = None
     repeat: Repeat | None = None
+    study: StudyPart | None = None
     addresses: Annotated[dict[Name, Name], _FEW] = {}
 
 

@@ -23,6 +23,7 @@ from hardstone.gate.limits import LIMITS_SCHEMA, LimitsFile
 from hardstone.gate.outcome import GATE_SCHEMA, GateDocument
 from hardstone.posix.analysis import POSIX_SCHEMA, PosixDocument
 from hardstone.stats.two_runs import PROOF_SCHEMA, Proof
+from hardstone.study.json_document import STUDY_SCHEMA, StudyDocument
 
 FOLDER = Path(__file__).parents[2] / "schema"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -36,6 +37,7 @@ _DOCUMENTS: dict[str, tuple[str, Any]] = {
     DOCTOR_SCHEMA: ("What the doctor found on a machine", Diagnosis),
     POSIX_SCHEMA: ("POSIX in runs: options, limits, profiles, features", PosixDocument),
     COMPARISON_SCHEMA: ("Systems compared with each other", ComparisonDocument),
+    STUDY_SCHEMA: ("A study laid out: published and measured", StudyDocument),
     LIMITS_SCHEMA: ("Limits for a gate; the files are TOML", LimitsFile),
     GATE_SCHEMA: ("What a gate found", GateDocument),
     PROOF_SCHEMA: ("The effect of a setting, measured in pairs", Proof),

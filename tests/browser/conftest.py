@@ -19,6 +19,9 @@ from hardstone.comparison.view import CompareView
 from hardstone.model import RunDocument
 from hardstone.report.drawing import Drawer
 from hardstone.report.page import write_html
+from hardstone.study.layout import lay_out
+from hardstone.study.page import write_study
+from hardstone.study.papers import paper_named
 from hardstone.systems.subjects import Subject
 from tests.process.cli.bad_documents import BAD, CONTRADICTORY, GOOD, ODD, packed, put
 from tests.unit.comparison.compared import (
@@ -32,6 +35,7 @@ from tests.unit.posix import inventories
 from tests.unit.report import matrix, sample
 from tests.unit.report.hostile import hostile_document, hostile_lookup
 from tests.unit.stats.make import result
+from tests.unit.study import made_exhibits
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_MS = 180_000  # sanitizers and analysis may have the CPUs
@@ -175,6 +179,8 @@ PAGES: dict[str, Callable[[], Callable[[Path], None]]] = {
     "counted": lambda: partial(write_compare, counted_view()),
     "long names": lambda: partial(write_compare, long_names()),
     "hostile comparison": lambda: write_hostile_comparison,
+    "study": lambda: partial(write_study, made_exhibits.whole()),
+    "paper": lambda: partial(write_study, lay_out(paper_named("obenland-2000"), [])),
 }
 
 

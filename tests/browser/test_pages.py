@@ -23,6 +23,7 @@ TEXTS = {
     "report": ("h1", "td", "figcaption", ".note", ".failed", "a", ".banner strong"),
     "twenty": ("h1", "td", ".given", ".unrated", ".better", ".worse", ".no", "a", ".differs"),
     "emulated": (".grey td", ".grey th", ".missing"),
+    "study": ("h1", "td", ".cell.lost", "td.not-comparable", ".own", ".notes", ".passed", "sup a"),
 }
 
 
@@ -226,6 +227,40 @@ def test_what_was_moved_is_folded_until_it_is_asked_for(visit: Any) -> None:
     assert not row.is_visible()
     text.locator("summary").press("Enter")  # a click would miss it while charts are being drawn
     assert row.is_visible()
+
+
+# ---- a study ----
+
+
+def test_a_study(visit: Any) -> None:
+    seen = visit("study")
+    comes_alive(seen)
+    check(seen, TEXTS["study"])
+
+
+def test_the_exhibits_of_a_study_on_a_phone(visit: Any) -> None:
+    seen = visit("study", width=390)
+    assert seen.page.evaluate(WIDER_THAN_PAGE) <= 0
+    first = seen.page.locator("table.exhibit tbody th").first
+    assert first.evaluate("e => getComputedStyle(e).position") == "sticky"
+    figures = seen.page.query_selector_all("figure.chart")
+    assert len(figures) == 6
+    seen.walk(figures)
+    sizes = [one.query_selector("svg").bounding_box()["width"] for one in figures]
+    assert all(300 < width <= 390 for width in sizes)
+    sources = seen.page.locator("label:has(#show-sources)")
+    sources.click()
+    shown = seen.page.locator("data").nth(2).evaluate("e => getComputedStyle(e, '::after').content")
+    assert "made up" in shown
+    assert seen.page.evaluate(WIDER_THAN_PAGE) <= 0
+    sources.click()
+    assert seen.requests == [seen.url] and seen.trouble == []
+
+
+def test_a_paper_alone(visit: Any) -> None:
+    seen = visit("paper")
+    check(seen)
+    assert "as published" in seen.page.title()
 
 
 # ---- what is folded ----

@@ -11,7 +11,7 @@
 struct run;
 
 enum {
-    TEST_PARAMS = 12,
+    TEST_PARAMS = 14,
     TEST_VALUES = HS_PARAM_VALUES, /* of a parameter that is a list */
     TEST_SERIES = 8,               /* of one variant */
 };

@@ -53,6 +53,7 @@ from hardstone.hosts import addresses_of
 from hardstone.model import (
     RUN_SCHEMA,
     ClockCheck,
+    Event,
     Facts,
     Plan,
     PlannedTest,
@@ -193,14 +194,16 @@ class Campaign:
         why_end: Callable[[RunDocument], str | None] = lambda document: None,
         more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
         wait_s: float | None = None,
+        note: Callable[[Result], Sequence[Event]] = lambda result: (),
     ) -> None:
         """`why_end` is called after each result: with a reason, the other tests are skipped.
 
         `more` is called once all tests of the plan have a result: what it gives is added to the
         plan and measured, until it gives none. `wait_s`: the longest wait for another measurement
-        of the machine; None: until it has ended.
+        of the machine; None: until it has ended. `note` gives events that a result is stored with.
         """
         self._wait_s = wait_s
+        self._note = note
         self._target = target
         self._store = store
         self._on_event = on_event
@@ -310,6 +313,7 @@ class Campaign:
             result = skipped(planned, document.plan, why)
         collector.tell_looks(result)
         mark_breach(result, document.plan.watched_ns)
+        result.events.extend(self._note(result))
         document.results.append(result)
         collector.journal.result(result)
         self._end = self._end or self._why_end(document)

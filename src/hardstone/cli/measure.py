@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hardstone.campaign.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
@@ -46,12 +46,14 @@ from hardstone.errors import (
 from hardstone.files import regular_target, replace_file
 from hardstone.model import (
     TARGETS_SCHEMA,
+    Event,
     Facts,
     NotRun,
     Plan,
     PlannedTest,
     Plans,
     Register,
+    Result,
     RunDocument,
     Runs,
     Scalar,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from hardstone.preemption.tables import Models
 
 
+Opened = TypeVar("Opened")
 _LOCAL = "local"
 _LONGEST = 180  # of the probe
 
@@ -77,7 +80,7 @@ def typed_folder(options: MeasureOptions, target: str) -> str | None:
     return typed if typed is None or target != _LOCAL else str(Path(typed).absolute())
 
 
-def own_folder(options: MeasureOptions, target: str) -> str | None:
+def own_folder(options: OutcomeOptions, target: str) -> str | None:
     """The folder for the probe of `target` without --dir; None leaves it to the probe."""
     if target != _LOCAL:
         return None
@@ -142,16 +145,22 @@ def prepare(
     asked |= {"folder": typed_folder(options, name), "default_folder": own_folder(options, name)}
     request = Request(**asked)
     others = place_problems(options) + folder_problems(options, name)
-    target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
-    register, facts = target.probe_list(), target.facts()
-    if str(facts.facts.get("limits.realtime_cause")).startswith("thread_"):
-        one_array_thread()
+    register, facts = open_target(target, options)
     is_loaded = any(load != NONE for load in request.load)
     loads = target.load_list() if is_loaded else None
     if models_of is not None:
         request = replace(request, preemption_models=models_of(facts.facts)[:2])
     plan = make_plan(request, register, load_catalogue(), facts.facts, loads, others)
     return Prepared(target, register, facts, plan)
+
+
+def open_target(target: Target, options: OutcomeOptions) -> tuple[Register, Facts]:
+    """Opens `target`: its tests, and the facts of its machine."""
+    target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
+    register, facts = target.probe_list(), target.facts()
+    if str(facts.facts.get("limits.realtime_cause")).startswith("thread_"):
+        one_array_thread()
+    return register, facts
 
 
 def run_one(
@@ -163,19 +172,22 @@ def run_one(
     reporter: Reporter | None = None,
     resumes: RunDocument | None = None,
     more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
+    note: Callable[[Result], Sequence[Event]] = lambda result: (),
 ) -> tuple[RunDocument, int]:
     """Runs the plan: the document, stored and shown, and the exit code.
 
     `show` prints the document; None: it is printed later. `reporter` prints what happens meanwhile.
-    `resumes`: the stored run that this one becomes a part of. `more` adds tests to the plan, as
-    that of Campaign.
+    `resumes`: the stored run that this one becomes a part of. `more` adds tests to the plan
+    and `note` events to a result, as those of Campaign.
     """
     from hardstone.cli.progress import make_reporter
 
     output = options.output
     store = open_store(options.store, prepared.target)
     with reporter or make_reporter(quiet=options.quiet) as telling:
-        campaign = Campaign(prepared.target, store, telling.take, more=more, wait_s=options.wait_s)
+        campaign = Campaign(
+            prepared.target, store, telling.take, more=more, wait_s=options.wait_s, note=note
+        )
         outcome = campaign.run(prepared.plan, prepared.facts, prepared.register, resumes)
     document = outcome.document
     if output is None and wants_report:
@@ -315,7 +327,7 @@ def measure_several(
         raise InputError(f"{option}: one file cannot hold {len(names)} runs", "leave it out")
     for name in names:
         find_target(name)  # a wrong name is reported before anything is measured
-    targets = _TargetLoop(names, options, (PlanError, *ends_at), procedure.prepare)
+    targets = TargetLoop(names, options, (PlanError, *ends_at), procedure.prepare)
     if options.dry_run:
         return _plan_all(targets, as_json=options.as_json)
     return _run_all(targets, options, after, procedure, wants_report=wants_report)
@@ -355,7 +367,7 @@ def _usual(tests: Sequence[str], options: MeasureOptions) -> Procedure:
     return Procedure(partial(prepare, tests=tests, options=options), run_one)
 
 
-class _TargetLoop:
+class TargetLoop(Generic[Opened]):
     """Visits the targets in turn: one that cannot be measured does not keep the others from it."""
 
     def __init__(
@@ -363,7 +375,7 @@ class _TargetLoop:
         names: Sequence[str],
         options: OutcomeOptions,
         ends_at: tuple[type[HardstoneError], ...],
-        prepare_one: Callable[[Target, str], Prepared],
+        prepare_one: Callable[[Target, str], Opened],
     ) -> None:
         self.names = names
         self._ends_at = ends_at
@@ -371,7 +383,7 @@ class _TargetLoop:
         self._options = options
         self._prepare = prepare_one
 
-    def visit(self, work: Callable[[Prepared], int | None]) -> list[int]:
+    def visit(self, work: Callable[[Opened], int | None]) -> list[int]:
         """Calls `work` with each target while it is open; gives what is not None of its results.
 
         An error of `ends_at` at the very first target is raised: with PlanError the request is
@@ -419,7 +431,7 @@ class _TargetLoop:
 
 
 def _run_all(
-    targets: _TargetLoop,
+    targets: TargetLoop[Prepared],
     options: OutcomeOptions,
     after: Callable[[Sequence[RunDocument]], None],
     procedure: Procedure,
@@ -448,7 +460,7 @@ def _run_all(
     return targets.code(codes) or problem or EXIT_OK
 
 
-def _plan_all(targets: _TargetLoop, *, as_json: bool) -> int:
+def _plan_all(targets: TargetLoop[Prepared], *, as_json: bool) -> int:
     from hardstone.terminal.explain import print_plan
 
     plans: list[Plan] = []

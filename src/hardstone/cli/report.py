@@ -188,7 +188,7 @@ def write_report(
 
     check_suffix(output)
     tests = _tests(document, register)
-    with _written(output):
+    with written(output):
         if output.suffix.lower() in _PICTURES:
             from hardstone.report.picture import write_picture
 
@@ -206,12 +206,12 @@ def write_badge(document: RunDocument, output: Path) -> None:
     """Writes the badge of a run; InputError as for `write_report`."""
     from hardstone.report.picture import write_badge as write
 
-    with _written(output):
+    with written(output):
         write(document, output)
 
 
 @contextlib.contextmanager
-def _written(output: Path) -> Iterator[None]:
+def written(output: Path) -> Iterator[None]:
     """Within, `output` is written; InputError where there is no folder for it."""
     from hardstone.files import regular_target
 

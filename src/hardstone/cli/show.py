@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,13 +51,7 @@ _PUBLISHED = "published:"
     metavar="TIME",
     help="Count values above TIME; if none, give the upper bound on their share.",
 )
-@click.option(
-    "--published",
-    cls=Option,
-    group=WHAT,
-    is_flag=True,
-    help="Show the published figures of its tests next to those of the run.",
-)
+@click.option("--published", is_flag=True, hidden=True)
 @click.option(
     "--project",
     cls=Option,
@@ -102,31 +97,34 @@ def command(
     --deadline counts the values above TIME in each series of durations, with the exact confidence
     interval of their share. --json prints these counts.
     """
-    if as_csv and (why or as_json or is_all or published or project or deadline is not None):
+    if published:
+        raise InputError(
+            "--published is a command of its own, which lays out one study with runs",
+            f"name one of hardstone study list: hardstone study NAME {shlex.quote(run)}",
+        )
+    if as_csv and (why or as_json or is_all or project or deadline is not None):
         raise InputError("--csv prints the series of the run or of TESTs", "give --csv alone")
     if why or run.startswith(_PUBLISHED):
-        has_more = is_all or tests or published or project or deadline is not None
+        has_more = is_all or tests or project or deadline is not None
         if why and has_more:
             raise InputError(
-                "--why takes no TEST, --all, --published, --project or --deadline",
+                "--why takes no TEST, --all, --project or --deadline",
                 "give --why alone",
             )
         return _show_why(run, store, as_json=as_json, is_asked=why)
     if deadline is not None:
-        if is_all or published or project:
-            raise InputError(
-                "--deadline takes no --all, --published or --project", "give --deadline alone"
-            )
+        if is_all or project:
+            raise InputError("--deadline takes no --all or --project", "give --deadline alone")
         return _show_misses(run, tests, store, deadline, as_json=as_json)
     from hardstone.cli.messages import print_json
     from hardstone.cli.open_store import consistency_exit, open_store
 
-    if project and (published or is_all or not tests):
+    if project and (is_all or not tests):
         raise InputError(
-            "--project takes a TEST, and no --all or --published",
+            "--project takes a TEST, and no --all",
             "name tests: hardstone show RUN TMR-P-LAT --project",
         )
-    if as_json and (published or is_all or tests):
+    if as_json and (is_all or tests):
         raise InputError(
             "--json prints the whole document, whatever else is asked for", "give --json alone"
         )
@@ -141,7 +139,7 @@ def command(
 
         click.echo(run_csv(shown), nl=False)
         return consistency_exit(document)
-    if not (is_all or tests or published):
+    if not (is_all or tests):
         from hardstone.terminal.one_screen import print_screen
 
         print_screen(shown)
@@ -149,19 +147,15 @@ def command(
     from hardstone.cli.messages import paged
 
     with paged():
-        _print_all(shown, project=project, published=published)
+        _print_all(shown, project=project)
     return consistency_exit(document)
 
 
-def _print_all(shown: RunDocument, *, project: bool, published: bool) -> None:
+def _print_all(shown: RunDocument, *, project: bool) -> None:
     if project:
         from hardstone.terminal.whole_run import print_projections
 
         print_projections(shown)
-    elif published:
-        from hardstone.terminal.columns import print_with_published
-
-        print_with_published(shown)
     else:
         from hardstone.terminal.whole_run import print_whole
 

@@ -21,17 +21,18 @@ from hardstone.campaign.collect import (
     RunStarted,
 )
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.measure import Prepared, place_problems, run_one
-from hardstone.cli.messages import notice_messages, print_json, tell
+from hardstone.cli.measure import Prepared, open_target, place_problems, run_one
+from hardstone.cli.messages import print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import OutcomeOptions, fitting, lab_targets
 from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, Reporter, suitable
 from hardstone.cli.resume import CONDITION_VALUES, check_target, recorded_now
 from hardstone.cli.simulate import SweepOptions
 from hardstone.errors import InputError
-from hardstone.model import Plan, PlannedTest, Result, RunDocument
+from hardstone.model import Event, Plan, PlannedTest, Result, RunDocument
 from hardstone.plan.make import Request
 from hardstone.plan.params import NONE
+from hardstone.simulation.prediction import prediction_events
 from hardstone.simulation.request import MODES, SweepRequest, make_sweep_plan
 from hardstone.simulation.sweep import (
     Curve,
@@ -76,6 +77,10 @@ class _SweepRun:
         """The next point after those of `document`, none at the end of the sweep."""
         results = [*self._before, *document.results]
         return self.sweeper.next_tests(results, self._spent_ns())
+
+    def note(self, result: Result) -> list[Event]:
+        """What the sweep will hold, predicted from the costs of a step."""
+        return prediction_events(result, self.sweeper.curves.main)
 
     def left_ns(self) -> int:
         """About how long it still takes."""
@@ -224,7 +229,7 @@ def simulate(mode: str, options: SweepOptions, *, wants_report: bool = True) -> 
 
         procedure = Procedure(
             partial(_prepare_sweep, mode=mode, options=options),
-            _run_sweep,
+            run_sweep,
             compare=_print_comparison,
         )
         return measure_several(names, procedure, options, wants_report=wants_report)
@@ -255,7 +260,7 @@ def _shown_sweep(
     if options.dry_run:
         return show_plan(prepared.plan, as_json=options.as_json)
     show = print_json if options.as_json else print_run
-    return _run_sweep(prepared, options, show, wants_report=wants_report, sweeping=sweeping)[1]
+    return run_sweep(prepared, options, show, wants_report=wants_report, sweeping=sweeping)[1]
 
 
 def _prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOptions) -> Prepared:
@@ -269,15 +274,14 @@ def _prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOption
     }
     request = SweepRequest(**asked)
     others: Sequence[str] = place_problems(options)
-    target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
-    register, facts = target.probe_list(), target.facts()
+    register, facts = open_target(target, options)
     is_loaded = any(load != NONE for load in request.base.load)
     loads = target.load_list() if is_loaded else None
     plan = make_sweep_plan(request, register, load_catalogue(), facts.facts, loads, others)
     return Prepared(target, register, facts, plan)
 
 
-def _run_sweep(
+def run_sweep(
     prepared: Prepared,
     options: OutcomeOptions,
     show: Callable[[RunDocument], None] | None,
@@ -301,6 +305,7 @@ def _run_sweep(
         reporter=_Timed(reporter, points),
         resumes=points.resumes,
         more=points.more,
+        note=points.note,
     )
     _tell_curves(points.sweeper, document)
     return document, code

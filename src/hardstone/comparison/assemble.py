@@ -8,7 +8,8 @@ from dataclasses import replace
 from hardstone.comparison.grey import condition_rows
 from hardstone.comparison.points import RULES, points_of, repeated_tables
 from hardstone.comparison.rows import Systems, compared_rows, compared_tests, decisive_rows
-from hardstone.comparison.tables import columns_of, kernel_table, older_tables
+from hardstone.comparison.sizes import is_of_sweep, size_rows
+from hardstone.comparison.tables import columns_of, kernel_table, ladder_table
 from hardstone.comparison.view import (
     LEAST_SYSTEMS,
     MOST_SYSTEMS,
@@ -20,7 +21,7 @@ from hardstone.comparison.view import (
 from hardstone.errors import InputError
 from hardstone.stats.quantiles import PATH_NOT_TAKEN
 from hardstone.systems.published import load_studies
-from hardstone.systems.subjects import Subject, figure_rows
+from hardstone.systems.subjects import FigureRow, Subject, figure_rows
 from hardstone.wording import shorten
 
 _LATSTAT, _DEDICATED = "solaris-latstat-2007", "dedicated-systems-2012"
@@ -61,7 +62,7 @@ def compare_view(
     _check_systems(subjects, reference)
     columns = columns_of(subjects, reference)
     systems = Systems(columns, reference)
-    found = figure_rows(subjects)
+    found = _figure_rows(subjects)
     decisive = decisive_rows(found, systems)
     yardsticks = _yardsticks()
     view = CompareView(
@@ -90,11 +91,17 @@ def compare_view(
         tables=[
             *repeated_tables(columns, decisive, conditions),
             *([kernel] if kernel else []),
-            *older_tables(columns),
+            ladder_table(columns),
         ],
         conditions=conditions,
         notes=list(_notes(columns, conditions)),
     )
+
+
+def _figure_rows(subjects: Sequence[Subject]) -> list[FigureRow]:
+    """Every series; the sizes that a sweep finds have rows of their own."""
+    series = [one for one in figure_rows(subjects) if not is_of_sweep(one.first)]
+    return [*series, *size_rows(subjects)]
 
 
 def _check_systems(subjects: Sequence[Subject], reference: int) -> None:
@@ -144,7 +151,7 @@ def _yardsticks() -> list[Yardstick]:
 def _notes(columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]) -> Iterator[str]:
     for column in columns:
         if column.apart:
-            yield f"{column.label} is not comparable: {column.apart}."
+            yield f"{column.label}: {column.apart}."
     differing = [
         one.name for one in conditions if one.differs and not one.name.startswith("values of")
     ]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hardstone.catalogue import load_catalogue
+from hardstone.comparison.sizes import SizeSeries
 from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.overview import repeat_text
@@ -104,21 +105,23 @@ def with_stand_ins(
 
     Only a row of published figures alone is filled: a run that has the series itself shows it.
     """
-    if (row.key[0], row.key[1]) not in _OF_A_DEVICE or any(one and one.series for one in row.found):
+    if any(one and one.series for one in row.found):
         return row, {}
     found: dict[int, StandIn] = {}
     for place, subject in enumerate(subjects):
         if isinstance(subject, MeasuredRun) and row.found[place] is None:
-            stand_in = _in_place(row, subject)
+            stand_in = in_place(row.key[0], row.key[1], subject)
             if stand_in is not None:
                 found[place] = stand_in
     filled = [found[place].series if place in found else one for place, one in enumerate(row.found)]
     return replace(row, found=tuple(filled)), found
 
 
-def _in_place(row: FigureRow, subject: MeasuredRun) -> StandIn | None:
-    """The series that the rating of the run shows in place of the row's: one choice for both."""
-    test, name = row.key[0], row.key[1]
+def in_place(test: str, name: str, subject: MeasuredRun) -> StandIn | None:
+    """The interrupts that a run has in place of those of a device: the series that its rating
+    shows. None for a series that is not of a device."""
+    if (test, name) not in _OF_A_DEVICE:
+        return None
     criteria = (one for name in load_criteria().categories for one in rated_figures(name))
     criterion = next((one for one in criteria if (one.test, one.series) == (test, name)), None)
     if criterion is None:
@@ -183,6 +186,10 @@ def _reasons(pair: Pair, known: DifferingResults) -> Iterator[str]:
         for label, published, used in other_numbers(pair.against, pair.one):
             yield f"{used} {label}, the reference {published}"
         yield from _other_study(pair.against, pair.one, pair.subject)
+    elif isinstance(pair.one, SizeSeries) and isinstance(pair.against, SizeSeries):
+        policies = pair.one.policy, pair.against.policy
+        if all(policies) and policies[0] != policies[1]:
+            yield f"policy {policies[0]}, the reference {policies[1]}"
 
 
 def is_sound(one: SubjectSeries) -> bool:
@@ -192,6 +199,8 @@ def is_sound(one: SubjectSeries) -> bool:
 
 def why_alone_grey(one: SubjectSeries) -> str:
     """Why a figure may be compared with nothing at all; empty if it may."""
+    if isinstance(one, SizeSeries):
+        return one.refused
     if not isinstance(one, MeasuredSeries):
         return ""
     if not is_sound(one):

@@ -17,6 +17,7 @@ from hardstone.comparison.grey import (
     why_worst_grey,
     with_stand_ins,
 )
+from hardstone.comparison.sizes import SizeSeries, size_label
 from hardstone.comparison.view import (
     ClaimCell,
     ClaimRow,
@@ -38,6 +39,7 @@ from hardstone.systems.subjects import (
     MeasuredRun,
     MeasuredSeries,
     Missing,
+    Subject,
     SubjectSeries,
     amount_of,
 )
@@ -113,6 +115,7 @@ class Medians:
         return max((max(one.quantum_ns, 0.0) for one in known), default=0.0)
 
 
+_KIND = "kind"
 _TICK = ("CLK-P-DUR", "tick")
 EQUALS_TICK = "equals the tick"
 _TICK_TOLERANCE = 0.2
@@ -169,6 +172,8 @@ def _compared_row(
 def _row_label(row: FigureRow) -> str:
     """The series and the labels that the systems share: "switch, threads 128"."""
     first, kept = row.first, dict(row.key[2])
+    if isinstance(first, SizeSeries):
+        return size_label(first)
     labels = [
         label_text(name, value if (number := whole_number(value)) is None else number)
         for name, value in first.labels.items()
@@ -178,6 +183,8 @@ def _row_label(row: FigureRow) -> str:
 
 
 def _worst_statistic(one: SubjectSeries) -> str:
+    if isinstance(one, SizeSeries):
+        return one.name
     return "min" if is_rate(one.unit) or one.name == _LEAST_IS_ALL else "max"
 
 
@@ -232,7 +239,7 @@ class _Cells:
         )
 
     def _without(self, column: SystemColumn) -> ComparedCell:
-        missing = _missing_of(column, self.row.key[0])
+        missing = _missing_of(column, self.row)
         more = dict.fromkeys(self.more, missing)
         return ComparedCell(missing, missing, more=more, worst_name=self.worst)
 
@@ -336,11 +343,30 @@ def _predictability(
     return usual / extreme if is_rate(series.unit) else extreme / usual
 
 
-def _missing_of(column: SystemColumn, test: str) -> Missing:
-    """Why a system has no figure of a series of `test`."""
+def _not_published(subject: Subject, row: FigureRow) -> str:
+    """Where the study has the series of another kind only, such as the hand-over by a mutex that
+    stands in no row of semaphores, that is the reason."""
+    kind = dict(row.key[2]).get(_KIND)
+    others = [
+        one.labels[_KIND]
+        for one in subject.held()
+        if (one.test, one.name) == (row.test, row.first.name) and _KIND in one.labels
+    ]
+    if kind is None or not others or kind in others:
+        return "not published"
+    return f"published of kind {', '.join(dict.fromkeys(others))} only, not of {kind}"
+
+
+def _missing_of(column: SystemColumn, row: FigureRow) -> Missing:
+    """Why a system has no figure in `row`."""
     subject = column.subject
     if not isinstance(subject, MeasuredRun):
-        return Missing("not published")
+        return Missing(_not_published(subject, row))
+    return _not_run(subject, row.test)
+
+
+def _not_run(subject: MeasuredRun, test: str) -> Missing:
+    """Why a run has no figure of a series of `test`."""
     found = [one for one in subject.results if one.test == test]
     if not found:
         return Missing("not run", f"hardstone run {test}")
@@ -354,7 +380,7 @@ def _state_of(status: str, reason: str | None) -> str:
 
 
 _MOST_CLAIMS = 60  # of one test
-_AS_A_WHOLE = "as a whole"
+AS_A_WHOLE = "as a whole"
 _WHOLE_CLAIM = "all claims that count for a rating hold; of a study, what it says"
 _HOLDS, _FAILS = "holds", "fails"
 
@@ -389,7 +415,7 @@ def _compared_test(
     claims, left_out = _claim_rows(test, columns, spec)
     return ComparedTest(
         test=test,
-        title=spec.title if spec else test,
+        title=spec.title if spec else "",
         about=entry.about,
         category=entry.category,
         moments=[(one.title, one.meaning) for one in spec.series] if spec else [],
@@ -447,7 +473,7 @@ def _claim_rows(
             _whole_cell(own) if own else _without(column, test)
             for own, column in zip(claims, columns, strict=True)
         ]
-        rows.insert(0, ClaimRow(_AS_A_WHOLE, _WHOLE_CLAIM, whole))
+        rows.insert(0, ClaimRow(AS_A_WHOLE, _WHOLE_CLAIM, whole))
     return rows, max(len(ordered) - _MOST_CLAIMS, 0)
 
 
@@ -464,10 +490,10 @@ def _cell(one: Claim) -> ClaimCell:
 
 
 def _without(column: SystemColumn, test: str) -> ClaimCell:
-    if column.is_published:
+    if not isinstance(column.subject, MeasuredRun):
         judged = _verdicts(column, test)
-        return ClaimCell(_AS_A_WHOLE if judged else "not published", "quiet")
-    reason = _missing_of(column, test).reason
+        return ClaimCell(AS_A_WHOLE if judged else "not published", "quiet")
+    reason = _not_run(column.subject, test).reason
     return ClaimCell("not judged" if reason == "no values" else reason, "quiet")
 
 
@@ -504,7 +530,7 @@ def judged_claims(test: ComparedTest, place: int) -> list[tuple[ClaimRow, ClaimC
     """What was judged about one system and counts: claim by claim, or of a study the whole."""
     found = [(row, row.cells[place]) for row in test.claims]
     judged = [one for one in found if one[1].look in ("passed", "failed")]
-    return [one for one in judged if one[0].name != _AS_A_WHOLE] or judged
+    return [one for one in judged if one[0].name != AS_A_WHOLE] or judged
 
 
 _WAKEUP = ("TMR-P-LAT", "wakeup")

@@ -1,4 +1,4 @@
-"""The tables of the older studies and of kernel time, with a row or column for each system."""
+"""The tables of priorities and of kernel time, with a row for each system."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hardstone.catalogue import load_catalogue
 from hardstone.comparison.grey import why_alone_grey
 from hardstone.comparison.view import PlainTable, SystemColumn
 from hardstone.errors import InputError
-from hardstone.figure_text import amount_text
 from hardstone.kernel.results import ALL, TEST
 from hardstone.kernel.tables import (
     STATISTICS,
@@ -19,7 +17,7 @@ from hardstone.kernel.tables import (
     milliseconds,
     with_interval,
 )
-from hardstone.model import Result, Scalar, Trust
+from hardstone.model import Result, Scalar
 from hardstone.preemption.tables import (
     MEANING,
     NOT_KNOWN,
@@ -31,27 +29,20 @@ from hardstone.preemption.tables import (
     side_of,
     why_not_divided,
 )
-from hardstone.stats.consistency import (
-    KindOfTime,
-    clocks_apart,
-    kind_of_time,
-    why_not_comparable_to_hardware,
-)
-from hardstone.systems.published import Study, load_studies
+from hardstone.systems.published import load_studies
 from hardstone.systems.rating import rate
 from hardstone.systems.subjects import (
-    Amount,
     MeasuredRun,
     Missing,
     Subject,
-    SubjectSeries,
-    published_system,
+    why_apart,
+    why_not_trusted,
 )
 from hardstone.wording import ratio_text, short, shorten, time_mark
 
 _OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60
-_REASON_CHARACTERS = 200
+_REASON_CHARACTERS = 220
 
 
 def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn]:
@@ -73,7 +64,7 @@ def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn
                 trust=trust.grade if trust else None,
                 trust_reasons=list(trust.reasons) if trust else [],
                 mark=time_mark(one.document.system) if isinstance(one, MeasuredRun) else "",
-                apart=_why_apart(one, subjects[reference], trust) or None,
+                apart=shorten(why_apart(one, subjects[reference]), _REASON_CHARACTERS) or None,
                 rating=rate(one),
             )
         )
@@ -92,39 +83,6 @@ def _hardware(one: Subject) -> str:
         f"virtual machine ({shorten(virtual, 40)})" if virtual else "",
     ]
     return ", ".join(filter(None, parts))
-
-
-def _why_apart(one: Subject, reference: Subject, trust: Trust | None) -> str:
-    """Why no time of `one`, a run of grade `trust`, may be compared with those of `reference`;
-    empty if they may.
-
-    Times of a processor, of an emulated one, and counted instructions are of different kinds;
-    published times are those of hardware. A run that is not trustworthy is compared with nothing.
-    """
-    if isinstance(one, MeasuredRun):
-        apart = clocks_apart(one.document.clock_check) if one.document.clock_check else None
-        if apart:
-            return apart
-    if trust is not None and trust.grade == "untrustworthy":
-        return _not_trusted(trust.reasons)
-    ours, theirs = _kind(one), _kind(reference)
-    return "" if ours is theirs else f"it {ours.value}, and the reference {theirs.value}"
-
-
-def _why_not_trusted(column: SystemColumn) -> str:
-    """Why no figure of a system may be compared with others; empty if it is trusted so far."""
-    return _not_trusted(column.trust_reasons) if column.trust == "untrustworthy" else ""
-
-
-def _not_trusted(reasons: Sequence[str]) -> str:
-    reason = shorten(reasons[0], _REASON_CHARACTERS) if reasons else "no reason"
-    return f"not trustworthy: {reason}"
-
-
-def _kind(one: Subject) -> KindOfTime:
-    if isinstance(one, MeasuredRun):
-        return kind_of_time(one.document.system)
-    return KindOfTime.HARDWARE
 
 
 def _labels(subjects: Sequence[Subject]) -> list[str]:
@@ -147,38 +105,8 @@ def _labels(subjects: Sequence[Subject]) -> list[str]:
     ]
 
 
-_OBENLAND, _GARRE = "obenland-2000", "garre-2014"
 _UNKNOWN = "not known"
 _CHARACTERS = 90
-_SWITCH = tuple(
-    (f"{scope} {title}", f"SEM-P-RTP/{{kind}}/{scope}/context_switch", statistic)
-    for scope in ("thread", "process")
-    for title, statistic in (("mean", "mean"), ("worst", "max"))
-)
-_QUEUE = (
-    *(
-        (f"{scope} latency {title}", f"MSG-P-LAT/mq/64/{scope}/latency", statistic)
-        for scope in ("thread", "process")
-        for title, statistic in (("mean", "mean"), ("worst", "max"))
-    ),
-    *(
-        (f"{scope} throughput {title}", f"MSG-P-THR/mq/8192/{scope}/throughput", statistic)
-        for scope in ("thread", "process")
-        for title, statistic in (("mean", "mean"), ("least", "min"))
-    ),
-)
-_WORST = (
-    ("task switch", "THR-P-SLS/2/switch", "max"),
-    ("preemption", "THR-P-PRE/thread/preemption", "max"),
-    ("semaphore shuffle", "SEM-P-SHF/unnamed/thread/shuffle", "max"),
-)
-_Wanted = Sequence[tuple[str, str, str]]
-
-
-def older_tables(columns: Sequence[SystemColumn]) -> list[PlainTable]:
-    """Context switches and queues with Obenland's, worst cases with those of Garre et al., the
-    ladder of priorities and classes."""
-    return [_switches(columns), _queues(columns), _worst_cases(columns), _ladder(columns)]
 
 
 def _runs(columns: Sequence[SystemColumn]) -> Iterator[tuple[SystemColumn, MeasuredRun]]:
@@ -187,134 +115,9 @@ def _runs(columns: Sequence[SystemColumn]) -> Iterator[tuple[SystemColumn, Measu
             yield column, column.subject
 
 
-def _switches(columns: Sequence[SystemColumn]) -> PlainTable:
-    study = load_studies()[_OBENLAND]
-    rows = [
-        [system.name, load, *_figures(published_system(key, load), _of_kind("unnamed"))]
-        for key, system in study.systems.items()
-        for load in ("none", "heavy")
-    ]
-    kinds = load_catalogue().entry("SEM-P-RTP").enters_kernel
-    always = [kind for kind, when in kinds.items() if when == "always"]
-    for column, run in _runs(columns):
-        for kind in always:
-            figures = _own_figures(column, run, _of_kind(kind))
-            if _has_any(figures):
-                rows.append([f"{column.label}, {kind}", run.condition.load, *figures])
-    return PlainTable(
-        anchor="context-switches",
-        title="Context switches",
-        about=(
-            "Half of a semaphore's round trip, without signal and wait (SEM-P-RTP), beside "
-            f"{study.reading.short}."
-        ),
-        columns=["system", "load", *(title for title, _, _ in _SWITCH)],
-        rows=rows,
-        notes=[
-            "Of runs only kinds of semaphore that enter the kernel with every call, as those of "
-            "the study did: from others less is subtracted, so their switch looks longer.",
-            *_hardware_notes(study),
-        ],
-    )
-
-
-def _of_kind(kind: str) -> _Wanted:
-    return [(title, address.format(kind=kind), name) for title, address, name in _SWITCH]
-
-
-def _queues(columns: Sequence[SystemColumn]) -> PlainTable:
-    study = load_studies()[_OBENLAND]
-    rows = [
-        [system.name, "none", *_figures(published_system(key, "none"), _QUEUE)]
-        for key, system in study.systems.items()
-    ]
-    rows += _own_rows(columns, _QUEUE)
-    note = study.reading.tables["message_queue"].note
-    return PlainTable(
-        anchor="message-queues",
-        title="Message queues",
-        about="Latency and throughput of POSIX message queues, compared with "
-        f"{study.reading.short}.",
-        columns=["system", "load", *(title for title, _, _ in _QUEUE)],
-        rows=rows,
-        notes=[
-            " ".join(note.split()),
-            "The worst of a throughput is the least. The worst of Solaris 8, 1 CPU (77.7 MB/s) is "
-            "above its mean in the study, too.",
-            *_hardware_notes(study),
-        ],
-    )
-
-
-def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
-    study = load_studies()[_GARRE]
-    table = study.tables["worst_case"]
-    keys = list(table["rows"])
-    rows = [
-        [study.systems[key].name, _UNKNOWN, *_figures(published_system(key), _WORST)]
-        for key in keys
-    ]
-    rows += _own_rows(columns, _WORST)
-    return PlainTable(
-        anchor="worst-cases",
-        title="Worst observed of three operations",
-        about=(
-            "The largest value of a switch between two threads, of a preemption and of a "
-            f"semaphore's shuffle, compared with {study.reading.short}."
-        ),
-        columns=["system", "load", *(title for title, _, _ in _WORST)],
-        rows=rows,
-        notes=[
-            f"{study.reading.short}: {study.conditions.get('hardware', _UNKNOWN)}; "
-            f"{table['assumed']} assumed.",
-            "A maximum grows with the number of values, which the study does not give.",
-        ],
-    )
-
-
-def _own_rows(columns: Sequence[SystemColumn], wanted: _Wanted) -> list[list[str]]:
-    found = [
-        [column.label, run.condition.load, *_own_figures(column, run, wanted)]
-        for column, run in _runs(columns)
-    ]
-    return [row for row in found if _has_any(row[2:])]
-
-
-def _hardware_notes(study: Study) -> list[str]:
-    return [f"{one.name}: {one.hardware}" for one in study.systems.values() if one.hardware]
-
-
-def _has_any(figures: Sequence[str]) -> bool:
-    return any(one != "-" for one in figures)
-
-
-def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: _Wanted) -> list[str]:
-    """The figures of a run; the reason, once, where none may be compared with those of a study."""
-    refused = why_not_comparable_to_hardware(run.document) or _why_not_trusted(column)
-    figures = _figures(run, wanted)
-    if refused and _has_any(figures):
-        return [refused, *["-"] * (len(figures) - 1)]
-    return figures
-
-
-def _figures(subject: Subject, wanted: _Wanted) -> list[str]:
-    series = {frozenset(one.address.split("/")): one for one in subject.held()}
-    return [_figure(series, address, statistic) for _, address, statistic in wanted]
-
-
-def _figure(series: Mapping[frozenset[str], SubjectSeries], address: str, statistic: str) -> str:
-    found = series.get(frozenset(address.split("/")))
-    if found is None:
-        return "-"
-    amount = found.amount(statistic)
-    if not isinstance(amount, Amount):
-        return "-"
-    text, why = amount_text(amount, is_exact=found.series is None), why_alone_grey(found)
-    return f"{text} (not comparable: {why})" if why else text
-
-
-def _ladder(columns: Sequence[SystemColumn]) -> PlainTable:
-    study = load_studies()[_OBENLAND]
+def ladder_table(columns: Sequence[SystemColumn]) -> PlainTable:
+    """The priorities of each system, its classes, and its tick."""
+    study = load_studies()["obenland-2000"]
     rows = []
     for system in study.systems.values():
         if system.priorities:
@@ -427,7 +230,7 @@ def _own(column: SystemColumn) -> _KernelOfRun | None:
 
 
 def _published(history: KernelHistory) -> Iterator[list[str]]:
-    for name, side in (("off", history.off), ("on", history.on)):
+    for name, side in history.sides:
         yield [history.short, name, *(milliseconds(side[one]) for one in STATISTICS)]
     improved = (ratio_text(history.improvement[one]) for one in STATISTICS)
     yield [f"{history.short}, improvement", "off / on", *improved]
@@ -440,7 +243,7 @@ def _own_row(one: _KernelOfRun) -> list[str]:
     cells = [_cell(one.side, statistic) for statistic in STATISTICS]
     if all(cell == "-" for cell in cells):
         cells[0] = "; ".join(one.side.missing) or "no sections"
-    refused = why_not_comparable_to_hardware(one.run.document) or _why_alone(one)
+    refused = shorten(why_apart(one.run), _REASON_CHARACTERS) or _why_alone(one)
     model = f"{one.side.model}; {refused}" if refused else one.side.model
     return [system, model, *cells]
 
@@ -455,8 +258,8 @@ def _cell(side: Side, statistic: str) -> str:
 def _why_alone(one: _KernelOfRun) -> str:
     """Why the figures of a run may be divided by nothing; empty if they may."""
     found = [series for series in one.run.held() if series.test == TEST]
-    reasons = [_why_not_trusted(one.column), *map(why_alone_grey, found)]
-    return next(filter(None, reasons), "")
+    reasons = [why_not_trusted(one.run), *map(why_alone_grey, found)]
+    return shorten(next(filter(None, reasons), ""), _REASON_CHARACTERS)
 
 
 def _refused(first: _KernelOfRun, one: _KernelOfRun) -> list[str]:

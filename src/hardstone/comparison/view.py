@@ -150,8 +150,9 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class ComparedTest:
-    """One test in detail. `moments` say between which two moments each series is measured;
-    `published` has statements of studies in words, with their source."""
+    """One test in detail. `title`: "" where no run declares the test. `moments` say between which
+    two moments each series is measured; `published` has statements of studies in words, with their
+    source."""
 
     test: str
     title: str
@@ -167,7 +168,7 @@ class ComparedTest:
 
 @dataclass(frozen=True)
 class PlainTable:
-    """A table of words: preemption beside HP's, the ladder of priorities, worst cases of [G].
+    """A table of words: preemption beside HP's, the ladder of priorities.
 
     `anchor` is a name for links; `notes` follow the table. A cell that starts a row is a heading.
     """

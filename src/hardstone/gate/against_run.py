@@ -201,7 +201,6 @@ class _BaselineGroup:
     def _counts(self, base: MeasuredRun) -> bool:
         """Whether a baseline may say anything; why not is a note."""
         why = why_incomparable(base.document, self._own.document) if self._own is not None else None
-        why = f"not comparable: {why}" if why else None
         if why is None and base.document.status != "complete":
             why = f"the run is {base.document.status}"
         weighed = WeighedRun(base)

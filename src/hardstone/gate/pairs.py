@@ -128,7 +128,7 @@ def _sides(address: Address, first: PairedRun, second: PairedRun) -> _Sides | st
     a, b = first.document, second.document
     why = why_incomparable(a, b) if a is not None and b is not None else ""
     if why:
-        return f"not comparable: {why}"
+        return why
     if found[0].unit != found[1].unit or found[0].name != found[1].name:
         return "the two runs have different series"
     return _Sides(*found)

@@ -17,7 +17,7 @@ from hardstone.kernel.tables import (
 )
 from hardstone.model import RunDocument
 from hardstone.stats.conditions import names_in
-from hardstone.stats.consistency import why_not_comparable_to_hardware
+from hardstone.systems.subjects import why_run_apart
 from hardstone.terminal.console import figures_table, print_table, words
 
 
@@ -31,7 +31,7 @@ def show_kernel_time(console: Console, document: RunDocument) -> None:
             continue  # The table of series says that the histogram is unreadable.
         if found is not None:
             console.print(words(f"kernel time by operation, {names.name(result)}", "bold"))
-            show_table(console, found, history_line(why_not_comparable_to_hardware(document)))
+            show_table(console, found, history_line(why_run_apart(document)))
             console.print()
 
 

@@ -547,7 +547,8 @@ def _add_foreign(mix: _Mix, options: str) -> None:
 
 SHARED = "shared"
 SINGLE = "single"
-_CPU_CONFIGS = (SHARED, SINGLE, "shielded")
+SHIELDED = "shielded"
+_CPU_CONFIGS = (SHARED, SINGLE, SHIELDED)
 _MOST_LOADS = 16
 _MAX_TEXT = 600
 

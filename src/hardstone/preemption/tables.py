@@ -36,7 +36,12 @@ from hardstone.stats.conditions import (
     environment_moved,
     names_in,
 )
-from hardstone.stats.consistency import counts_instructions, kind_of_time, time_meaning
+from hardstone.stats.consistency import (
+    counts_instructions,
+    kind_of_time,
+    time_meaning,
+    why_other_time,
+)
 from hardstone.stats.quantiles import lacking
 from hardstone.units import format_ns
 from hardstone.wording import range_text, ratio_text, short
@@ -138,9 +143,8 @@ NOT_KNOWN = "not known"
 def why_not_divided(off: Facts, on: Facts) -> list[str]:
     """Why the figures may not be divided; empty if they may. Times of an emulated machine are
     divided by those of the same kind only."""
-    if kind_of_time(off) is kind_of_time(on):
-        return []
-    return ["no improvement is given: the two sides measured different kinds of time"]
+    apart = why_other_time(kind_of_time(on), kind_of_time(off))
+    return [f"no improvement is given: {apart}"] if apart else []
 
 
 def differing_conditions(

@@ -37,6 +37,7 @@ _SVG = "http://www.w3.org/2000/svg"
 _TAGS = {"svg", "g", "path", "line", "text", "rect", "tspan"}
 _ATTRIBUTES = {
     *("viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "rx", "ry"),
+    "dy",  # of the second line of a label
     *("fill", "fill-opacity", "opacity", "display", "stroke", "stroke-width", "stroke-opacity"),
     *("stroke-dasharray", "stroke-dashoffset", "stroke-linecap", "stroke-linejoin"),
     *("stroke-miterlimit", "text-anchor", "font-size", "font-weight", "font-style"),

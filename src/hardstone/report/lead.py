@@ -30,7 +30,7 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, Figure
 from hardstone.stats.causes import Lateness, latenesses
 from hardstone.stats.conditions import NOT_KNOWN, condition_of, names_in
-from hardstone.stats.consistency import is_contradictory, why_not_comparable_to_hardware
+from hardstone.stats.consistency import is_contradictory
 from hardstone.stats.quantiles import quantile_of_series
 from hardstone.systems.subjects import (
     Amount,
@@ -42,6 +42,7 @@ from hardstone.systems.subjects import (
     published_ids,
     published_system,
     subjects_of,
+    why_apart,
 )
 from hardstone.units import format_count, format_ns
 from hardstone.wording import label_text, shorten
@@ -388,11 +389,11 @@ class Published:
 
 def _published(document: RunDocument, lead: Lead) -> list[Published]:
     """The published systems that may be compared with the series that leads."""
-    if lead.result.test != WAKE_UP or why_not_comparable_to_hardware(document):
+    if lead.result.test != WAKE_UP:
         return []
     run = _subject(document, lead.result)
     own = MeasuredSeries(document.id, lead.result, lead.series)
-    if run is None or why_alone_grey(own):
+    if run is None or why_apart(run) or why_alone_grey(own):
         return []
     found = []
     for key in published_ids():

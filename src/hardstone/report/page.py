@@ -42,9 +42,10 @@ from hardstone.stats.conditions import (
     names_in,
     sweep_points,
 )
-from hardstone.stats.consistency import why_not_comparable_to_hardware
 from hardstone.stats.identity import DEFAULT_LAYOUT, histogram_problem
 from hardstone.stats.quantiles import PATH_NOT_TAKEN, deepest_of
+from hardstone.systems.subjects import why_run_apart
+from hardstone.wording import shorten
 
 if TYPE_CHECKING:
     from hardstone.simulation.page import TirePage
@@ -238,7 +239,8 @@ def settings_of(
         limits=limits,
         watched_ns=document.plan.watched_ns,
         projected=partial(decisive_projection, document=document),
-        why_not_comparable=why_not_comparable_to_hardware(document),
+        preemption=str(document.system.get("kernel.preemption") or ""),
+        why_not_comparable=shorten(why_run_apart(document), 220) or None,
     )
 
 

@@ -9,12 +9,16 @@ that fewer than about 3/N miss, at 95 % confidence, if steps miss independently.
 T_s = N_switch T_switch + 4 e N_ipc T_ipc + (2e + 1) T_spring + e T_mass, with e = floor(n / i)
 masses of each of i threads; for one thread 3n/2 T_spring + n T_mass. N_switch are the involuntary
 switches of a thread in a step, N_ipc the share of the semaphore operations that blocked. Nothing
-is fitted: spring and mass are collinear in n, so T_spring, T_mass and the cost of an uncontended
-operation are timed on one thread by the test itself; T_switch is the mean of THR-P-SLS with two
+is fitted: spring and mass are collinear in n, so T_spring and T_mass are timed by the threads of
+the simulation themselves, over masses in the cache; T_switch is the mean of THR-P-SLS with two
 threads and T_ipc that of SEM-P-SHF, of the same document.
 
-The model of the paper has no term for operations that do not block, and none for the wait of a
-thread for a CPU. The first is given as a further term, `semaphore`; the second is in the residual.
+The model of the paper has no term for operations that do not block, for cache lines that another
+thread has written, for threads that meet at one mass, and for memory that is not in the cache. All
+of these are in the reads and writes of a step. They are timed as a whole, apart from the steps and
+without their arithmetic: the term `access`, which takes the place of the hand-overs. A document of
+an earlier version lacks it, and has 4 e uncontended operations as a further term instead. The wait
+of a thread for a CPU has no term.
 
 A side is a policy or a kernel. Both sides are compared at the points that both measured: which one
 simulates faster (SIM-P-RF), and which one misses fewer deadlines (SIM-S-RT). The point is the
@@ -33,7 +37,16 @@ from typing import Literal
 import msgspec
 
 from hardstone.model import RunDocument, Series, as_integer
-from hardstone.simulation.results import COSTS, REAL_FAST, REAL_TIME, Curve, Point, Total, by_curve
+from hardstone.simulation.results import (
+    REAL_FAST,
+    REAL_TIME,
+    Costs,
+    Curve,
+    Point,
+    Total,
+    by_curve,
+    costs_of,
+)
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.quantiles import share_high
 
@@ -180,7 +193,7 @@ def maps_of(bounds: Iterable[Bound], most: int = _MOST_CELLS) -> list[Panel]:
 
 SWITCH_TEST, HAND_OVER_TEST = "THR-P-SLS", "SEM-P-SHF"
 _MODEL_SOLVER = "semaphore"
-TermName = Literal["spring", "mass", "hand-over", "switch", "semaphore"]
+TermName = Literal["spring", "mass", "hand-over", "switch", "semaphore", "access"]
 _MOST_NS = 1e15
 
 
@@ -190,6 +203,7 @@ class Inputs(msgspec.Struct, kw_only=True, frozen=True):
     spring_ns: float
     mass_ns: float
     semaphore_ns: float | None
+    access_ns: float | None
     switch_ns: float | None
     hand_over_ns: float | None
     notes: tuple[str, ...] = ()
@@ -210,13 +224,16 @@ class Term(msgspec.Struct, kw_only=True, frozen=True):
 class Model(msgspec.Struct, kw_only=True, frozen=True):
     """The model of one point, and what was measured; residual: measured - model.
 
-    `terms` are those of the paper. `semaphore`: 4e uncontended operations, a term that the paper
-    does not have; None for one thread, which takes no semaphore, and where its cost is not known.
+    `terms` are those of the paper. Terms that the paper does not have: `access`, the reads and
+    writes of a step without its arithmetic, instead of the hand-overs; None: not timed.
+    `semaphore`: 4e uncontended operations, where there is no `access`; None for one thread, which
+    takes no semaphore, and where its cost is not known.
     """
 
     point: Point
     terms: tuple[Term, ...]
     semaphore: Term | None
+    access: Term | None
     measured_ns: float
     notes: tuple[str, ...]
 
@@ -229,11 +246,18 @@ class Model(msgspec.Struct, kw_only=True, frozen=True):
         return self.measured_ns - self.model_ns
 
     @property
+    def extended_ns(self) -> float | None:
+        """The model with `access`, or with `semaphore`; None: without either."""
+        if self.access is not None:
+            own = sum(one.ns for one in self.terms if one.name != "hand-over")
+            return own + self.access.ns
+        return None if self.semaphore is None else self.model_ns + self.semaphore.ns
+
+    @property
     def extended_residual_ns(self) -> float | None:
-        """The residual of the model with the term `semaphore`."""
-        if self.semaphore is None:
-            return None
-        return self.measured_ns - (self.model_ns + self.semaphore.ns)
+        """The residual of that."""
+        found = self.extended_ns
+        return None if found is None else self.measured_ns - found
 
 
 class NoModel(msgspec.Struct, kw_only=True, frozen=True):
@@ -261,38 +285,54 @@ def model_of(document: RunDocument, point: Point) -> Model | NoModel:
     terms = _terms(point, found)
     if isinstance(terms, str):
         return NoModel(point=point, why=terms)
-    semaphore = None
-    if point.threads > 1 and found.semaphore_ns is not None:
+    semaphore = access = None
+    if found.access_ns is not None:
+        access = Term(name="access", count=1, each_ns=found.access_ns)
+    elif point.threads > 1 and found.semaphore_ns is not None:
         count = 4.0 * (point.masses // point.threads)
         semaphore = Term(name="semaphore", count=count, each_ns=found.semaphore_ns)
     notes, cpus = found.notes, point.work.cpus_count
     if cpus and point.threads > cpus:
         threads = f"{point.threads} threads on {cpus} CPUs"
         notes = (*notes, f"{threads}: the model does not count the wait for a CPU")
-    return Model(point=point, terms=terms, semaphore=semaphore, measured_ns=measured, notes=notes)
+    return Model(
+        point=point,
+        terms=terms,
+        semaphore=semaphore,
+        access=access,
+        measured_ns=measured,
+        notes=notes,
+    )
 
 
 def inputs_of(document: RunDocument, point: Point) -> Inputs | str:
     """The inputs of the model of `point`, or which one is missing."""
-    result = document.results[point.result]
-    data = next((one.data for one in result.events if one.name == COSTS), None)
-    if data is None:
+    costs = _costs_at(document, point)
+    if costs is None:
         return "the probe did not report the cost of a spring and a mass"
-    spring, mass = _time(data.get("spring_ns")), _time(data.get("mass_ns"))
-    if spring is None or mass is None:
+    if costs.spring_ns is None or costs.mass_ns is None:
         return "the probe did not report the cost of a spring or a mass"
     switch = _series(document, point, SWITCH_TEST, "switch", {"threads": "2"})
     hand_over = _series(
         document, point, HAND_OVER_TEST, "shuffle", {"kind": "unnamed", "scope": "thread"}
     )
     return Inputs(
-        spring_ns=spring,
-        mass_ns=mass,
-        semaphore_ns=_time(data.get("semaphore_ns")),
+        spring_ns=costs.spring_ns,
+        mass_ns=costs.mass_ns,
+        semaphore_ns=costs.semaphore_ns,
+        access_ns=costs.access_ns,
         switch_ns=switch[0] if switch else None,
         hand_over_ns=hand_over[0] if hand_over else None,
         notes=tuple(one[1] for one in (switch, hand_over) if one and one[1] and point.threads > 1),
     )
+
+
+def _costs_at(document: RunDocument, point: Point) -> Costs | None:
+    """The costs that the threads of the point were timed with, or those of all variants."""
+    found = costs_of(document.results[point.result])
+    wanted = (point.masses, point.threads, point.policy)
+    own = [one for one in found if (one.masses, one.threads, one.policy) == wanted]
+    return next(iter(own or [one for one in found if one.threads == 0]), None)
 
 
 def _measured(document: RunDocument, point: Point) -> float | None:

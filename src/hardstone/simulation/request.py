@@ -312,6 +312,10 @@ def _sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 
+# Sizes at which the parts of a step are timed before a sweep, and the time that one takes: in the
+# caches of a CPU, in a common one, and in memory.
+_COST_GRID = (400, 10_000, 250_000)
+_COST_NS = 200_000_000
 _FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 1
 # The cost of a switch and of a hand-over, for the cost model of the same run.
 _OPENING = ("THR-P-SLS", "SEM-P-SHF")
@@ -348,6 +352,7 @@ def make_sweep_plan(
     ]
     sweep = _sweep(wish, has_fast=request.has_fast and wish.test == REALTIME)
     before = [one for one in plan.tests if one.test in _OPENING]
+    before += _costs(wish, points, tests[wish.test], count_cpus(facts))
     before += _frames(wish, plan, timed[REALFAST], problems) if wish.frames else []
     _check_points(plan, sweep)
     plan = msgspec.structs.replace(plan, sweep=sweep, tests=points)
@@ -435,6 +440,38 @@ def _sweep(wish: SweepNumbers, *, has_fast: bool) -> Sweep:
         frames=wish.frames,
         fast_masses=fast,
     )
+
+
+def _costs(
+    wish: SweepNumbers, points: Sequence[PlannedTest], test: Descriptor, cpus: int
+) -> list[PlannedTest]:
+    """One test under each condition that times the parts of a step, for what is predicted. With
+    more threads than CPUs nothing is."""
+    threads = [one for one in wish.threads if one <= cpus]
+    is_known = any(spec.name == "costs_only" for spec in test.params)
+    if wish.test != REALTIME or "semaphore" not in wish.solvers or not threads or not is_known:
+        return []
+    most = wish.most if wish.masses else _MOST_MASSES
+    sizes = [one for one in _COST_GRID if max(threads) <= one <= most] or [wish.least]
+    changed: dict[str, ParamValue] = {
+        "masses": list(sizes),
+        "threads": list(threads),
+        "solver": ["semaphore"],
+        "policy": list(wish.policies),
+        "costs_only": 1,
+    }
+    took_ns = len(sizes) * len(threads) * len(wish.policies) * _COST_NS
+    return [
+        msgspec.structs.replace(
+            one,
+            params=one.params | changed,
+            samples=1,
+            expected_ns=max(
+                0, one.expected_ns - own_time_ns(test, one.params, one.samples) + took_ns
+            ),
+        )
+        for one in points
+    ]
 
 
 def _frames(wish: SweepNumbers, plan: Plan, timed: _Timed, problems: Problems) -> list[PlannedTest]:

@@ -287,6 +287,7 @@ def _whole(value: object) -> int | None:
 
 
 MOST_POINTS = 8192
+_MOST_COST_NS = 1e15
 _DEFAULT_STEP_NS = 10_000_000
 
 
@@ -365,19 +366,91 @@ class Point(msgspec.Struct, kw_only=True, frozen=True):
         return is_counted or self.total is not None or self.step_time is not None
 
 
+class Costs(msgspec.Struct, kw_only=True, frozen=True):
+    """What the parts of a step of one variant cost, timed apart from its steps. None: not known.
+
+    `spring_ns`, `mass_ns`, `semaphore_ns`: of each; `loop_ns`: of a mass with its springs;
+    `access_ns`: the reads and writes of a step without its arithmetic; `dispatch_ns`: from a
+    release to the first thread. `low` and `high`: deciles of the repeats. An event of an earlier
+    version has the first three, for all variants: its `threads` is 0.
+    """
+
+    masses: int
+    threads: int
+    policy: str
+    spring_ns: float | None
+    mass_ns: float | None
+    semaphore_ns: float | None
+    loop_ns: float | None = None
+    loop_low_ns: float | None = None
+    loop_high_ns: float | None = None
+    access_ns: float | None = None
+    access_low_ns: float | None = None
+    access_high_ns: float | None = None
+    dispatch_ns: float | None = None
+    dispatch_high_ns: float | None = None
+    cpus: int | None = None
+
+    def loop_of(self, which: str) -> float:
+        """`low`, `mean` or `high`; the mean where there is no other."""
+        return _one_of(which, self.loop_low_ns, self.loop_ns, self.loop_high_ns)
+
+    def access_of(self, which: str) -> float:
+        """The same of the reads and writes."""
+        return _one_of(which, self.access_low_ns, self.access_ns, self.access_high_ns)
+
+
+def _one_of(which: str, low: float | None, mean: float | None, high: float | None) -> float:
+    found = {"low": low, "high": high}.get(which, mean)
+    return (found if found is not None else mean) or 0.0
+
+
+def has_costs_only(result: Result) -> bool:
+    """Whether a result has the costs of steps, and no step."""
+    return result.test == REAL_TIME and _param(result, "costs_only") is not None
+
+
+def costs_of(result: Result) -> list[Costs]:
+    """The costs that the variants of a result were timed with."""
+    return [_costs(event.data) for event in result.events if event.name == COSTS]
+
+
+def _costs(data: Mapping[str, DataValue]) -> Costs:
+    threads, policy = as_integer(data.get("threads_count")), data.get("policy")
+    times = {
+        name: _possible_ns(data.get(name), least=0 if "access" in name else 1e-3)
+        for name in Costs.__struct_fields__
+        if name.endswith("_ns")
+    }
+    return Costs(
+        masses=as_integer(data.get("masses_count")) or 0,
+        threads=threads if threads is not None and 0 < threads <= _MOST_THREADS else 0,
+        policy=policy[:_SHOWN_CHARACTERS] if isinstance(policy, str) else "",
+        cpus=as_integer(data.get("cpus_count")) or None,
+        **times,
+    )
+
+
+def _possible_ns(value: object, least: float) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if least <= value < _MOST_COST_NS else None
+
+
 def has_tire(document: RunDocument) -> bool:
     """Whether a document has any result of the tire."""
     return any(one.test in TESTS for one in document.results)
 
 
 def points_of(document: RunDocument) -> list[Point]:
-    """All points, in the order of the results; never raises, whatever the document holds."""
+    """All points, in the order of the results, without those that have costs only; never raises,
+    whatever the document holds."""
     return list(islice(_all_points(document), MOST_POINTS))
 
 
 def _all_points(document: RunDocument) -> Iterator[Point]:
     for number, result in enumerate(document.results):
-        if result.test in TESTS:
+        if result.test in TESTS and not has_costs_only(result):
             counted, timed = _counted_of(result), _timed_of(result)
             keys = list(dict.fromkeys([*timed, *counted])) or list(_requested_of(result))
             for key in keys:

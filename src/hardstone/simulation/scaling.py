@@ -10,7 +10,8 @@ from hardstone.simulation.results import Curve, Point, blocks_of, mean_blocks
 from hardstone.simulation.tables import CurveNames, threads_text
 from hardstone.units import format_count, format_ns
 
-_COORDINATION = ("hand-over", "switch")
+_ARITHMETIC = ("spring", "mass")
+_WITHOUT_ACCESS = "hand-overs, switches and semaphore operations"
 _LIGHT = 0.5  # a mean step below this share of its period leaves time enough for the work
 
 
@@ -102,18 +103,19 @@ def _causes(document: RunDocument, missed: Cell, point: Point, most: Bound) -> I
         )
 
 
+def _arithmetic_ns(model: Model) -> float:
+    return sum(one.ns for one in model.terms if one.name in _ARITHMETIC)
+
+
 def _coordination(document: RunDocument, point: Point, longer_ns: float) -> Iterator[str]:
     """The time of a step that its threads spend on each other; `longer_ns`: what a step takes more
     than with fewer threads."""
     model = model_of(document, point)
     if isinstance(model, Model):
-        own_ns = sum(one.ns for one in model.terms if one.name in _COORDINATION)
-        own_ns += model.semaphore.ns if model.semaphore else 0.0
+        own_ns = (model.extended_ns or model.model_ns) - _arithmetic_ns(model)
         only = "only " if own_ns < longer_ns / 2 else ""
-        yield (
-            f"hand-overs, switches and semaphore operations cost {only}{format_ns(own_ns)} of a "
-            "step by the cost model"
-        )
+        what = "reads and writes and switches" if model.access else _WITHOUT_ACCESS
+        yield f"{what} cost {only}{format_ns(own_ns)} of a step by the cost model"
     if point.solver != "barrier":
         return
     waits = [

@@ -204,6 +204,8 @@ def curve_of(one: Result | PlannedTest) -> Curve | None:
     """The curve that a result, or a planned test, is a point of; None where it is of none."""
     if one.test not in SIMULATIONS or single(one.params.get("frames")):
         return None
+    if single(one.params.get("costs_only")):
+        return None
     where = one.conditions if isinstance(one, Result) else one
     solver, policy = single(one.params.get("solver")), single(one.params.get("policy"))
     threads = single(one.params.get("threads"))

@@ -248,18 +248,19 @@ _EMULATOR = "TCG"  # QEMU reports this name when it emulates the processor
 
 
 class KindOfTime(Enum):
-    """Durations of different kinds are never compared. The value is what a note says of a run."""
+    """Durations of different kinds are never compared. The value is what a reason calls a run."""
 
-    HARDWARE = "is not emulated"
-    EMULATED = "is emulated"
-    COUNTED = "counts instructions instead of time"
+    HARDWARE = "measured on hardware"
+    EMULATED = "emulated"
+    COUNTED = "time is an instruction count"
     UNKNOWN = "may be emulated"
 
 
-_NOT_OF_HARDWARE = {
-    KindOfTime.EMULATED: "emulated: not comparable with hardware",
-    KindOfTime.COUNTED: "time is an instruction count: not comparable with hardware",
-    KindOfTime.UNKNOWN: "may be emulated: not comparable with hardware",
+_OTHER_TIMES = {
+    KindOfTime.HARDWARE: "hardware",
+    KindOfTime.EMULATED: "an emulated processor",
+    KindOfTime.COUNTED: "an instruction count",
+    KindOfTime.UNKNOWN: "a processor that may be emulated",
 }
 _MEANINGS = {
     KindOfTime.EMULATED: "Times of an emulated processor do not apply to hardware.",
@@ -299,24 +300,37 @@ def time_meaning(system: Mapping[str, Scalar]) -> str:
     return _MEANINGS.get(kind_of_time(system), "")
 
 
+def why_other_time(ours: KindOfTime, theirs: KindOfTime = KindOfTime.HARDWARE) -> str:
+    """Why no duration of kind `ours` may be compared with one of kind `theirs`, which is that of
+    every study: "emulated: not comparable with hardware". Empty if it may.
+
+    Such a figure is shown all the same, marked, with this reason; nothing follows from it: no
+    ratio, no point, no verdict.
+    """
+    if ours is theirs:
+        return ""
+    return f"{ours.value}: not comparable with {_OTHER_TIMES[theirs]}"
+
+
 def why_incomparable(first: RunDocument, other: RunDocument) -> str | None:
     """Why no duration of `other` may be divided by one of `first`; None if it may."""
-    ours, theirs = kind_of_time(other.system), kind_of_time(first.system)
-    if ours is not theirs:
-        return f"it {ours.value}, but the first target {theirs.value}"
+    apart = why_other_time(kind_of_time(other.system), kind_of_time(first.system))
+    if apart:
+        return apart
     for document, whose in ((other, ""), (first, "of the first target: ")):
-        apart = _clock_wrong(document)
-        if apart:
-            return whose + apart
+        problem = clock_problem(document)
+        if problem:
+            return whose + problem
     return None
 
 
 def why_not_comparable_to_hardware(document: RunDocument) -> str | None:
     """Why no figure of `document` may stand beside one measured on hardware; None if it may."""
-    return _NOT_OF_HARDWARE.get(kind_of_time(document.system)) or _clock_wrong(document)
+    return why_other_time(kind_of_time(document.system)) or clock_problem(document)
 
 
-def _clock_wrong(document: RunDocument) -> str | None:
+def clock_problem(document: RunDocument) -> str | None:
+    """Why no duration of `document` may be compared at all: its clock was wrong."""
     return clocks_apart(document.clock_check) if document.clock_check else None
 
 

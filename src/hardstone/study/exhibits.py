@@ -9,7 +9,7 @@ from typing import Literal
 
 from hardstone.model import Unit
 from hardstone.study.papers import Conclusion, Exhibit, Paper
-from hardstone.systems.subjects import Amount, MeasuredRun
+from hardstone.systems.subjects import PREFIX, Amount, MeasuredRun
 
 # measured: of a run. published: of the paper. lost: the paper has it, our copy does not.
 # not comparable: a run has no figure that may stand here, or one that may not be compared.
@@ -54,7 +54,7 @@ class Row:
 @dataclass(frozen=True)
 class LaidOut:
     """One exhibit with its rows. `columns`: places of the view's columns that it has a cell in: the
-    systems that it covers, and all own ones. `notes` are said below it."""
+    systems that it covers, and all own ones where a test repeats it. `notes` are said below it."""
 
     exhibit: Exhibit
     rows: tuple[Row, ...]
@@ -119,11 +119,14 @@ class StudyView:
         return [(place, one) for place, one in enumerate(self.columns) if not one.is_published]
 
     def counts(self) -> Mapping[Kind, int]:
-        """How many cells of each kind there are, in the order of KINDS."""
+        """How many cells of each kind there are, in the order of KINDS; cells that an exhibit
+        draws or repeats from another one count there."""
         found = Counter(
             row.cells[place].kind
             for one in self.exhibits
+            if not one.exhibit.plots
             for row in one.rows
             for place in one.columns
+            if self.columns[place].id.removeprefix(PREFIX) not in one.exhibit.repeats
         )
         return {kind: found[kind] for kind in KINDS}

@@ -28,7 +28,7 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     where it has no figure ("pass", "conformant"). `lost`: the paper has figures here that our copy
     lacks, of every system without `cells`; "" if it has them, or none. `systems`: the systems that
     the row covers; empty: those of the exhibit. `loads` and `statistics`: in place of the
-    exhibit's.
+    exhibit's. `tests`: those of a row of words, which say whether a system has what the row names.
     """
 
     label: str
@@ -40,6 +40,7 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     systems: list[str] = []
     loads: list[str] = []
     statistics: list[str] = []
+    tests: list[str] = []
 
 
 class Axis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

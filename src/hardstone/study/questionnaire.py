@@ -12,7 +12,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -22,7 +22,8 @@ import msgspec
 
 from hardstone.errors import InputError, printable
 from hardstone.files import OddFileError, followed, parse_toml, read_regular, remedy_of
-from hardstone.study.papers import Paper, Quantity, paper_named
+from hardstone.study.exhibits import Cell, LaidOut, Row, StudyView
+from hardstone.study.papers import Exhibit, Paper, Quantity, paper_named
 
 QUESTIONNAIRE_SCHEMA = "hardstone.questionnaire/1"
 OWN = "own"  # the key of the answers in the cells of `questionnaire_rows`
@@ -30,6 +31,7 @@ Reply = Literal["yes", "partly", "no", "not known"]
 REPLIES: tuple[Reply, ...] = get_args(Reply)
 
 _STUDY = "dedicated-systems-2012"
+_POINTS = "Table 4"
 _MOST_BYTES = 65_536
 _LONGEST_NAME = 120
 _LONGEST_EVIDENCE = 1_000
@@ -143,7 +145,7 @@ def _no_access(verb: str, path: Path, error: OSError | ValueError) -> InputError
             f"cannot {verb} {printable(str(path))[:80]}: {error}", "name another file"
         )
     if isinstance(error, FileNotFoundError) and verb == "write":
-        return InputError(f"there is no folder {path.parent}", "make it, or name another file")
+        return InputError(f"there is no folder {path.parent}", "create it, or name another file")
     if isinstance(error, FileNotFoundError):
         write = f"write it: hardstone questionnaire {shlex.quote(str(path))}"
         return InputError(f"there is no file {path}", write)
@@ -204,6 +206,40 @@ def rows_of(found: Questionnaire) -> tuple[Quantity, ...]:
         cells[OWN] = str(found.answers[question.id])
         rows.append(Quantity(label=question.id, cells=cells, note=question.asks))
     return tuple(rows)
+
+
+def with_answers(view: StudyView, found: Questionnaire) -> StudyView:
+    """`view` with the answers as an exhibit, after that of the study's own points. They are words:
+    no cell is counted. InputError for another study."""
+    if view.paper.name != _STUDY:
+        raise InputError(
+            f"--questionnaire has the questions of {_STUDY}, not of {view.paper.name}",
+            "leave it out",
+        )
+    names = {key: one.name for key, one in view.paper.study.systems.items()}
+    rows = []
+    for one in rows_of(found):
+        points = "; ".join(
+            f"{name}: {one.cells[key]}" for key, name in names.items() if key in one.cells
+        )
+        nothing = tuple(Cell("not covered") for _ in view.columns)
+        words = (one.cells[OWN], points)
+        row = Row(one.label, words, "", "", "", None, nothing, note=one.note)
+        rows.append(row)
+    title = f"What no test measures, of {found.system}"
+    exhibit = Exhibit(
+        number="no number: questionnaire",
+        title=title,
+        form="table",
+        headings=["answer", "the paper"],
+        rows=[Quantity(label=row.label, words=list(row.words)) for row in rows],
+        text=["+ and -: positive and negative points. No answer counts in a score."],
+    )
+    place = 1 + max(
+        (at for at, one in enumerate(view.exhibits) if one.exhibit.number == _POINTS), default=-1
+    )
+    before, after = view.exhibits[:place], view.exhibits[place:]
+    return replace(view, exhibits=(*before, LaidOut(exhibit, tuple(rows), ()), *after))
 
 
 def _problems(document: Mapping[str, Any], text: str) -> Iterator[str]:

@@ -19,7 +19,16 @@ from hardstone.catalogue import shorter_than_standard
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series, Trust, Unit, Verdict
 from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
-from hardstone.stats.consistency import Contradiction, contradictions, is_contradictory, trust_of
+from hardstone.stats.consistency import (
+    Contradiction,
+    KindOfTime,
+    clock_problem,
+    contradictions,
+    is_contradictory,
+    kind_of_time,
+    trust_of,
+    why_other_time,
+)
 from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
 from hardstone.systems.published import (
     AddressError,
@@ -395,6 +404,38 @@ def subjects_of(document: RunDocument) -> list[MeasuredRun]:
     ]
 
 
+def why_apart(one: Subject, reference: Subject | None = None) -> str:
+    """Why no time of `one` may be compared with those of `reference`, None being any published
+    system; empty if they may.
+
+    Whoever shows such a time shows it all the same, marked, with this reason: tables, pages and
+    charts decide by this function alone. A wrong clock and a run that is not trustworthy are
+    compared with nothing; times of a processor, of an emulated one, and counted instructions are
+    of different kinds; published times are those of hardware. The reason of a run is its own text:
+    untrusted.
+    """
+    wrong = clock_problem(one.document) if isinstance(one, MeasuredRun) else None
+    return wrong or why_not_trusted(one) or why_other_time(_kind(one), _kind(reference))
+
+
+def why_run_apart(document: RunDocument) -> str:
+    """Why no time of a run may be compared with published ones; empty if they may."""
+    return why_apart(subjects_of(document)[0])
+
+
+def why_not_trusted(one: Subject) -> str:
+    """Why no figure of a run may be compared with others; empty if it is trusted so far."""
+    if not isinstance(one, MeasuredRun) or one.trust.grade != "untrustworthy":
+        return ""
+    return f"not trustworthy: {next(iter(one.trust.reasons), 'no reason')}"
+
+
+def _kind(one: Subject | None) -> KindOfTime:
+    if isinstance(one, MeasuredRun):
+        return kind_of_time(one.document.system)
+    return KindOfTime.HARDWARE
+
+
 PREFIX = "published:"
 _SCALE: dict[str, tuple[int, Unit]] = {
     "ns": (1, "ns"),
@@ -404,6 +445,7 @@ _SCALE: dict[str, tuple[int, Unit]] = {
     "MB/s": (1_000_000, "bytes_per_s"),
     "masses": (1, "count"),
 }
+_OF_SWEEPS = "masses"
 _NO_FIGURE = Missing("not published")
 
 
@@ -638,6 +680,8 @@ def _matched(
 ) -> tuple[Key, tuple[str, ...]]:
     if not isinstance(one, PublishedSeries):
         return _measured_key(one, keep_cpu), ()
+    if one.figures[0].unit == _OF_SWEEPS:  # a result of many points, and of no series
+        return _key(one), ()
     nearest: tuple[Key, tuple[str, ...]] | None = None
     for run in runs:
         try:

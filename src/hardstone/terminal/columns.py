@@ -1,132 +1,38 @@
-"""Conditions, targets, or a run and published figures, side by side on a terminal."""
+"""Conditions or targets, side by side on a terminal."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator
 from textwrap import wrap
 from typing import IO
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hardstone.catalogue import load_catalogue
-from hardstone.comparison.grey import ComparableAddress, beside, why_another
 from hardstone.errors import InputError
-from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
 from hardstone.figure_text import lacking_quantile
-from hardstone.kernel.tables import whole_length
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import RunDocument, Series
 from hardstone.present.measured_tables import common_work, load_table, works_of
 from hardstone.present.notices import idle_remarks
 from hardstone.present.target_table import TargetRow, TargetTable
-from hardstone.simulation.analysis import bounds_of
-from hardstone.simulation.results import points_of
-from hardstone.simulation.tables import comparable, is_of_sweep, published_masses_text
 from hardstone.stats.conditions import (
-    NOT_KNOWN,
     Comparison,
     Names,
     SeriesRow,
     comparisons_in,
-    config_text,
     names_in,
     ratio_to_first,
 )
 from hardstone.stats.consistency import (
     MARK,
     MARK_NOTE,
-    UNEQUAL,
-    contradiction_of,
     is_contradictory,
-    unequal_work,
-    why_not_comparable_to_hardware,
-    work_of,
 )
 from hardstone.stats.quantiles import median_of
-from hardstone.systems.published import (
-    AddressError,
-    Figure,
-    Resolved,
-    is_of_kernel_time,
-    is_under,
-    length_of,
-    resolve,
-    tables_of,
-    value_of,
-)
 from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
-from hardstone.terminal.explain import (
-    Row,
-    print_published,
-    published_tables,
-    within,
-)
-from hardstone.terminal.one_screen import print_head, trust_rows
-from hardstone.units import format_count
-from hardstone.wording import format_value, labels_text, ratio_text, spoken, time_mark
-
-_AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
-
-
-def _doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:
-    """Caveats for the figure, in addition to the notes of `found`."""
-    conditions = found.result.conditions
-    if conditions.realtime is False:
-        yield f"not scheduled as real-time: policy {conditions.policy}"
-    if found.series is not None:
-        problem = contradiction_of(found.series)
-        if problem is not None:
-            yield f"{MARK} cannot be true: {problem}"
-        yield from _doubts_of_work(found.series, found.result, document)
-        if _is_bound(found.series, found.result):
-            yield _AT_MOST
-
-
-def _doubts_of_work(series: Series, result: Result, document: RunDocument) -> Iterator[str]:
-    unequal = unequal_work(document).get(result.test, [])
-    if work_of(series, dict.fromkeys(unequal, 0)):
-        yield UNEQUAL
-    asked = [one.params for one in document.plan.tests if one.test == result.test]
-    given = {
-        name: value
-        for name, value in result.calibrated.items()
-        if any(params.get(name) == value for params in asked)
-    }
-    for what, count in work_of(series, given).items():
-        yield f"{format_count(count)} {what} set by the request, not calibrated"
-
-
-def _is_bound(series: Series, result: Result) -> bool:
-    """Whether an event says that the step of this mechanism is an upper bound."""
-    if series.name != "expiry_step":
-        return False
-    mechanism = series.labels.get("mechanism")
-    bounded = [one.data.get("mechanisms") for one in result.events if one.name == STEP_BOUNDED]
-    return any(isinstance(names, list) and mechanism in names for names in bounded)
-
-
-def _verdicts_text(found: Resolved) -> str:
-    """The verdicts in the study's terms. Claims that do not count for a rating cannot fail."""
-    entry = load_catalogue().entry(found.result.test)
-    failed = [one.name for one in found.verdicts if not one.passed]
-    counted = [name for name in failed if not entry.why_uncounted(name)]
-    text = f"fail: {', '.join(counted)}" if counted else "pass"
-    uncounted = [name for name in failed if entry.why_uncounted(name)]
-    if uncounted:
-        do = "does" if len(uncounted) == 1 else "do"
-        text += f", but {', '.join(uncounted)} failed ({do} not count for a rating)"
-    unseen = [
-        str(event.data.get("verdict", ""))
-        for event in found.result.events
-        if event.name == NOT_SEEN
-    ]
-    return f"{text}; not seen: {', '.join(dict.fromkeys(unseen))}" if unseen else text
-
+from hardstone.wording import format_value, labels_text, ratio_text, spoken
 
 MOST_COLUMNS = 4
 _LEAST_SERIES = 4  # of one test
@@ -323,112 +229,3 @@ def _target_cell(row: TargetRow, place: int) -> Text:
     cell = row.cells[place]
     text = words(cell.text, _LOOKS.get(cell.look, ""))
     return text + Text(f" {cell.ratio}", style="bold") if cell.ratio else text
-
-
-_CLOSING = (
-    "An address names the same figure in a run and in a study. Hardware, kernel and conditions "
-    "differ, so compare the distance from mean to worst and the effect of load."
-)
-
-
-def print_with_published(document: RunDocument) -> None:
-    """Prints the figures of the run and of the studies by address. InputError if there are none."""
-    tests = dict.fromkeys(one.test for one in document.results if tables_of(one.test))
-    if not tests:
-        raise InputError(
-            "no test of this run has published figures",
-            "to see those of a test: hardstone explain TEST",
-        )
-    console = make_console()
-    print_head(console, document)
-    for row in trust_rows(document):
-        console.print(Text(" ").join(row))
-    console.print()
-    for test in tests:
-        for table in published_tables(test, partial(_figure_rows, document)):
-            console.print(words(f"{test}, published: {table.title}", "bold"))
-            print_published(console, table)
-            console.print()
-    console.print(words(_CLOSING, "dim"))
-
-
-def _figure_rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
-    """A row for each result measured under the conditions of the study."""
-    address = figures[0].address
-    run = " ".join(filter(None, ("this run", time_mark(document.system))))
-    where = {name: value for name, value in address.conditions.items() if name != "policy"}
-    if is_of_sweep(figures[0]):
-        yield from _sweep_rows(document, figures, run)
-        return
-    for result in document.results:
-        if result.test == address.test and is_under(result, where):
-            system = f"{run}, {config_text(result.conditions)}"
-            for stand in beside(address, document.system):
-                refused = stand.refused or why_another(figures[0], result)
-                text = (
-                    f"- ({refused})" if refused else _figures_text(document, result, stand, figures)
-                )
-                yield Row(
-                    (within(stand.address),), result.conditions.load or NOT_KNOWN, system, text
-                )
-
-
-def _sweep_rows(document: RunDocument, figures: Sequence[Figure], run: str) -> Iterator[Row]:
-    """Numbers of masses come from all points of a load, and from no single result."""
-    bounds = bounds_of(points_of(document))
-    for load in dict.fromkeys(one.curve.load for one in bounds):
-        own = [one for one in bounds if one.curve.load == load and comparable(one)]
-        text = why_not_comparable_to_hardware(document) or ", ".join(
-            f"{one.statistic} {published_masses_text(own, one)}" for one in figures
-        )
-        yield Row((within(figures[0].address),), load, run, text)
-
-
-def _figures_text(
-    document: RunDocument, result: Result, stand: ComparableAddress, figures: Sequence[Figure]
-) -> str:
-    """The figures of `result` at the address, with caveats in brackets.
-
-    An emulated run gives its verdicts, but no figures.
-    """
-    alone = msgspec.structs.replace(document, results=[result])
-    try:
-        found = resolve(stand.address, alone)
-        others = [
-            resolve(replace(stand.address, parts=(*stand.address.parts[:-1], one)), alone)
-            for one in figures[0].or_series
-        ]
-    except AddressError as error:
-        return f"- ({error.cause.removeprefix(f'{stand.address}: ')})"
-    if found.series is None:
-        text = _verdicts_text(found)
-    elif why := why_not_comparable_to_hardware(document):
-        return f"- ({why})"
-    else:
-        statistics = [one.statistic for one in figures if one.statistic] or ["max"]
-        largest = max([found, *others], key=_largest)
-        text = ", ".join([f"{one} {_resolved_value(largest, one)}" for one in statistics])
-    notes = [stand.note]
-    if others:
-        resolved = [(one.series, _largest(one)) for one in (found, *others)]
-        values = [f"{series.name} {most}" for series, most in resolved if series is not None]
-        notes.append(f"the larger of {' and '.join(values)}")
-    for one in (found, *others):
-        notes += [*one.notes, *_doubts_of(one, document)]
-    notes = list(dict.fromkeys(filter(None, notes)))
-    return f"{text} ({'; '.join(notes)})" if notes else text
-
-
-def _largest(found: Resolved) -> int:
-    return (found.series.max if found.series is not None else None) or 0
-
-
-def _resolved_value(found: Resolved, statistic: str) -> str:
-    if found.series is None:
-        return "-"
-    try:
-        if is_of_kernel_time(statistic):
-            return whole_length(length_of(found, statistic))
-        return format_value(value_of(found.series, statistic), found.series.unit)
-    except AddressError as error:
-        return f"- ({error.cause})"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
@@ -70,11 +70,42 @@ def print_command(console: Console, command: str, indent: int = 4) -> None:
     console.print(text, soft_wrap=True)
 
 
+_PARTS = re.compile(r"[^/]*/|[^/]+$")
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """`text` in lines of at most `width` characters, broken between words and, in a word that is
+    longer than a line, such as an address, after "/". A part of one is broken only where it would
+    be longer than any name."""
+    lines, line = [], ""
+    for word in one_line(text).split(" "):
+        longer = f"{line} {word}" if line else word
+        if len(longer) <= width:
+            line = longer
+            continue
+        if line:
+            lines.append(line)
+        *full, line = _broken(word, width)
+        lines += full
+    return [*lines, line] if line or not lines else lines
+
+
+def _broken(word: str, width: int) -> list[str]:
+    """A word in lines, broken after "/" where it does not fit."""
+    most, lines = max(width, _LONGEST_NAME), [""]
+    for part in _PARTS.findall(word) or [word]:
+        for start in range(0, len(part), most):
+            piece = part[start : start + most]
+            if lines[-1] and len(lines[-1]) + len(piece) > width:
+                lines.append("")
+            lines[-1] += piece
+    return lines
+
+
 def print_wrapped(console: Console, text: str, lead: str = "", style: str = "") -> None:
     """Prints `text` wrapped between words, after `lead`; further lines are indented as much."""
     width = console.width - len(lead)
-    lines = textwrap.wrap(one_line(text), width, break_on_hyphens=False)
-    for number, line in enumerate(lines or [""]):
+    for number, line in enumerate(wrapped(text, width)):
         start = " " * len(lead) if number else lead
         console.print(Text(start) + Text(line, style=style), soft_wrap=True)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -17,45 +16,24 @@ from hardstone.model import Descriptor, ParamSpec, Plan, SeriesSpec
 from hardstone.plan.make import own_time_ns
 from hardstone.plan.params import limits_text
 from hardstone.stats.conditions import Condition, condition_of
-from hardstone.systems.published import (
-    Address,
-    Figure,
-    Study,
-    figures_of,
-    load_studies,
+from hardstone.study.exhibits import StudyView
+from hardstone.study.layout import lay_out
+from hardstone.study.papers import Paper, load_papers
+from hardstone.study.screen import print_exhibit, system_text
+from hardstone.systems.published import Study, figures_of
+from hardstone.terminal.console import (
+    make_console,
+    make_table,
+    print_table,
+    print_wrapped,
+    words,
 )
-from hardstone.terminal.console import make_console, make_table, print_table, words
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import parameter_text, spoken
 
-
-def _published_parts(table: PublishedTable) -> Iterator[RenderableType]:
-    """The rows, then the conditions that the study gives, then the note."""
-    shown = make_table()
-    for title in table.columns:
-        shown.add_column(title, overflow="fold")
-    for row in table.rows:
-        cells = {"load": row.load, "system": row.system or "the study", "figures": row.figures}
-        addresses = Text("\n".join(address or "verdicts" for address in row.addresses))
-        shown.add_row(addresses, *(words(cells[title] or "-") for title in table.columns[1:]))
-    yield shown
-    yield from (words(condition) for condition in table.conditions)
-    if table.note:
-        yield words(table.note)
-
-
-def print_published(console: Console, table: PublishedTable) -> None:
-    """Prints all parts of `table`."""
-    for part in _published_parts(table):
-        if isinstance(part, Table):
-            print_table(console, part)
-        else:
-            console.print(part)
-
-
 _NO_CONDITIONS = {
     *("unit", "test", "columns", "rows", "at", "kind", "source", "load"),  # shown elsewhere
-    *("lost_in_our_copy", "sic"),  # about what was transcribed
+    *("lost", "sic"),  # about what was transcribed
 }
 
 PRIORITY = (
@@ -64,34 +42,6 @@ PRIORITY = (
     "either; other threads at SCHED_FIFO 99 preempt the default and are equal to the maximum, so "
     "they wait until it blocks."
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """The figures of one system: values with unit, or words. `addresses` are relative to the
-    test. `system` and `load` are empty if the study does not give them."""
-
-    addresses: tuple[str, ...]
-    load: str
-    system: str
-    figures: str
-
-
-@dataclass(frozen=True)
-class PublishedTable:
-    """One table of a study for a test. `conditions` are those that the study gives."""
-
-    title: str
-    rows: list[Row]
-    conditions: tuple[str, ...]
-    note: str
-
-    @property
-    def columns(self) -> list[str]:
-        """Titles of the columns that are not empty."""
-        has_load = any(row.load for row in self.rows)
-        has_system = any(row.system for row in self.rows)
-        return ["address", *["load"] * has_load, *["system"] * has_system, "figures"]
 
 
 def _published_data(test: str) -> list[dict[str, Any]]:
@@ -110,69 +60,6 @@ def _published_data(test: str) -> list[dict[str, Any]]:
     ]
 
 
-# Gives further rows for the figures of one address.
-_FurtherRows = Callable[[Sequence[Figure]], Iterable[Row]]
-
-
-def published_tables(
-    test: str, further: _FurtherRows = lambda _figures: ()
-) -> list[PublishedTable]:
-    """The published figures of `test`, by table, with `further` rows for each address."""
-    by_table: dict[str, list[Figure]] = {}
-    for figure in figures_of(test):
-        by_table.setdefault(f"{figure.study}/{figure.table}", []).append(figure)
-    return [_table(group, further) for group in by_table.values()]
-
-
-def within(address: Address) -> str:
-    """An address without its test; empty for the test itself."""
-    return str(address).removeprefix(address.test).removeprefix("/")
-
-
-def _table(figures: list[Figure], further: _FurtherRows) -> PublishedTable:
-    study = load_studies()[figures[0].study]
-    title = f"{study.reading.short}: {study.title}"
-    rows = list(_study_rows(study, figures, further))
-    return PublishedTable(
-        title=title + (f" ({study.author})" if study.author else ""),
-        rows=_merged(rows) if all(one.statistic is None for one in figures) else rows,
-        conditions=(*_study_conditions(study, figures[0].table), *_systems(study, figures)),
-        note=" ".join(dict.fromkeys(filter(None, (one.note for one in figures)))),
-    )
-
-
-def _study_rows(study: Study, figures: list[Figure], further: _FurtherRows) -> Iterator[Row]:
-    """A row for each address and system, with all of its statistics."""
-    places: dict[tuple[str, str], dict[str, list[Figure]]] = {}
-    for one in figures:
-        load = one.address.conditions.get("load", "")
-        system = study.systems[one.system].name if one.system else ""
-        systems = places.setdefault((within(one.address), load), {})
-        systems.setdefault(system, []).append(one)
-    for (address, load), systems in places.items():
-        group = next(iter(systems.values()))
-        yield from further(group)
-        for system, group in systems.items():
-            yield Row((address,), load, system, _figures(group))
-
-
-def _merged(rows: list[Row]) -> list[Row]:
-    """Joins rows of several addresses that have the same text."""
-    joined: dict[tuple[str, str, str], list[str]] = {}
-    for row in rows:
-        joined.setdefault((row.load, row.system, row.figures), []).extend(row.addresses)
-    return [
-        Row(tuple(addresses), load, system, figures)
-        for (load, system, figures), addresses in joined.items()
-    ]
-
-
-def _figures(group: list[Figure]) -> str:
-    unit = group[0].unit or ""
-    texts = [f"{one.statistic} {_listed_value(one.value)}" for one in group if one.statistic]
-    return f"{', '.join(texts)} {unit}".strip() if texts else _listed_value(group[0].value)
-
-
 def _listed_value(value: Any) -> str:
     if isinstance(value, Mapping):
         is_long = any(isinstance(one, list) for one in value.values())
@@ -186,7 +73,7 @@ def _listed_value(value: Any) -> str:
     return str(value)
 
 
-def _study_conditions(study: Study, table: str) -> Iterator[str]:
+def study_conditions(study: Study, table: str) -> Iterator[str]:
     """The conditions of a table, as far as the study gives them."""
     fields = study.tables[table]
     conditions: dict[str, Any] = dict(study.conditions)
@@ -202,17 +89,11 @@ def _study_conditions(study: Study, table: str) -> Iterator[str]:
         yield "load: not published"
 
 
-def _systems(study: Study, figures: list[Figure]) -> Iterator[str]:
-    """The machines of the systems. If figures name systems in words, what each name means."""
-    if all(one.system for one in figures):
-        for key in dict.fromkeys(one.system for one in figures if one.system):
-            system = study.systems[key]
-            machine = ", ".join(filter(None, (system.hardware, system.configuration)))
-            if machine:
-                yield f"{system.name}: {machine}"
-        return
-    for key, system in study.systems.items():
-        yield f"{key}: {', '.join(filter(None, (system.name, system.hardware)))}"
+def _systems(view: StudyView) -> Iterator[str]:
+    """What each system is that has a figure, after the name that stands above its column."""
+    places = sorted({place for one in view.exhibits for place in one.columns})
+    for column in (view.columns[place] for place in places):
+        yield f"{column.short}: {system_text(view, column)}"
 
 
 def variants_text(test: Descriptor, mark: str = "") -> str:
@@ -341,8 +222,30 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "needs", [words(", ".join(test.needs) or "nothing special")])
     _print_part(console, "CPU", [words(cpu_text(test))])
     _print_part(console, "priority", _sentence(PRIORITY))
-    for table in published_tables(test.id):
-        _print_part(console, f"published: {table.title}", _published_parts(table))
+    for paper in load_papers().values():
+        _print_published(console, paper, test.id)
+
+
+def _print_published(console: Console, paper: Paper, test: str) -> None:
+    """Prints the exhibits of `paper` with figures of `test`, then the conditions of the paper."""
+    view = lay_out(paper, [], only_tests=(test,))
+    if not view.exhibits:
+        return
+    study = paper.study
+    author = f" ({study.author})" if study.author else ""
+    console.print()
+    print_wrapped(console, f"published: {study.reading.short}: {study.title}{author}", style="bold")
+    for number, one in enumerate(view.exhibits):
+        if number and not (one.exhibit.plots and view.exhibits[number - 1].exhibit.plots):
+            console.print()
+        print_exhibit(console, view, one, has_addresses=True)
+    tables = dict.fromkeys(one.table for one in figures_of(test) if one.study == study.key)
+    found = (line for table in tables for line in study_conditions(study, table))
+    lines = [*dict.fromkeys(found), *_systems(view)]
+    if lines:
+        console.print()
+    for line in lines:
+        print_wrapped(console, line, lead="  ")
 
 
 def _print_part(console: Console, title: str, lines: Iterable[RenderableType]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hardstone.catalogue import kind_of
-from hardstone.model import Descriptor
+from hardstone.model import Descriptor, Plan
 from hardstone.terminal.console import (
     make_console,
     make_table,
@@ -17,9 +17,12 @@ from hardstone.terminal.console import (
     print_wrapped,
     words,
 )
+from hardstone.units import format_span
 
 if TYPE_CHECKING:
     from hardstone.present.stars_text import PublishedRow
+    from hardstone.study.papers import Paper
+    from hardstone.study.procedure import Missing, Part
     from hardstone.study.questionnaire import Questionnaire
 
 
@@ -63,6 +66,35 @@ def print_published_systems(rows: Sequence[PublishedRow]) -> None:
             console.print()
     print_wrapped(console, _LEGEND)
     print_command(console, "hardstone show published:qnx --why")
+
+
+def print_parts(
+    paper: Paper,
+    target: str,
+    parts: Sequence[tuple[Part, Plan, int]],
+    missing: Sequence[Missing],
+) -> None:
+    """The parts of a study with their tests, conditions and times in ns, and what cannot be had on
+    the target."""
+    console = make_console()
+    total = format_span(sum(span_ns for *_, span_ns in parts))
+    count = f"{len(parts)} part{'' if len(parts) == 1 else 's'}"
+    console.print(words(f"{paper.name} on {target}: {count}, about {total}", "bold"))
+    table = make_table()
+    table.add_column("part", justify="right", no_wrap=True)
+    table.add_column("tests", overflow="fold")
+    table.add_column("loads; CPUs", overflow="fold")
+    table.add_column("repeats", overflow="fold")
+    table.add_column("about", justify="right", no_wrap=True)
+    for part, plan, span_ns in parts:
+        loads, configs = ", ".join(plan.loads), ", ".join(plan.cpu_configs)
+        models = f"; preemption {', '.join(plan.preemption_models)}" * bool(plan.preemption_models)
+        what = (" ".join(part.tests), f"{loads}; {configs}{models}", part.numbers(paper) or "-")
+        cells = (str(part.number), *what)
+        table.add_row(*map(words, (*cells, format_span(span_ns))))
+    print_table(console, table)
+    for one in missing:
+        print_wrapped(console, str(one))
 
 
 _STYLES = {"yes": "green", "partly": "yellow", "no": "red", "not known": "dim"}

@@ -32,7 +32,7 @@ def run_with(*results: Result, **changed: object) -> MeasuredRun:
     """A run under one condition, with an ID of its own."""
     number = next(_numbers)
     fields: dict[str, object] = {
-        "run_id": f"20261125T2000{number % 60:02d}Z-{number:06x}",
+        "run_id": f"20261125T20{number // 60:02d}{number % 60:02d}Z-{number:06x}",
         "name": f"run {number}",
         "results": list(results),
     }

@@ -20,7 +20,7 @@ from hardstone.comparison.view import (
     comparison_document,
 )
 from hardstone.errors import InputError
-from hardstone.model import ClockCheck, Conditions, Repeat, Result, Scalar, Tool, Trust, Verdict
+from hardstone.model import ClockCheck, Repeat, Result, Scalar, Tool, Trust, Verdict
 from hardstone.schema import schema_texts
 from hardstone.stats.consistency import contradiction_messages, trust_of
 from hardstone.systems.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
@@ -213,30 +213,6 @@ def details() -> Iterator[tuple[str, str, CompareView]]:
         yield "what studies said in words", test, compared(run_with(result(test)), QNX)
 
 
-def worst_cases(**changed: object) -> Subject:
-    shuffle = labelled([7, 3500], "shuffle", kind="unnamed", scope="thread")
-    results = [
-        result("THR-P-SLS", series=[labelled([500, 1500], "switch", threads=2)]),
-        result("THR-P-PRE", series=[labelled([600, 2500], "preemption", by="thread")]),
-        result("SEM-P-SHF", series=[shuffle]),
-    ]
-    return run_with(*results, name="mine", **changed)
-
-
-def without_realtime() -> Subject:
-    ordinary = Conditions(load="heavy", cpu_config="shared", policy="other", realtime=False)
-    switch = [labelled([500, 1500], "switch", threads=2)]
-    return run_with(result("THR-P-SLS", series=switch, conditions=ordinary), name="mine")
-
-
-def context_switches() -> Subject:
-    switches = [
-        labelled([2000, 4000], "context_switch", kind=kind, scope="thread")
-        for kind in ("unnamed", "sysv")
-    ]
-    return run_with(result("SEM-P-RTP", series=switches), name="mine")
-
-
 def kernel_run(model: str, system: dict[str, object] | None = None, **changed: object) -> Subject:
     is_short = model == "full"
     facts = {"kernel.preemption": model} | (system or {})
@@ -245,14 +221,6 @@ def kernel_run(model: str, system: dict[str, object] | None = None, **changed: o
 
 
 def studies() -> Iterator[tuple[str, str, CompareView]]:
-    anchor = "worst-cases"
-    yield "ours below", anchor, compared(worst_cases(), QNX)
-    yield "emulated", anchor, compared(worst_cases(system=EMULATED), QNX)
-    yield "not trustworthy", anchor, compared(worst_cases(trust=UNTRUSTED), QNX)
-    yield "not real-time", anchor, compared(without_realtime(), QNX)
-    yield "nothing of ours", anchor, compared(run_with(result()), QNX)
-    yield "a semaphore without system calls", "context-switches", compared(context_switches(), QNX)
-    yield "messages", "message-queues", compared(QNX, context_switches())
     facts = {"limits.priority_min": 1, "limits.priority_max": 99, "kernel.hz": 250}
     known = run_with(result(), name="known", system=facts)
     unknown = run_with(result(), name="unknown", system={})
@@ -415,7 +383,7 @@ def test_the_document_is_as_its_schema_says_and_has_every_figure() -> None:
 def test_the_document_has_ratings_reasons_and_what_is_missing() -> None:
     found = comparison_document(compare_view([switching(spread(500)), on(EMULATED), QNX]))
     assert [one.rating.overall for one in found.systems] == [None, None, 5.0]
-    assert found.systems[1].apart == "it is emulated, and the reference is not emulated"
+    assert found.systems[1].apart == "emulated: not comparable with hardware"
     rows = {one.address: one for test in found.tests for one in test.rows}
     row = rows["THR-P-SLS/2/switch"]
     assert row.cells[1].grey == found.systems[1].apart and row.cells[1].count == 20_000

@@ -232,7 +232,10 @@ def test_what_cannot_be_compared_never_passes(own: RunDocument, reason: str) -> 
         (run(complete=False), "cut off before it ended"),
         (run(status="failed", reason="EDEADLK"), "EDEADLK"),
         (run(trust=UNTRUSTED), "untrustworthy: X"),
-        (run(system=system(**{"virtual.emulated": True})), "not comparable: it is not emulated"),
+        (
+            run(system=system(**{"virtual.emulated": True})),
+            "measured on hardware: not comparable with an emulated",
+        ),
     ],
 )
 def test_a_useless_baseline_does_not_count(base: RunDocument, reason: str) -> None:
@@ -450,7 +453,7 @@ def doubtful(**changed: Any) -> PairedRun:
         (doubtful(series=[make.series([])]), "nothing was observed"),
         (doubtful(series=[]), "nothing was observed"),
         (doubtful(series=[changed_series([1, 2], max=0)]), "untrustworthy: TMR-P-LAT wakeup"),
-        (doubtful(system={"virtual.emulated": True}), "not comparable: it is emulated"),
+        (doubtful(system={"virtual.emulated": True}), "emulated: not comparable with hardware"),
         (doubtful(test="SEM-P-SIG"), "B: the run has no TMR-P-LAT"),
         (doubtful(series=[make.series([1, 2], "jitter")]), "different series"),
     ],

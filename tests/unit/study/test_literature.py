@@ -226,6 +226,14 @@ def test_every_fact_of_the_text_is_said_where_it_belongs(line: Sequence[str]) ->
     assert has_words(said_in(PAPERS[name], where), words)
 
 
+def test_the_features_of_hp_name_the_tests_of_their_rows() -> None:
+    for row in PAPERS["hp-1987"].exhibit("Table 2").rows:
+        named = re.findall(r"[A-Z]{3}-[A-Z]-(?:[A-Z]+|\*)", row.words[-1])
+        stems = tuple(one.rstrip("*") for one in named)
+        assert [one for one in row.tests if not one.startswith(stems)] == []
+        assert all(any(one.startswith(stem) for one in row.tests) for stem in stems), row.label
+
+
 def test_axes_are_those_that_the_papers_give() -> None:
     ranges = {
         (paper.name, one.number): (axis.title, axis.low, axis.high)
@@ -368,6 +376,44 @@ def test_addresses_name_series_of_the_tests_of_their_exhibit() -> None:
                     assert not address.parts or address.parts[-1] in series[address.test], row.at
         said = [*(one.tests for one in paper.conclusions), *(one.tests for one in paper.remarks)]
         assert all(set(tests) <= set(known) for tests in said)
+
+
+LABELS = {
+    "1000000": "1 ms",
+    "10000000": "10 ms",
+    "100000000": "100 ms",
+    "unnamed": "semaphore",
+    "none": "does not inherit",
+    "inherit": "pthread mutex",
+    "CLOCK_REALTIME": "clock",
+}
+# Label values that the title of an exhibit says, or that are our choice.
+TITLED = {"64", "8192", "mq", "other", "fifo"}
+DIRECTIONS = {"acquire", "release", "create", "delete", "latency", "throughput"}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_label_of_a_row_says_what_its_address_does(name: str) -> None:
+    for exhibit in PAPERS[name].exhibits:
+        rows = [(row.label, row.at.split("/")) for row in exhibit.rows if "/" in row.at]
+        for label, (test, *values, series) in rows:
+            shared = set[str].intersection(*(set(at[1:-1]) for _, at in rows if at[0] == test))
+            for value in set(values) - shared - TITLED:
+                said = LABELS.get(value, value.replace("-", " "))
+                assert said in label, (exhibit.number, label, value)
+            if series in DIRECTIONS and len({at[-1] for _, at in rows}) > 1:
+                assert series in label, (exhibit.number, label)
+
+
+def test_what_is_lost_says_what_is_missing() -> None:
+    for paper in PAPERS.values():
+        for exhibit in paper.exhibits:
+            for lost in (exhibit.lost, *(row.lost for row in exhibit.rows)):
+                assert (
+                    not lost or has_words(lost, "missing") or "lost" in lost or "not trans" in lost
+                )
+            if exhibit.plots:
+                assert exhibit.lost, exhibit.number
 
 
 def test_what_the_old_tables_hold_is_what_the_exhibits_say() -> None:

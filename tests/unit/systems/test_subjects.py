@@ -7,7 +7,9 @@ import msgspec
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.model import Conditions, RunDocument, Series
+from hardstone.model import Conditions, RunDocument, Scalar, Series, Trust
+from hardstone.preemption.tables import why_not_divided
+from hardstone.stats.consistency import why_incomparable
 from hardstone.systems.published import all_figures, load_studies
 from hardstone.systems.subjects import (
     Amount,
@@ -18,6 +20,8 @@ from hardstone.systems.subjects import (
     published_ids,
     published_system,
     subjects_of,
+    why_apart,
+    why_run_apart,
 )
 from tests.unit.stats.make import document, result, series
 
@@ -157,3 +161,38 @@ def test_a_figure_says_where_it_is_from_and_what_its_count_does_not_support_is_m
 def test_the_second_series_of_a_name_is_not_taken_for_the_first() -> None:
     subject = run_of(document(results=[result(values=(1, 2, 3)), result(values=(4, 5, 6))]))
     assert [one.amount("max").value for one in subject.held()] == [3.0]
+
+
+_EMULATED = {"virtual.emulated": True}
+_COUNTED = {"virtual.time": "instructions"}
+_UNKNOWN = {"virtual.emulated": None}
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (_EMULATED, "emulated: not comparable with hardware"),
+        (_COUNTED, "time is an instruction count: not comparable with hardware"),
+        (_UNKNOWN, "may be emulated: not comparable with hardware"),
+    ],
+)
+def test_one_rule_on_other_times_says_the_same_everywhere(
+    facts: dict[str, Scalar], reason: str
+) -> None:
+    """The decision and its words: beside a published system, beside a run of hardware, between the
+    sides of a switch of the preemption model, and for a gate."""
+    guest, host = document(system=facts), document(system={})
+    (of_guest,), (of_host,) = subjects_of(guest), subjects_of(host)
+    assert why_apart(of_guest) == why_apart(of_guest, of_host) == reason
+    assert why_apart(of_guest, published_system("qnx")) == why_run_apart(guest) == reason
+    assert why_incomparable(host, guest) == reason
+    assert why_not_divided({}, facts) == [f"no improvement is given: {reason}"]
+    assert why_apart(of_host) == why_apart(of_guest, of_guest) == ""
+    assert why_apart(of_host, of_guest).startswith("measured on hardware: not comparable with ")
+
+
+def test_a_run_that_is_not_trustworthy_is_compared_with_nothing() -> None:
+    (poor,) = subjects_of(document(trust=Trust(grade="untrustworthy", reasons=["throttled"])))
+    assert why_apart(poor) == why_apart(poor, poor) == "not trustworthy: throttled"
+    (good,) = subjects_of(document())
+    assert not why_apart(good)

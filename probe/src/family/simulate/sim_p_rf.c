@@ -103,6 +103,7 @@ static int measure_variant(struct run *run)
     struct run_budget budget = run_budget(run, variant_count(run));
     const struct record *record = run_record(run, TOTAL_TIME);
     uint64_t before;
+    simulation_begin_variant(simulation);
     do {
         before = record->count;
         if (measure_once(run, budget.end_ns) != 0)
@@ -112,12 +113,6 @@ static int measure_variant(struct run *run)
     simulation_report(simulation, NULL);
     report_paused(run, simulation);
     return 0;
-}
-
-static int measure(struct run *run)
-{
-    simulation_report_costs(run);
-    return variants_measure(run);
 }
 
 const struct test sim_p_rf = {
@@ -134,7 +129,6 @@ const struct test sim_p_rf = {
     .has_variant = simulation_has_variant,
     .declare = declare,
     .prepare = simulation_prepare,
-    .measure = measure,
     .measure_variant = measure_variant,
     .judge = simulation_judge,
     .finish = simulation_finish,

@@ -36,6 +36,8 @@ static const struct param_spec params[] = {
      "step, from 1, that is made late on purpose; 0: none", NULL},
     {"delay_ns", PARAM_NS, false, "0", 0, LONGEST_NS, NULL,
      "by how much; 0: one and a half periods", NULL},
+    {"costs_only", PARAM_COUNT, false, "0", 0, 1, NULL,
+     "1: time the parts of a step (event tire_costs) and simulate none", NULL},
     {0},
 };
 
@@ -48,9 +50,18 @@ static const struct series_spec series[] = {
      "clock reading of its last thread at its end", .may_be_empty = true},
     {"step_time", "ns", LABELS, "clock reading of the first thread at the start of a step",
      "clock reading of its last thread at its end"},
+    {"dispatch", "ns", LABELS, "release of a step",
+     "clock reading of the first thread at its start"},
+    {"idle", "ns", LABELS, "clock reading of the last thread at the end of a step",
+     "release of the next one; 0 for a step that missed it"},
     {0},
 };
-enum { MISSED, LATENESS, STEP_TIME };
+enum { MISSED, LATENESS, STEP_TIME, DISPATCH, IDLE, SERIES };
+
+static bool has_costs_only(const struct run *run)
+{
+    return run_number(run, "costs_only") > 0;
+}
 
 static const struct verdict_spec verdicts[] = {
     {"late_once", "a step that was made late on purpose is counted as missed, once and only once"},
@@ -89,6 +100,8 @@ static int check(struct run *run)
                        (unsigned long long)run->samples);
 }
 
+#define COSTS_NS 5e8 /* of a variant, with the start of its threads */
+
 /* With what each variant may take beyond its last deadline, and rests. */
 static int declare(struct run *run)
 {
@@ -98,6 +111,10 @@ static int declare(struct run *run)
     if (run->duration_ns > 0 && (double)run->duration_ns < planned_ns)
         planned_ns = (double)run->duration_ns;
     double ns = planned_ns + (double)count * 2e9;
+    if (has_costs_only(run)) {
+        run->series_left_out = SERIES;
+        ns = (double)count * COSTS_NS;
+    }
     return simulation_declare(run, ns < (double)RUN_LONGEST_NS ? (int64_t)ns : RUN_LONGEST_NS);
 }
 
@@ -115,7 +132,10 @@ static void take_step(struct team *team, const struct step_end *end)
 {
     struct run *run = team->run;
     int64_t at_ns = run_at_ns(run, end->end_ns);
+    int64_t dispatch_ns = end->begin_ns - step_release_ns(team->ring, end->step);
     record_value(run_record(run, STEP_TIME), end->end_ns - end->begin_ns, at_ns);
+    record_value(run_record(run, DISPATCH), dispatch_ns, at_ns);
+    record_value(run_record(run, IDLE), end->is_late ? 0 : -end->late_ns, at_ns);
     if (is_behind_stop(run, end, at_ns)) {
         record_count_stopped(run_record(run, LATENESS), 1, end->late_ns);
         step_ring_forgive(team->ring, end->step + 1);
@@ -190,6 +210,11 @@ static int measure_variant(struct run *run)
     plan_delay(run, period_ns);
     simulation->team.take_step = take_step;
     simulation->is_behind_stop = false;
+    simulation_begin_variant(simulation);
+    if (has_costs_only(run)) {
+        run->observed_count++;
+        return simulation_run(simulation, 0, period_ns, INT64_MAX);
+    }
     if (simulation_run(simulation, planned_steps(run, period_ns), period_ns, INT64_MAX) != 0)
         return -1;
     int64_t now_ns = clock_monotonic_ns();
@@ -206,7 +231,6 @@ static int measure(struct run *run)
 {
     plan_delay(run, period_of(run));
     report_delay(run);
-    simulation_report_costs(run);
     return variants_measure(run);
 }
 
@@ -216,7 +240,7 @@ static int judge(struct run *run)
     if (simulation->has_looked_late)
         arena_verdict(run->arena, simulation->was_late_once, 1, "late_once", "%s",
                       simulation->late_evidence);
-    return simulation_judge(run);
+    return has_costs_only(run) ? 0 : simulation_judge(run);
 }
 
 const struct test sim_s_rt = {

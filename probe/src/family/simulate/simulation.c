@@ -14,92 +14,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* ---- what the parts of a step cost ---- */
-
-/* Each is the least of several tries of PASSES loops over MASSES masses, so that no disturbance and
- * no cold cache counts. Nothing else is in the loops; their results are used. A semaphore is one
- * wait and post by the only thread, as the solver does them: it does not block. */
-
-enum { MASSES = 128, TRIES = 15, PASSES = 8 /* between two stamps, of which some are coarse */ };
-
-struct bench {
-    struct tire tire;
-    struct tire_mass masses[MASSES + 1];
-    struct tire_force forces[MASSES + 1];
-    sem_t gate;
-};
-
-static __attribute__((noinline)) void do_springs(struct bench *bench)
-{
-    for (int i = 0; i < MASSES; i++)
-        bench->forces[i] = tire_spring(&bench->tire, &bench->masses[i], &bench->masses[i + 1],
-                                       bench->tire.rest_ring_m);
-}
-
-static __attribute__((noinline)) void do_masses(struct bench *bench)
-{
-    for (int i = 0; i < MASSES; i++)
-        tire_integrate(&bench->tire, &bench->masses[i], bench->forces[i], bench->forces[i + 1],
-                       bench->forces[i]);
-}
-
-static __attribute__((noinline)) void do_semaphores(struct bench *bench)
-{
-    for (int i = 0; i < MASSES; i++) {
-        if (sem_trywait(&bench->gate) == 0)
-            sem_post(&bench->gate);
-    }
-}
-
-static double least_ns(struct run *run, struct bench *bench, void (*act)(struct bench *bench))
-{
-    int64_t least = INT64_MAX;
-    for (int i = 0; i < TRIES; i++) {
-        uint64_t begin = clock_begin(&run->clock);
-        for (int pass = 0; pass < PASSES; pass++)
-            act(bench);
-        int64_t ns = clock_ns(&run->clock, clock_end(&run->clock) - begin);
-        least = ns < least ? ns : least;
-    }
-    return (double)least / (MASSES * PASSES);
-}
-
-/* Masses apart from each other, so that no spring has the length 0. */
-static void fill(struct bench *bench, int64_t step_ns, int64_t stiffness_per_s2)
-{
-    memset(bench, 0, sizeof *bench);
-    tire_init(&bench->tire, MASSES, step_ns, stiffness_per_s2);
-    for (int i = 0; i <= MASSES; i++)
-        bench->masses[i] = (struct tire_mass){0.01 * i, 1.0 + 0.001 * (i % 7), 0.1, -0.1};
-}
-
-void simulation_report_costs(struct run *run)
-{
-    struct bench bench;
-    fill(&bench, run_number(run, "step_ns"), run_number(run, "stiffness_per_s2"));
-    if (sem_init(&bench.gate, 0, 1) != 0)
-        return;
-    double spring_ns = least_ns(run, &bench, do_springs);
-    double mass_ns = least_ns(run, &bench, do_masses);
-    if (!HS_HAS_UNNAMED_SEMAPHORES) {
-        arena_event(run->arena, "tire_costs", -1,
-                    DATA(data_number("spring_ns", spring_ns), data_number("mass_ns", mass_ns),
-                         data_integer("masses_count", MASSES)),
-                    "on one thread a spring takes %.1f ns, a mass %.1f ns; %s", spring_ns, mass_ns,
-                    LACKS_UNNAMED_SEMAPHORES);
-        sem_destroy(&bench.gate);
-        return;
-    }
-    double semaphore_ns = least_ns(run, &bench, do_semaphores);
-    sem_destroy(&bench.gate);
-    arena_event(run->arena, "tire_costs", -1,
-                DATA(data_number("spring_ns", spring_ns), data_number("mass_ns", mass_ns),
-                     data_number("semaphore_ns", semaphore_ns),
-                     data_integer("masses_count", MASSES)),
-                "on one thread a spring takes %.1f ns, a mass %.1f ns, a semaphore %.1f ns",
-                spring_ns, mass_ns, semaphore_ns);
-}
-
 /* ---- blocks of each step ---- */
 
 /* Read, compute, write, and the wait between them, for each thread: the table `blocks` of a result.
@@ -272,7 +186,7 @@ uint64_t simulation_steps(const struct run *run)
 int simulation_declare(struct run *run, int64_t expected_ns)
 {
     run->plan.duration_ns = expected_ns < RUN_LONGEST_NS ? expected_ns : RUN_LONGEST_NS;
-    run->plan.more_events = (uint32_t)variant_count(run) * 3;
+    run->plan.more_events = (uint32_t)variant_count(run) * 4;
     step_blocks_plan(run);
     tire_plan_frames(run);
     return variant_declare(run);
@@ -380,8 +294,20 @@ static int64_t threads_with_blocks(const struct run *run)
     return run_number(run, "block_steps") > 0 ? most_of(run_param(run, "threads")) : 0;
 }
 
+/* Costs are those of the solver `semaphore`. */
+static int64_t threads_with_costs(const struct run *run)
+{
+    const struct param_value *solvers = run_param(run, "solver");
+    for (int i = 0; i < solvers->count; i++)
+        if (solvers->number[i] == SOLVER_SEMAPHORE)
+            return most_of(run_param(run, "threads"));
+    return 0;
+}
+
+enum { PARTS = 5 };
+
 /* The parts of the block, each at a cache line of its own. */
-static void place_parts(struct simulation *simulation, const size_t sizes[4])
+static void place_parts(struct simulation *simulation, const size_t sizes[PARTS])
 {
     char *place = simulation->block;
     place += (LINE - (uintptr_t)place % LINE) % LINE;
@@ -390,7 +316,9 @@ static void place_parts(struct simulation *simulation, const size_t sizes[4])
     simulation->ring = (struct step_ring *)place;
     place += sizes[1];
     simulation->blocks = (struct step_block *)place;
-    simulation->solver_memory = place + sizes[2];
+    place += sizes[2];
+    simulation->costs = (struct thread_costs *)place;
+    simulation->solver_memory = place + sizes[3];
 }
 
 int simulation_prepare(struct run *run)
@@ -398,17 +326,20 @@ int simulation_prepare(struct run *run)
     struct simulation *simulation = run_own(run, sizeof *simulation);
     if (!simulation)
         return -1;
-    const size_t sizes[4] = {
+    const size_t sizes[PARTS] = {
         (size_t)most_of(run_param(run, "threads")) * sizeof(struct team_member),
         round_up(sizeof(struct step_ring)),
         round_up((size_t)(threads_with_blocks(run) * run_number(run, "block_steps")) *
                  sizeof(struct step_block)),
+        round_up((size_t)threads_with_costs(run) * sizeof(struct thread_costs)),
         most_solver_bytes(run),
     };
     struct scheduling_visit visit;
     simulation->run = run;
     simulation->team.run = run;
-    simulation->bytes = sizes[0] + sizes[1] + sizes[2] + sizes[3] + LINE;
+    simulation->bytes = LINE;
+    for (int i = 0; i < PARTS; i++)
+        simulation->bytes += sizes[i];
     scheduling_visit_cpu(run, &visit);
     int error = allocate(simulation);
     if (scheduling_leave_cpu(run, &visit) != 0 || error)
@@ -472,6 +403,8 @@ static void read_variant(struct simulation *simulation)
     team->threads = (int)variant_number(run, "threads");
     team->cpus = simulation_cpus(run);
     team->block_steps = (uint64_t)run_number(run, "block_steps");
+    team->costs =
+        team->solver == SOLVER_SEMAPHORE && !simulation->has_costs ? simulation->costs : NULL;
     for (int i = 0; i < team->threads; i++) {
         memset(&team->members[i].semaphore, 0, sizeof team->members[i].semaphore);
         team->members[i].blocks = simulation->blocks + (uint64_t)i * team->block_steps;
@@ -517,6 +450,40 @@ static int run_team(struct simulation *simulation, int64_t period_ns)
     return policy_leave(run) == 0 ? result : -1;
 }
 
+static void report_costs(struct simulation *simulation)
+{
+    const struct team *team = &simulation->team;
+    struct run *run = simulation->run;
+    struct step_costs costs;
+    step_costs_join(&costs, team->costs, team->threads, simulation->tire.masses,
+                    &team->costs_releases);
+    if (costs.steps == 0) /* it was stopped */
+        return;
+    bool has_releases = team->costs_releases.period_ns > 0;
+    double mass_ns = costs.loop.mean_ns - costs.springs_each * costs.spring.mean_ns;
+    arena_event(
+        run->arena, "tire_costs", -1,
+        DATA(data_integer("masses_count", simulation->tire.masses),
+             data_integer("threads_count", team->threads),
+             data_text("policy", policy_names[simulation->policy]),
+             data_number("spring_ns", costs.spring.mean_ns), data_number("mass_ns", mass_ns),
+             data_number("loop_ns", costs.loop.mean_ns),
+             data_number("loop_low_ns", costs.loop.low_ns),
+             data_number("loop_high_ns", costs.loop.high_ns),
+             data_number("semaphore_ns", costs.semaphore.mean_ns),
+             data_number("access_ns", costs.access.mean_ns),
+             data_number("access_low_ns", costs.access.low_ns),
+             data_number("access_high_ns", costs.access.high_ns),
+             has_releases ? data_number("dispatch_ns", costs.dispatch.mean_ns) : data_none(),
+             has_releases ? data_number("dispatch_high_ns", costs.dispatch.high_ns) : data_none(),
+             data_integer("steps_count", costs.steps),
+             team->cpus > 0 ? data_integer("cpus_count", team->cpus) : data_none()),
+        "%lld masses, %d threads, %s: a spring takes %.1f ns, a mass %.1f ns, the reads and writes "
+        "of a step without its arithmetic %.1f us",
+        (long long)simulation->tire.masses, team->threads, policy_names[simulation->policy],
+        costs.spring.mean_ns, mass_ns, costs.access.mean_ns / 1000);
+}
+
 int simulation_run(struct simulation *simulation, uint64_t steps, int64_t period_ns,
                    int64_t limit_ns)
 {
@@ -532,6 +499,9 @@ int simulation_run(struct simulation *simulation, uint64_t steps, int64_t period
         return -1;
     int result = run_team(simulation, period_ns);
     close_solver(simulation);
+    if (team->costs && result == 0)
+        report_costs(simulation);
+    simulation->has_costs = true;
     simulation->wall_ns = last_end_ns(team) - team->start_ns;
     simulation->is_busy = has_used_budget(simulation);
     return result;

@@ -63,6 +63,8 @@ struct simulation {
     size_t bytes;
     char *solver_memory;
     struct step_block *blocks;
+    struct thread_costs *costs;
+    bool has_costs;                      /* of the current variant */
     bool is_busy;                        /* the latest variant had used up real-time budget */
     int64_t wall_ns;                     /* from the first release to the end of the last thread */
     bool is_behind_stop;                 /* of SIM-S-RT: late since the program was stopped */
@@ -97,9 +99,12 @@ uint64_t simulation_finished(const struct simulation *simulation);
  */
 void simulation_report(struct simulation *simulation, const struct step_counts *counts);
 
-/* Times what the parts of a step cost on the calling thread, the measuring one: a spring, a mass, a
- * semaphore (event `tire_costs`). Takes some milliseconds. */
-void simulation_report_costs(struct run *run);
+/* Forgets that the costs of the current variant were timed: each variant has the event
+ * `tire_costs` once, with its first simulation. */
+static inline void simulation_begin_variant(struct simulation *simulation)
+{
+    simulation->has_costs = false;
+}
 
 /* Keeps its blocks as tables, where they were asked for: once a variant. */
 void simulation_keep_blocks(const struct simulation *simulation);

@@ -160,4 +160,8 @@ void solver_semaphore_read(struct solver_semaphore *solver, struct semaphore_par
 void solver_semaphore_compute(struct solver_semaphore *solver, struct semaphore_part *part);
 void solver_semaphore_write(struct solver_semaphore *solver, struct semaphore_part *part);
 
+/* For one thread: the cache lines that its arithmetic reads and writes, in its order. Changes no
+ * mass. */
+void solver_semaphore_touch(struct solver_semaphore *solver);
+
 #endif

@@ -313,6 +313,75 @@ static int enter_deadline(const struct team *team)
     return error;
 }
 
+/* ---- costs ---- */
+
+static void spin(int64_t ns)
+{
+    int64_t until_ns = clock_monotonic_ns() + ns;
+    while (clock_monotonic_ns() < until_ns)
+        ;
+}
+
+/* A step without its arithmetic: the masses stay as they are. */
+static void access_masses(struct team *team, struct team_member *member, int64_t pause_ns)
+{
+    struct solver_semaphore *solver = &team->semaphore;
+    if (team->threads == 1) {
+        solver_semaphore_touch(solver);
+        return;
+    }
+    solver_semaphore_read(solver, &member->semaphore);
+    spin(pause_ns);
+    solver_semaphore_write(solver, &member->semaphore);
+}
+
+static void time_access(struct team *team, struct team_member *member)
+{
+    struct access_times *times = &member->costs->access[team->cost_time];
+    const struct cost_releases *releases = &team->costs_releases;
+    int64_t own = member->semaphore.end - member->semaphore.begin;
+    int64_t start_ns = releases->start_ns[team->cost_time], now_ns = start_ns;
+    int64_t rounds = (int64_t)COST_ROUND_MASSES * team->threads / team->semaphore.tire->masses;
+    double loop_ns = member->costs->arithmetic[team->cost_time].loop.mean_ns;
+    times->each = releases->period_ns > 0 || rounds < 1 ? 1 : rounds;
+    times->pause_ns = team->threads > 1 ? (int64_t)(loop_ns * (double)own) : 0;
+    for (int step = 0; step < COST_STEPS && !is_over(team); step++) {
+        if (step >= COST_LEAST_STEPS && now_ns - start_ns > COST_MOST_NS)
+            return;
+        times->begin_ns[step] = sleep_until(team, start_ns + step * releases->period_ns);
+        for (int64_t i = 0; i < times->each; i++)
+            access_masses(team, member, times->pause_ns);
+        times->end_ns[step] = now_ns = clock_monotonic_ns();
+        times->steps++;
+    }
+}
+
+/* The operations that it counts are not the simulation's. */
+static void time_costs(struct team_member *member)
+{
+    struct team *team = member->team;
+    uint64_t operations = member->semaphore.operations, blocked = member->semaphore.blocked;
+    member->costs->access[team->cost_time].steps = 0;
+    if (thread_costs_time(member->costs, &team->run->clock, team->semaphore.tire,
+                          team->threads == 1) == 0)
+        time_access(team, member);
+    member->semaphore.operations = operations;
+    member->semaphore.blocked = blocked;
+}
+
+/* As often as the team asks for it. */
+static void await_start(struct team_member *member)
+{
+    struct team *team = member->team;
+    await(&member->go);
+    if (!team->costs)
+        return;
+    if (!atomic_load(&team->is_over))
+        time_costs(member);
+    sem_post(&team->told);
+    await(&member->go);
+}
+
 static void be_member(void *argument)
 {
     struct team_member *member = argument;
@@ -320,11 +389,11 @@ static void be_member(void *argument)
     if (team->deadline_period_ns > 0)
         member->error = enter_deadline(team);
     sem_post(&team->told);
-    await(&member->go);
+    await_start(member);
     if (!atomic_load(&team->is_over))
         work(member);
     sem_post(&team->told);
-    await(&member->go);
+    await_start(member);
 }
 
 static int start_member(struct team *team, int place)
@@ -334,6 +403,7 @@ static int start_member(struct team *team, int place)
     member->place = place;
     member->error = 0;
     member->cpu = -1;
+    member->costs = team->costs ? &team->costs[place] : NULL;
     member->done = 0;
     member->end_ns = member->delayed_end_ns = 0;
     member->cpu_ns = member->voluntary = member->involuntary = -1;
@@ -392,6 +462,22 @@ static void choose_start(struct team *team, int64_t period_ns)
     team->limit_ns = team->start_ns + planned_ns + after_ns;
 }
 
+/* The arithmetic is timed until the first release. Nothing is timed where the team is over. */
+static void let_all_time_costs(struct team *team, int started, enum cost_time time,
+                               int64_t period_ns)
+{
+    if (!team->costs)
+        return;
+    for (int i = 0; i < started && time == COST_BEFORE; i++)
+        team->costs[i].times = 0;
+    team->cost_time = time;
+    team->costs_releases.period_ns = period_ns < COST_PERIOD_NS ? period_ns : COST_PERIOD_NS;
+    team->costs_releases.start_ns[time] =
+        clock_monotonic_ns() + LEAD_NS + LEAD_EACH_NS * team->threads;
+    let_all_go(team, started);
+    await_all(team, started);
+}
+
 static void end_members(struct team *team, int started)
 {
     let_all_go(team, started);
@@ -416,9 +502,12 @@ static int run_members(struct team *team, int64_t period_ns)
         team_end(team);
     else
         supervise_look_at_threads(team->run);
+    let_all_time_costs(team, started, COST_BEFORE, period_ns);
     choose_start(team, period_ns);
     let_all_go(team, started);
     await_all(team, started);
+    if (team->steps > 0)
+        let_all_time_costs(team, started, COST_AFTER, period_ns);
     if (!error && !refused)
         supervise_look_at_threads(team->run);
     end_members(team, started);

@@ -10,6 +10,7 @@
 #include "base/posix_source.h"
 
 #include "family/simulate/solver.h"
+#include "family/simulate/tire_costs.h"
 #include "run/run.h"
 
 #include <stdatomic.h>
@@ -128,6 +129,7 @@ struct team_member {
     int cpu;   /* on which it began; -1: not known */
     struct semaphore_part semaphore;
     struct barrier_part barrier;
+    struct thread_costs *costs; /* NULL: none of this team */
     struct step_block *blocks;
     uint64_t done;                          /* steps */
     int64_t end_ns;                         /* of its last step */
@@ -151,6 +153,9 @@ struct team {
     void (*take_step)(struct team *team, const struct step_end *end);
     struct solver_semaphore semaphore;
     struct solver_barrier barrier;
+    struct thread_costs *costs; /* of each member; NULL: nothing is timed before the first step */
+    struct cost_releases costs_releases;
+    enum cost_time cost_time; /* that is due */
     int64_t start_ns;
     atomic_bool is_over;
     _Atomic int64_t over_ns; /* CLOCK_MONOTONIC: when it was ended early; 0: it was not */

@@ -1,0 +1,423 @@
+"""`hardstone study`: the parts of each paper on made-up targets, cut off, resumed and laid out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hardstone.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNREACHABLE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
+)
+from hardstone.schema import FOLDER, file_name
+from hardstone.store.place import default_root
+from hardstone.store.store import Store
+from hardstone.study.json_document import STUDY_SCHEMA
+from hardstone.study.papers import load_papers
+from hardstone.study.procedure import measured_tests
+from tests import sweeps
+from tests.process.cli.conftest import Done, Lab
+from tests.process.cli.forked import Forked, at_run, interrupt
+from tests.process.targets import sample
+
+Hardstone = Callable[..., Done]
+PAPERS = list(load_papers())
+SHORT = "latstat-2007"  # one part
+THREE = "dedicated-systems-2012"
+
+
+def fake(folder: Path, tests: dict[str, list[str]] | None = None, **changed: Any) -> str:
+    """A fake target on which every test works: a root's machine of two CPUs."""
+    folder.mkdir(exist_ok=True)
+    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
+    facts["facts"] |= sweeps.facts(**{"user.effective_id": 0, "tracing.tracer": "nop"})
+    facts["facts"] |= changed.pop("facts", {})
+    works = {one.id: sample.stream(one.id) for one in sample.register().tests}
+    sweep = [
+        {"test": "SIM-S-RT", "params": {"masses": "..900"}, "steps": sweeps.held()},
+        {"test": "SIM-S-RT", "params": {"masses": "901.."}, "steps": sweeps.missing()},
+        {
+            "test": "SIM-P-RF",
+            "params": {"masses": "1.."},
+            "steps": sweeps.stream(None, "SIM-P-RF", 7),
+        },
+    ]
+    fields = {"facts": facts, "shield": sample.shield_look(), "under": sweep} | changed
+    return f"fake:{sample.scenario(folder, works | (tests or {}), **fields)}"
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> str:
+    return fake(tmp_path / "target")
+
+
+def stored() -> list[tuple[str, str]]:
+    """Name and status of the stored runs, in the order of measuring."""
+    return [(one.name, one.status) for one in Store().runs()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_whole_study(hardstone: Hardstone, target: str, name: str) -> None:
+    done = hardstone("study", name, "--quick", "--target", target)
+    assert done.code == EXIT_OK, done.err
+    count = len(stored())
+    assert sorted(stored()) == [
+        (f"study {name} quick {number}/{count}", "complete") for number in range(1, count + 1)
+    ]
+    tests = {one.test for run in Store().runs() for one in Store().load(run.id).plan.tests}
+    assert tests >= set(measured_tests(name))
+    parts = [one for one in done.told if one.startswith("hardstone: part ")]
+    assert parts[0].startswith(f"hardstone: part 1 of {count}: ") and parts[0].endswith(
+        "left in all"
+    )
+    assert len(parts) == count
+    (told,) = (one for one in done.told if " stored: " in one)
+    assert all(run.id in told for run in Store().runs())
+    for exhibit in load_papers()[name].exhibits:
+        assert exhibit.number in done.out or exhibit.number.startswith("no number")
+
+
+def test_a_dry_run_measures_nothing_and_names_the_parts(hardstone: Hardstone, target: str) -> None:
+    done = hardstone("study", "obenland-2000", "--dry-run", "--target", target)
+    assert done.code == EXIT_OK and Store().runs() == []
+    flat = " ".join(done.out.split())
+    assert "5 parts, about 11 min" in flat and "Table 10" in flat and "Figure 6" in flat
+    assert "not here because" in flat
+    assert all(len(line.rstrip()) <= 80 for line in done.out.splitlines()[1:])
+    found = hardstone("study", "obenland-2000", "--dry-run", "--json", "--target", target)
+    assert [one["study"]["number"] for one in found.document["plans"]] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_command_of_each_part_makes_its_plan_again(
+    hardstone: Hardstone, target: str, name: str
+) -> None:
+    for length in ("--quick", "--as-published"):
+        found = hardstone("study", name, length, "--dry-run", "--json", "--target", target)
+        for plan in found.document["plans"]:
+            again = hardstone(*plan["command"], "--dry-run", "--json").document
+            assert again | {"study": plan["study"]} == plan
+
+
+@pytest.mark.slow
+def test_what_cannot_be_had_is_said_before_the_first_part(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    target = fake(tmp_path / "user", facts={"user.effective_id": 1000})
+    done = hardstone("study", SHORT, "--quick", "--target", target)
+    said = next(one for one in done.told if "CPU configuration shielded: not here" in one)
+    assert done.told.index(said) < next(
+        place for place, one in enumerate(done.told) if "part 1 of 1" in one
+    )
+    (run,) = Store().runs()
+    assert Store().load(run.id).plan.cpu_configs == ["shared"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_was_measured_and_says_how_to_go_on(
+    hardstone: Hardstone, tmp_path: Path, target: str, lab: Lab
+) -> None:
+    watched = at_run(lab, target, 13, interrupt)  # part 1 has 11 tests
+    done = hardstone("study", THREE, "--quick", "--target", watched)
+    assert done.code == EXIT_INTERRUPTED
+    assert dict(stored()) == {
+        f"study {THREE} quick 1/3": "complete",
+        f"study {THREE} quick 2/3": "interrupted",
+    }
+    assert "Table 8" in done.out  # of part 1
+    (told,) = (one for one in done.told if "stopped in part 2 of 3" in one)
+    assert told.endswith("to measure the rest:")
+    assert done.typed[-1].endswith(f"study {THREE} --quick --target lab:watched --resume")
+    at_run(lab, target, 1000, interrupt)
+    again = hardstone(*done.typed[-1].split()[1:])
+    assert again.code == EXIT_OK, again.err
+    parts = [one.split(":")[1].strip() for one in again.told if "hardstone: part " in one]
+    assert parts == ["part 2 of 3", "part 3 of 3"]
+    assert sorted(name for name, status in stored() if status == "complete") == [
+        f"study {THREE} quick {number}/3" for number in (1, 2, 3)
+    ]
+    # all parts of both calls are one study: the one that was cut off is not laid out again
+    done = hardstone("study", THREE, "last", "--json")
+    used = done.document["columns"][-1]["id"]
+    complete = {run.id for run in Store().runs() if run.status == "complete"}
+    assert {one for one in complete if one in used} == complete
+    assert not any(run.id in used for run in Store().runs() if run.status != "complete")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "runs", "command"),
+    [
+        ("latstat-2007", 1, "hardstone latstat --resume"),
+        ("dedicated-systems-2012", 17, "hardstone run --resume"),
+        ("garre-2014", 8, "hardstone simulate realtime --resume"),
+    ],
+)
+def test_a_part_that_can_be_resumed_itself(
+    hardstone: Hardstone, target: str, lab: Lab, name: str, runs: int, command: str
+) -> None:
+    watched = at_run(lab, target, runs, interrupt)
+    done = hardstone("study", name, "--quick", "--target", watched)
+    assert done.code == EXIT_INTERRUPTED
+    cut = next(run.id for run in Store().runs() if run.status == "interrupted")
+    assert any(one.endswith(f"{command} {cut}") for one in done.typed), done.typed
+
+
+@pytest.mark.slow
+def test_resume_of_a_whole_study_measures_nothing(hardstone: Hardstone, target: str) -> None:
+    hardstone("study", SHORT, "--quick", "--target", target)
+    done = hardstone("study", SHORT, "--quick", "--target", target, "--resume")
+    assert done.code == EXIT_OK and len(stored()) == 1
+    assert "Total latency" in done.out
+    other = hardstone("study", SHORT, "--target", target, "--resume")
+    assert other.code == EXIT_USAGE
+    assert other.told == [
+        "hardstone: no part of this study is stored with these options; leave out --resume, or see "
+        "what is stored:"
+    ]
+
+
+@pytest.mark.slow
+def test_a_part_that_is_denied(hardstone: Hardstone, tmp_path: Path) -> None:
+    denied = sample.stream("KRN-P-PRE", status="denied", reason="no right")
+    target = fake(tmp_path / "denied", {"KRN-P-PRE": denied})
+    done = hardstone("study", "hp-1987", "--quick", "--target", target)
+    assert done.code == EXIT_PRIVILEGE and len(stored()) == 5
+    failed = sample.stream("KRN-P-PRE", status="timeout", reason="too long")
+    target = fake(tmp_path / "failed", {"KRN-P-PRE": failed})
+    done = hardstone("study", "hp-1987", "--quick", "--target", target)
+    assert done.code == EXIT_UNTRUSTWORTHY
+
+
+@pytest.mark.slow
+def test_several_targets_are_columns(hardstone: Hardstone, tmp_path: Path, lab: Lab) -> None:
+    names = [
+        fake(tmp_path / one, facts={"kernel.release": f"6.1.{one}", "kernel.preemption": "full"})
+        for one in ("1", "2")
+    ]
+    words = [word for one in names for word in ("--target", one)]
+    done = hardstone("study", SHORT, "--quick", *words)
+    assert done.code == EXIT_OK, done.err
+    assert [one.target for one in Store().runs()].count(names[0]) == 1
+    assert "target 2 of 2" in done.err
+    firsts = {Store().load(one.id).plan.study.first for one in Store().runs()}  # type: ignore
+    assert len(firsts) == 2 and "" in firsts  # one call
+    found = hardstone("study", SHORT, "last", "--json").document
+    assert len([one for one in found["columns"] if not one["is_published"]]) == 2
+
+
+@pytest.mark.slow
+def test_resume_on_several_targets(hardstone: Hardstone, tmp_path: Path, lab: Lab) -> None:
+    """Ctrl-C on the first target: the second one has nothing stored yet."""
+    second = fake(tmp_path / "second")
+    watched = at_run(lab, fake(tmp_path / "first"), 13, interrupt)
+    words = ("study", THREE, "--quick", "--target", watched, "--target", second)
+    done = hardstone(*words)
+    assert done.code == EXIT_INTERRUPTED
+    assert f"hardstone: {second} was not measured: the command was interrupted" in done.told
+    at_run(lab, fake(tmp_path / "first"), 1000, interrupt)
+    again = hardstone(*words, "--resume")
+    assert again.code == EXIT_OK, again.err
+    complete = [one for one in Store().runs() if one.status == "complete"]
+    assert sorted(one.target for one in complete) == sorted([watched] * 3 + [second] * 3)
+    calls = {
+        ((study := Store().load(one.id).plan.study) and study.first) or one.id for one in complete
+    }
+    assert len(calls) == 1
+
+
+@pytest.mark.slow
+def test_a_target_that_is_not_there(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
+    gone = f"fake:{tmp_path / 'nowhere.json'}"
+    words = ("study", SHORT, "--quick", "--target", target, "--target", gone)
+    done = hardstone(*words)
+    assert done.code == EXIT_USAGE and "Total latency" in done.out
+    assert done.told[-1].startswith(f"hardstone: {gone} was not measured: ")
+    found = hardstone(*words, "--json").document
+    assert [one["target"] for one in found["not_run"]] == [gone]
+    validate(found)
+    alone = hardstone("study", SHORT, "--target", gone)
+    assert alone.code == EXIT_USAGE and alone.out == ""
+
+
+@pytest.mark.slow
+def test_a_target_that_vanishes_in_part_2(hardstone: Hardstone, tmp_path: Path) -> None:
+    target = fake(tmp_path / "gone", {"THR-B-NEW": [{"vanish": True}]})  # type: ignore[list-item]
+    done = hardstone("study", THREE, "--quick", "--target", target)
+    assert done.code == EXIT_UNREACHABLE
+    assert "Table 8" in done.out and "stopped in part 2 of 3" in done.err
+
+
+def validate(document: Any) -> None:
+    contract = json.loads((FOLDER / file_name(STUDY_SCHEMA)).read_text())
+    Draft202012Validator(contract).validate(document)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAPERS)
+def test_published_needs_no_store_and_no_target(hardstone: Hardstone, name: str) -> None:
+    done = hardstone("study", name, "--published")
+    assert done.code == EXIT_OK and done.err == ""
+    assert name in done.out
+    lines = [line.rstrip() for line in done.out.splitlines()]
+    assert all(len(line) <= 80 for line in lines), max(lines, key=len)
+    assert not default_root().exists()
+    found = hardstone("study", name, "--published", "--json").document
+    validate(found)
+    assert found["schema"] == STUDY_SCHEMA and found["study"] == name
+    assert all(one["is_published"] for one in found["columns"])
+    assert [one["number"] for one in found["exhibits"]][: len(load_papers()[name].exhibits)] == [
+        one.number for one in load_papers()[name].exhibits
+    ]
+
+
+@pytest.mark.slow
+def test_json_has_every_cell_with_its_source(hardstone: Hardstone, target: str) -> None:
+    done = hardstone("study", "obenland-2000", "--quick", "--json", "--target", target)
+    validate(done.document)
+    table = next(one for one in done.document["exhibits"] if one["number"] == "Table 8")
+    row = next(
+        one
+        for one in table["rows"]
+        if one["address"] == "RSP-P-FIX/add/time" and one["load"] == "heavy"
+    )
+    assert {key: row["cells"][1][key] for key in ("kind", "text", "value", "unit")} == {
+        "kind": "published",
+        "text": "11\N{NO-BREAK SPACE}236.5 ms",
+        "value": 11_236_500_000.0,
+        "unit": "ns",
+    }
+    assert row["cells"][1]["source"]
+    own = row["cells"][len([one for one in done.document["columns"] if one["is_published"]])]
+    assert own["kind"] in ("measured", "not comparable") and (own["value"] or own["reason"])
+    counts = done.document["counts"]
+    cells = [
+        row["cells"][place]["kind"]
+        for one in done.document["exhibits"]
+        for row in one["rows"]
+        for place in one["columns"]
+    ]
+    assert {kind: cells.count(kind) for kind in counts} == counts
+
+
+@pytest.mark.slow
+def test_stored_runs_of_other_commands_are_laid_out(hardstone: Hardstone, target: str) -> None:
+    hardstone("run", "RSP-P-FIX", "--load", "none,heavy", "--target", target, "--name", "mine")
+    done = hardstone("study", "obenland", "mine")
+    assert done.code == EXIT_OK and "Table 8" in done.out
+    assert len(stored()) == 1
+    missing = hardstone("study", "obenland", "nothing")
+    assert missing.code == EXIT_USAGE and "there is no run 'nothing'" in missing.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "Missing argument 'STUDY'"),
+        (("obenland-1999",), "no study 'obenland-1999'"),
+        (("hp", "--quick", "--as-published"), "--quick and --as-published are both given"),
+        (("hp", "last", "--published"), "--published takes no RUN"),
+        (("hp", "--published", "--quick"), "--quick has no effect with --published"),
+        (("hp", "last", "--target", "local"), "--target has no effect with RUN"),
+        (("hp", "last", "--dry-run"), "--dry-run has no effect with RUN"),
+        (("hp", "last", "--cpus", "2"), "--cpus has no effect with RUN"),
+        (("list", "--quick"), "--quick has no effect with list"),
+        (("list", "more"), "list takes no RUN"),
+        (("hp", "--target", "nowhere"), "nowhere"),
+        (("hp", "--published", "-o", "page.png"), "-o: '.png' is not a format"),
+        (("hp", "-o", "page.png"), "-o: '.png' is not a format"),
+        (("hp", "-o", "/nowhere/page.html"), "there is no folder /nowhere"),
+        (("hp", "--preempt", "none"), "--preempt is for kernels of the lab"),
+    ],
+)
+def test_wrong_usage(hardstone: Hardstone, words: tuple[str, ...], said: str) -> None:
+    done = hardstone("study", *words)
+    assert done.code == EXIT_USAGE and said in done.err and done.out == ""
+    assert Store().runs() == []
+
+
+def test_a_parameter_that_the_study_sets(hardstone: Hardstone, target: str) -> None:
+    done = hardstone("study", THREE, "--target", target, "-p", "protocols=none")
+    assert done.code == EXIT_USAGE
+    assert done.told == ["hardstone: -p 'protocols': the study sets it; leave it out"]
+
+
+@pytest.mark.slow
+def test_pages(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = hardstone("study", SHORT, "--published", "-o", page)
+    assert done.told == [f"hardstone: page: {page}"] and page.stat().st_size > 1000
+    done = hardstone("study", SHORT, "--quick", "--target", target)
+    (run,) = Store().runs()
+    own = Store().path / "reports" / f"{SHORT}-{run.id}.html"
+    assert f"hardstone: page: {own}" in done.told and own.is_file()
+
+
+@pytest.mark.slow
+def test_quiet_says_only_what_matters(hardstone: Hardstone, target: str) -> None:
+    done = hardstone("study", SHORT, "--quick", "-q", "--target", target)
+    assert done.code == EXIT_OK
+    assert not any(one.startswith("hardstone: part") for one in done.told)
+    assert any("to lay it out again" in one for one in done.told)
+
+
+def test_list(hardstone: Hardstone) -> None:
+    done = hardstone("study", "list")
+    assert done.code == EXIT_OK and all(name in done.out for name in PAPERS)
+    found = hardstone("study", "list", "--json").document
+    assert [one["study"] for one in found] == PAPERS
+    assert found[3]["tests"] == ["TMR-P-LAT"] and "Table 8" in found[0]["exhibits"]
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves_early_has_seen_enough(target: str) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with Forked("study", "obenland", "--published", out=write) as child:
+        assert child.wait() == EXIT_OK and child.err == ""
+    with Forked("study", SHORT, "--quick", "-q", "--target", target, out=write) as child:
+        assert child.wait() == EXIT_OK and "page: " in child.err  # it is stored all the same
+    os.close(write)
+    assert [status for _, status in stored()] == ["complete"]
+
+
+ANSWERS = """
+schema = "hardstone.questionnaire/1"
+system = "Mine\\u001b 3"
+[support]
+answer = "yes"
+evidence = "a contract"
+"""
+
+
+@pytest.mark.slow
+def test_a_questionnaire_stands_among_the_exhibits(hardstone: Hardstone, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.toml"
+    answers.write_text(ANSWERS)
+    words = ("--published", "--questionnaire", answers)
+    done = hardstone("study", THREE, *words)
+    assert done.code == EXIT_OK and "yes: a contract" in done.out and "\x1b" not in done.out
+    found = hardstone("study", THREE, *words, "--json").document
+    validate(found)
+    numbers = [one["number"] for one in found["exhibits"]]
+    assert numbers[numbers.index("Table 4") + 1] == "no number: questionnaire"
+    plain = hardstone("study", THREE, "--published", "--json").document
+    assert found["counts"] == plain["counts"]  # words are in no count
+    other = hardstone("study", "hp", *words)
+    assert other.code == EXIT_USAGE and "questions of dedicated-systems-2012" in other.err
+    answers.write_text("broken")
+    for more in (words, words[1:]):  # also before anything is measured
+        assert hardstone("study", THREE, *more).code == EXIT_USAGE
+    assert Store().runs() == []

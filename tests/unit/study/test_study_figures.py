@@ -1,0 +1,459 @@
+"""The figures of a paper: just the cells of their exhibit, each kind told apart without colours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from hardstone.model import Result, RunDocument
+from hardstone.report.chart_frame import Spec
+from hardstone.report.drawing import encoded, render
+from hardstone.study.charts import PaperFigure
+from hardstone.study.exhibits import Cell, Column, LaidOut, StudyView
+from hardstone.study.figures import figures_of_exhibit
+from hardstone.study.papers import Axis
+from hardstone.systems.subjects import MeasuredRun, subjects_of
+from tests.changed_copy import replace
+from tests.unit.golden import assert_as_stored
+from tests.unit.kernel.blocked import kernel_result
+from tests.unit.report.test_legible import covered
+from tests.unit.simulation.tires import labelled, labels, real_fast, real_time
+from tests.unit.stats import make
+from tests.unit.study import made_exhibits as made
+
+GUEST = "guest rt (instruction time)"
+FORMS = {
+    "averages and maxima": made.averages_and_maxima,
+    "kinds under two loads": made.by_kind,
+    "jitter": made.jitter,
+}
+
+
+def drawn(laid: LaidOut, columns: Sequence[Column] = made.COLUMNS) -> list[PaperFigure]:
+    return figures_of_exhibit(laid, made.view(laid, columns=columns))
+
+
+def rows_of(figure: PaperFigure) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = figure.spec["data"]["values"]
+    return rows
+
+
+def panel_of(spec: Spec) -> Spec:
+    panel: Spec = spec.get("spec", spec)
+    return panel
+
+
+def looks(figure: PaperFigure) -> dict[str, Spec]:
+    """The mark of each kind."""
+    return {
+        kind: layer["mark"]
+        for layer in panel_of(figure.spec)["layer"]
+        for kind in ("measured", "published", "not comparable")
+        if layer["mark"]["type"] in ("bar", "point") and f"'{kind}'" in str(layer["transform"])
+    }
+
+
+def axis(figure: PaperFigure, channel: str = "y") -> Spec:
+    for layer in panel_of(figure.spec)["layer"]:
+        found: Spec = layer["encoding"].get(channel, {})
+        if "scale" in found:
+            return found
+    raise AssertionError(channel)
+
+
+def run_of(*results: Result, **changed: object) -> MeasuredRun:
+    document: RunDocument = make.document(results=list(results), **changed)  # type: ignore[arg-type]
+    return subjects_of(document)[0]
+
+
+# ---- bars ----
+
+
+def test_a_summary_figure_draws_the_averages_and_the_maxima_of_its_cells() -> None:
+    laid = made.averages_and_maxima()
+    figures = drawn(laid)
+    assert [one.title for one in figures] == ["Average", "Maximum"]
+    for figure, row in zip(figures, laid.rows, strict=True):
+        wanted = [
+            (
+                column.short if not column.mark else GUEST,
+                cell.kind,
+                cell.amount and cell.amount.value,
+            )
+            for column, cell in zip(made.COLUMNS, row.cells, strict=True)
+        ]
+        assert [(one["c"], one["h"], one.get("v")) for one in rows_of(figure)] == wanted
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_each_figure_has_all_drawable_cells_of_its_exhibit_and_no_other(name: str) -> None:
+    laid = FORMS[name]()
+    seen = [
+        (one["h"], one.get("v"), one.get("l")) for figure in drawn(laid) for one in rows_of(figure)
+    ]
+    wanted = [
+        (cell.kind, cell.amount.value if cell.amount else None, cell.text or None)
+        for row in laid.rows
+        for cell in row.cells
+        if cell.kind == "lost" or cell.amount is not None
+    ]
+    # Where one load has nothing but lost bars, it is not drawn.
+    assert sorted(map(str, seen)) == sorted(map(str, wanted))
+
+
+def test_kinds_differ_without_their_colours() -> None:
+    for figure in drawn(made.averages_and_maxima()):
+        marks = looks(figure)
+        assert marks["measured"].get("filled", True) and "fill" not in marks["measured"]
+        assert marks["published"]["filled"] is False and "strokeDash" not in marks["published"]
+        assert marks["not comparable"]["strokeDash"]
+        for words in ("Filled: measured.", "Hollow: published.", "Dashed: may not be compared."):
+            assert words in figure.about
+
+
+def test_what_a_guest_measured_carries_the_mark_of_its_time() -> None:
+    for laid in FORMS.values():
+        for figure in drawn(laid()):
+            apart = {one["c"] for one in rows_of(figure) if one["h"] == "not comparable"}
+            assert apart <= {GUEST}
+            assert (GUEST in figure.alt) == bool(apart)
+
+
+def test_a_lost_bar_has_a_place_and_no_value() -> None:
+    (figure,) = [one for one in drawn(made.by_kind()) if one.title == "Maximum, load none"]
+    lost = [one for one in rows_of(figure) if one["h"] == "lost"]
+    assert {one["c"] for one in lost} == {"qnx", "ce7"} and len(lost) == 6
+    assert all(set(one) == {"g", "c", "h"} for one in lost)
+    assert "lost in our copy (qnx, ce7)" in figure.about
+    assert "named, qnx lost" in figure.alt
+
+
+def test_a_quantity_that_is_lost_everywhere_keeps_its_place() -> None:
+    laid = made.by_kind()
+    lost = made.row(
+        "lynx", [made.LOST, *[made.UNCOVERED] * 4], load="none", unit=None, statistic="max"
+    )
+    figures = drawn(replace(laid, rows=(*laid.rows, lost)))
+    assert [one["c"] for one in rows_of(figures[0]) if one["g"] == "lynx"] == ["qnx"]
+
+
+def test_a_figure_without_a_value_is_not_drawn() -> None:
+    assert drawn(made.lost_figure()) == []
+    assert drawn(made.table()) == [] and drawn(made.without_results()) == []
+    words = made.row("all", [Cell("published", "close to 1 s"), *[made.UNCOVERED] * 4], unit=None)
+    assert drawn(made.laid(made.exhibit(), [words])) == []
+
+
+def test_words_where_others_have_a_bar_are_named() -> None:
+    cells = [Cell("published", "close to 1 s"), made.LOST, made.LOST, made.measured(9), made.LOST]
+    (figure,) = drawn(made.laid(made.exhibit(), [made.row("all", cells)]))
+    assert "In words, see the table: qnx." in figure.about
+    assert "close to" not in json.dumps(rows_of(figure))
+
+
+def test_a_bound_is_marked_and_is_no_plain_bar() -> None:
+    bound = msgspec.structs.replace(made.amount(100), value=None, below=100.0)
+    cells = [Cell("published", "< 0.1 us", amount=bound), *[made.published(200)] * 2]
+    (figure,) = drawn(
+        made.laid(made.exhibit(), [made.row("all", [*cells, made.measured(90), made.apart(90)])])
+    )
+    assert [one.get("w") for one in rows_of(figure)] == ["<", None, None, None, None]
+    assert "< and >: a bound." in figure.about
+
+
+@pytest.mark.parametrize(
+    ("high", "value", "words", "is_log"),
+    [
+        (35, 30_000, "", False),
+        (35, 60_000, "The paper's axis ends at 35 us; here it is longer, for 60 us.", False),
+        (35, 9_000_000, "The paper's axis ends at 35 us; here it is logarithmic, up to 9 ms", True),
+        (None, 60_000, "", False),
+        (None, 900_000, "The axis is logarithmic: the values differ too much for bars.", True),
+    ],
+)
+def test_the_axis_is_the_papers_and_says_where_it_is_not(
+    high: float | None, value: int, words: str, is_log: bool
+) -> None:
+    paper_axis = Axis(title="worst, us", low=0, high=high)
+    cells = [made.published(9_000), made.published(20_000), made.LOST, made.measured(value)]
+    laid = made.laid(made.exhibit(y=paper_axis), [made.row("all", [*cells, made.UNCOVERED])])
+    (figure,) = drawn(laid)
+    y = axis(figure)
+    assert words in figure.about and ("axis" in figure.about) == bool(words)
+    assert (y["scale"].get("type") == "log") == is_log
+    kinds = {layer["mark"]["type"] for layer in panel_of(figure.spec)["layer"]} - {"text"}
+    assert kinds == ({"point"} if is_log else {"bar"})  # no bar stands on a logarithmic axis
+    assert y["title"].startswith("worst, us")
+    low, top = y["scale"]["domain"]
+    assert low <= 9_000 and top >= value
+    if high == 35 and value == 30_000:
+        assert (low, top) == (0, 35_000)
+
+
+@pytest.mark.parametrize(
+    ("title", "unit", "label"),
+    [
+        ("worst (us)", "ns", "datum.value / 1000,"),
+        ("jitter, ms", "ns", "datum.value / 1e+06,"),
+        ("worst", "ns", "' us'"),
+        ("throughput", "bytes_per_s", "B/s"),
+    ],
+)
+def test_each_axis_has_a_unit(title: str, unit: Any, label: str) -> None:
+    cells = [made.published(2_000, unit), *[made.UNCOVERED] * 3, made.measured(3_000, unit)]
+    laid = made.laid(made.exhibit(y=Axis(title=title)), [made.row("all", cells, unit=unit)])
+    (figure,) = drawn(laid)
+    assert label in axis(figure)["axis"]["labelExpr"] and axis(figure)["title"] == title
+
+
+def test_lines_join_the_groups_of_one_system() -> None:
+    rows = [
+        made.row(
+            f"{n} threads", [made.published(n * 100), made.LOST, made.LOST, made.measured(n * 70)]
+        )
+        for n in (2, 10, 128)
+    ]
+    laid = made.laid(made.exhibit(form="lines"), rows, count=4)
+    (figure,) = drawn(laid, made.COLUMNS[:4])
+    kinds = [layer["mark"]["type"] for layer in figure.spec["layer"]]
+    assert kinds[:4] == ["line", "line", "point", "point"]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_bars_can_be_drawn_and_read(name: str) -> None:
+    for figure in drawn(FORMS[name]()):
+        svg = render(figure.spec)
+        assert svg.startswith("<svg") and covered(svg) == []
+
+
+def test_hostile_names_are_data_and_never_code() -> None:
+    attack = "'); alert(1); //\x1b[31m\u202e<script>\\n\n"
+    laid = made.averages_and_maxima()
+    rows = [replace(one, label=attack, load=attack) for one in laid.rows]
+    columns = [
+        replace(one, short=f"{attack}{n}", title=attack) for n, one in enumerate(made.COLUMNS)
+    ]
+    for figure in drawn(replace(laid, rows=tuple(rows)), columns):
+        encoded(figure.spec)
+        assert not {"\x1b", "\u202e"} & set(figure.alt + figure.about)
+        expressions = json.dumps([layer["transform"] for layer in figure.spec["layer"]])
+        assert "alert" not in expressions
+        assert render(figure.spec).startswith("<svg")
+
+
+def test_specifications_as_stored(request: pytest.FixtureRequest) -> None:
+    found = {
+        f"{name}: {figure.title}": "\n".join(
+            [
+                figure.about,
+                figure.alt,
+                *(json.dumps(row) for row in rows_of(figure)),
+                *(f"{one['mark']['type']} {one['transform']}" for one in figure.spec["layer"]),
+                json.dumps(axis(figure)["scale"]),
+            ]
+        )
+        for name, laid in FORMS.items()
+        for figure in drawn(laid())
+    }
+    assert_as_stored(request, "figures.txt", found)
+
+
+# ---- share of kernel time ----
+
+
+def kernel_exhibit() -> LaidOut:
+    columns = 4
+    rows = [
+        made.row(
+            statistic,
+            [made.published(off), made.published(on), made.measured(own), made.apart(own)],
+            statistic=statistic,
+        )
+        for statistic, off, on, own in (
+            ("time_90", 40e6, 1.4e6, 3e5),
+            ("time_99", 129e6, 3.4e6, 9e5),
+            ("max", 1127e6, 14.6e6, 2e6),
+        )
+    ]
+    what = made.exhibit("Figure 1", "curves", title="Share of kernel time", tests=["KRN-P-PRE"])
+    return made.laid(what, rows, count=columns)
+
+
+def kernel_columns() -> list[Column]:
+    own = run_of(kernel_result())
+    return [
+        made.old("qnx", "off"),
+        made.old("ce7", "on"),
+        made.machine("m", "m", own),
+        made.guest(own),
+    ]
+
+
+def test_the_share_of_kernel_time_has_three_points_of_each_side_and_a_curve_for_each_run() -> None:
+    (figure,) = drawn(kernel_exhibit(), kernel_columns())
+    points = [(one["c"], one["v"], one["b"]) for one in rows_of(figure) if "b" in one]
+    assert sorted(points) == [
+        *(("off", 40e6, 0.9), ("off", 129e6, 0.99), ("off", 1127e6, 1.0)),
+        *(("on", 1.4e6, 0.9), ("on", 3.4e6, 0.99), ("on", 14.6e6, 1.0)),
+    ]
+    lines = {(one["c"], one["h"]) for one in rows_of(figure) if "s" in one}
+    assert lines == {("m", "measured"), (GUEST, "not comparable")}
+    layers = figure.spec["layer"]
+    assert [one["mark"]["type"] for one in layers] == ["line", "line", "point"]
+    assert layers[1]["mark"]["strokeDash"] == [4, 3] and layers[2]["mark"]["filled"] is False
+    assert "Dashed line: may not be compared." in figure.about
+    assert render(figure.spec).startswith("<svg")
+
+
+def test_a_guest_alone_stands_beside_the_published_points() -> None:
+    columns = kernel_columns()
+    alone = replace(kernel_exhibit(), columns=(0, 1, 3))
+    (figure,) = figures_of_exhibit(
+        alone, made.view(alone, columns=[*columns[:2], made.machine(), columns[3]])
+    )
+    assert {one["h"] for one in rows_of(figure)} == {"published", "not comparable"}
+
+
+# ---- a distribution ----
+
+
+def test_a_distribution_has_a_rule_at_each_published_figure() -> None:
+    values = np.random.default_rng(3).normal(5_000, 500, 4_000).astype(int).tolist()
+    subject = run_of(make.result("TMR-P-LAT", values))
+    source = f"{subject.id} TMR-P-LAT/total/wakeup"
+
+    def own(statistic: str) -> Cell:
+        amount = msgspec.structs.replace(
+            made.amount(5_000, statistic=statistic), source=f"{source} {statistic}"
+        )
+        return Cell("measured", "5 us", amount=amount, source=amount.source)
+
+    rows = [
+        made.row(
+            "total",
+            [made.published(value, statistic=statistic), own(statistic)],
+            statistic=statistic,
+        )
+        for statistic, value in (("mean", 4_000), ("p99.9999", 13_000), ("max", 32_000))
+    ]
+    what = made.exhibit("no number: total", "lines", tests=["TMR-P-LAT"])
+    columns = [made.old("qnx", "solaris"), made.machine("m", "m", subject)]
+    (figure,) = drawn(made.laid(what, rows, count=2), columns)
+    rules = [(one["l"], one["v"]) for one in rows_of(figure) if one.get("h") == "published"]
+    assert rules == [("average 4 us", 4_000), ("p99.9999 13 us", 13_000), ("maximum 32 us", 32_000)]
+    low, high = axis(figure, "x")["scale"]["domain"]
+    assert low < 4_000 and high > 32_000
+    assert sum(one.get("n", 0) for one in rows_of(figure)) > 4_000
+    assert covered(render(figure.spec)) == []
+    lost = made.laid(what, [made.row("total", [made.LOST, made.LOST])], count=2)
+    assert drawn(lost, columns) == []
+
+
+# ---- the tire ----
+
+
+def tire(number: str, form: str, title: str, test: str, *rows: Any) -> LaidOut:
+    what = made.exhibit(number, form, title=title, tests=[test], systems=["linux"])
+    return made.laid(what, rows or [made.row("1 thread", [made.LOST, made.UNCOVERED])], count=2)
+
+
+def tire_columns(*results: Result) -> list[Column]:
+    return [made.old("linux-rt", "linux"), made.machine("m", "m", run_of(*results))]
+
+
+def test_total_times_are_of_the_policy_that_the_figure_names() -> None:
+    found = [
+        real_fast(n, t, policy=p) for n in (400, 800) for t in (1, 2) for p in ("fifo", "other")
+    ]
+    laid = tire("Figure 5", "lines", "Linux under SCHED_OTHER (CFS)", "SIM-P-RF")
+    (figure,) = drawn(
+        laid, tire_columns(*found, real_fast(800, 1, policy="other", solver="barrier"))
+    )
+    assert {one["p"].split(",")[0] for one in rows_of(figure)} == {"other"}
+    assert [(one["c"], one["v"]) for one in rows_of(figure)] == [
+        *(("1 thread", 400), ("1 thread", 800), ("2 threads", 400), ("2 threads", 800)),
+    ]
+    fifo = tire("Figure 6", "lines", "Xenomai under SCHED_FIFO", "SIM-P-RF")
+    (other,) = drawn(fifo, tire_columns(*found))
+    assert {one["p"].split(",")[0] for one in rows_of(other)} == {"fifo"}
+    assert drawn(fifo, tire_columns(found[1])) == []
+
+
+def test_a_map_has_the_points_of_its_policy_and_the_published_ones_hollow() -> None:
+    def masses(value: int, label: str, address: str, statistic: str) -> Any:
+        cells = [made.published(value, "count"), made.UNCOVERED]
+        row = made.row(label, cells, statistic=statistic, unit="count")
+        return replace(row, address=address)
+
+    laid = tire(
+        *("Figure 9", "map", "Hard real time, Xenomai under SCHED_FIFO", "SIM-S-RT"),
+        masses(14_000, "any", "SIM-S-RT/missed", "most without a miss"),
+        masses(57_000, "12", "SIM-S-RT/12/missed", "most without a miss"),
+    )
+    found = [real_time(n, t, missed=n > 400) for n in (400, 800) for t in (1, 2)]
+    slow = real_time(400, 1)
+    slow.params["step_ns"] = 500_000
+    (figure,) = drawn(laid, tire_columns(*found, real_time(400, 1, policy="other"), slow))
+    own = [(one["v"], one["y"]) for one in rows_of(figure) if "v" in one]
+    assert sorted(own) == [(400, "1"), (400, "2"), (800, "1"), (800, "2")]
+    published = [(one["m"], one.get("y")) for one in rows_of(figure) if "m" in one]
+    assert published == [(14_000, None), (57_000, "12")]
+    layers = panel_of(figure.spec)["layer"]
+    assert [one["mark"]["type"] for one in layers] == ["point", "point", "rule"]
+    assert layers[1]["mark"]["filled"] is False
+    assert layers[0]["encoding"]["y"]["sort"] == ["12", "2", "1"]
+    assert render(figure.spec).startswith("<svg")
+
+
+def test_the_first_trial_has_points_of_its_short_step_only() -> None:
+    laid = tire("Figure 8", "map", "First trial with a step of 0.5 ms, Linux", "SIM-S-RT")
+    slow = [real_time(n, n, missed=n > 24, policy="other") for n in (4, 24, 40)]
+    assert drawn(laid, tire_columns(*slow)) == []
+    for one in slow:
+        one.params["step_ns"] = 500_000
+    (figure,) = drawn(laid, tire_columns(*slow))
+    assert len(rows_of(figure)) == 3 and "3 points measured, 1 of them missed" in figure.alt
+
+
+def test_a_period_is_the_sum_of_its_measured_parts() -> None:
+    def step(masses: int, step_ns: int) -> Result:
+        found = real_time(masses, 1, step_ns=step_ns)
+        own = labels(masses, 1, "semaphore", "fifo")
+        found.series += [
+            labelled("dispatch", "ns", [40_000] * 50, own),
+            labelled("idle", "ns", [10_000_000 - 40_000 - step_ns] * 50, own),
+        ]
+        return found
+
+    laid = tire("Figure 1", "picture", "Time of one step: T = T_i + T_s + T_w", "SIM-S-RT")
+    columns = tire_columns(step(400, 200_000), step(800, 400_000), step(4_000, 2_000_000))
+    (figure,) = drawn(laid, columns)
+    bars = [(one["g"], one["b"], one["t"]) for one in rows_of(figure)]
+    small, large = ("m, 400 nodes, 1 thread", "m, 4\u00a0000 nodes, 1 thread")
+    assert bars == [
+        *((small, 0, 40_000), (small, 40_000, 240_000), (small, 240_000, 10_000_000)),
+        *((large, 0, 40_000), (large, 40_000, 2_040_000), (large, 2_040_000, 10_000_000)),
+    ]
+    assert covered(render(figure.spec)) == []
+    assert drawn(laid, tire_columns(real_time(400, 1))) == []  # a run without these series
+    other = tire("Figure 3", "picture", "The tire", "SIM-S-RT")
+    assert drawn(other, columns) == []
+
+
+def test_a_guest_is_named_in_curves_and_maps() -> None:
+    found = [real_time(n, 1) for n in (400, 800)]
+    laid = tire("Figure 13", "map", "Linux under SCHED_FIFO", "SIM-S-RT")
+    columns = [made.old("linux-rt", "linux"), made.guest(run_of(*found))]
+    (figure,) = drawn(laid, columns)
+    assert {one["p"] for one in rows_of(figure)} == {f"{GUEST}: fifo"}
+
+
+def test_views_without_runs_have_no_curves() -> None:
+    laid = tire("Figure 13", "map", "Linux under SCHED_FIFO", "SIM-S-RT")
+    empty: StudyView = made.view(laid, columns=[made.old("qnx"), made.machine()])
+    assert figures_of_exhibit(laid, empty) == []
