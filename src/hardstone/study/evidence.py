@@ -122,12 +122,15 @@ def under_full_load(found: Finding, sounds: Iterable[Sound], system: System) -> 
 
 
 def on_real_caches(found: Finding, system: System) -> Finding:
-    """A finding that rests on nothing being slower does not count in a guest that counts
-    instructions: there caches and memory take no time."""
-    if not counts_instructions(system.facts):
+    """A finding that rests on caches and memory does not count in an emulated guest: where it
+    counts instructions they take no time, else they are the host's."""
+    if counts_instructions(system.facts):
+        why = "Where instructions are counted, caches and memory take no time."
+    elif system.is_emulated:
+        why = "Caches and memory of an emulated guest are its host's."
+    else:
         return found
-    text = f"{found.text} Where instructions are counted, caches and memory take no time."
-    return undecided(text, "a run on hardware", found.evidence)
+    return undecided(f"{found.text} {why}", "a run on hardware", found.evidence)
 
 
 def medians(sides: Iterable[Sequence[Sound]]) -> tuple[str, ...]:

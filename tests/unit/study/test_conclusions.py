@@ -606,6 +606,13 @@ def test_where_instructions_are_counted_no_cache_is_no_merit(conclusion: str, pl
     found = answer(conclusion, *columns)
     assert found.decision == "not decided"
     assert "caches and memory take no time" in found.text
+    emulated = [with_facts(one, EMULATED) for one in CASES[conclusion][place]()]
+    assert answer(conclusion, *emulated).decision == "not decided"
+
+
+def test_where_no_caches_are_the_order_of_switches_says_nothing_of_them() -> None:
+    counted = with_facts(system(*switches(1000, 5 * US)), COUNTED)
+    assert answer("switch-by-cache-and-tick", counted).decision == "not decided"
 
 
 def test_two_kinds_of_time_are_never_divided() -> None:
@@ -782,6 +789,8 @@ def test_both_alike_contradict_inheritance_and_six_rounds_are_needed() -> None:
     assert answer("inheritance", system(inversions(6, 0, number=6))).decision == "borne out"
     assert answer("inheritance", system(inversions(5, 0, number=5))).decision == "not decided"
     assert answer("inheritance", system(inversions(8, 4))).decision == "not decided"
+    assert answer("inheritance", system(inversions(6, 3, number=6))).decision == "not decided"
+    assert answer("inheritance", system(inversions(3, 6, number=6))).decision == "not decided"
 
 
 def test_inheritance_under_heavy_load_goes_before_that_without() -> None:
@@ -858,6 +867,28 @@ def test_the_same_average_contradicts_the_rise() -> None:
     assert answer("switch-by-cache-and-tick", system(*switches(1000, 20 * US))).decision == (
         "contradicted"
     )
+
+
+def test_ticks_of_all_runs_bound_a_switch() -> None:
+    """The shortest tick of all, and the longest."""
+    short, long = (run(*switches(1500, 5 * US, tick=one)) for one in (11 * US, 60 * US))
+    worst = run(*switches(1500, 50 * US)[:1])
+    found = answer("switch-by-cache-and-tick", column(short, long, worst))
+    assert found.decision == "borne out"
+    assert "ticks took 10 to 60 us" in found.text
+
+
+def test_a_few_rates_of_one_system_decide_no_trade() -> None:
+    few, many = messages(3000, [10, 11]), messages(6000, [20, 21, 22, 23], **OTHER)
+    assert answer("latency-against-throughput", few, many).decision == "not decided"
+    assert answer("latency-against-throughput", many, few).decision == "not decided"
+
+
+def test_unknown_priorities_leave_the_largest_difference_open() -> None:
+    unknown = clock(4 * MS, 10_000, limits__priority_max=None, **OTHER)
+    found = answer("resolution-and-priorities", clock(1, 5000), unknown)
+    assert found.decision == "not decided"
+    assert "an unknown number of priorities" in found.text
 
 
 def test_stars_that_missing_figures_could_lower_decide_nothing_good() -> None:
@@ -1009,6 +1040,18 @@ def test_kernels_that_miss_differently_explain_more_than_the_policy() -> None:
     made = tire(missed={"fifo": above(800)}), tire(missed={"fifo": above(3600)})
     found = answer("policy-alone", points(*made[0]), points(*made[1], **OTHER))
     assert found.decision == "borne out"
+
+
+def test_a_difference_under_one_policy_is_enough() -> None:
+    first = points(*tire({"fifo": 6e6, "other": 5e6}))
+    second = points(*tire({"fifo": 6e6, "other": 4e6}), **OTHER)
+    assert answer("policy-alone", first, second).decision == "borne out"
+
+
+def test_total_times_alone_do_not_make_kernels_equal() -> None:
+    first = points(*tire({"fifo": 6e6}))
+    second = points(*tire({"fifo": 6_010_000}, swing={"fifo": -0.003}), **OTHER)
+    assert answer("policy-alone", first, second).decision == "not decided"
 
 
 def test_an_edge_needs_two_sizes_that_missed() -> None:

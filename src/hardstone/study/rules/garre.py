@@ -14,7 +14,6 @@ from hardstone.simulation.analysis import (
     LEAST_PAIRS,
     Bound,
     Side,
-    Speed,
     Statement,
     Which,
     bounds_of,
@@ -194,16 +193,12 @@ def _same_policy(one: Statement) -> str:
 
 
 def _are_equal(one: Statement) -> bool:
+    """Whether total times are surely within 10 %, and the same steps were missed, at least one."""
     speed, misses = one.speed, one.misses
-    is_known = speed is not None and speed.low is not None and speed.high is not None
-    is_near = is_known and _is_near(speed)
-    return is_near and misses is not None and misses.differing == 0 and any(misses.missed)
-
-
-def _is_near(speed: Speed | None) -> bool:
-    if speed is None or speed.low is None or speed.high is None:
+    if speed is None or speed.low is None or speed.high is None or misses is None:
         return False
-    return speed.low >= 1 / _EQUAL and speed.high <= _EQUAL
+    is_near = speed.low >= 1 / _EQUAL and speed.high <= _EQUAL
+    return is_near and misses.differing == 0 and any(misses.missed)
 
 
 _LEAST_ABOVE = 2  # measured sizes from the first miss on, of which none may hold again

@@ -25,7 +25,6 @@ from hardstone.study.evidence import (
     are_apart,
     beyond,
     decided,
-    is_loaded,
     medians,
     missing,
     more_values,
@@ -44,7 +43,7 @@ _US, _MS = 1_000, 1_000_000
 _EQUAL = 1.1  # a smaller difference of medians is none that the tool would call one
 _WITHIN = 1.1  # of the block: the paper has 9.9 to 10.1 of 10 ms where it says deterministic
 _UNSUITABLE = 2  # blocks; the paper has 460 to 1200
-_STEADY = (0.9, 1.1)
+_STEADY = 0.9  # of the block: a shorter one hides what delays it
 _LATE_SHARE = 0.1  # of the period of a timer
 _JITTER_NS = 200 * _US
 
@@ -58,12 +57,11 @@ class _Blocks(NamedTuple):
 
 
 def _blocks(system: System, load: str) -> dict[str, _Blocks]:
-    """By kind. A block that takes something else than it was calibrated to is left out: under load
-    a longer median is what the load takes, and counts."""
+    """By kind. A block whose median is shorter than it was calibrated to is left out; a longer one
+    is what the load takes, and counts."""
     found: dict[str, list[Sound]] = {}
     for one in system.found(RESPONSE, "time", load):
-        block, median = _block_ns(one), one.median
-        if median >= _STEADY[0] * block and (is_loaded(one.run) or median <= _STEADY[1] * block):
+        if one.median >= _STEADY * _block_ns(one):
             found.setdefault(one.held.labels.get("kind", ""), []).append(one)
     counted = {}
     for kind, series in found.items():
