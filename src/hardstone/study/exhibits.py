@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from hardstone.model import Unit
 from hardstone.study.papers import Conclusion, Exhibit, Paper
 from hardstone.systems.subjects import PREFIX, Amount, MeasuredRun
 
 # measured: of a run. published: of the paper. lost: the paper has it, our copy does not.
-# not comparable: a run has no figure that may stand here, or one that may not be compared.
+# not comparable: of a run, and may not be compared with the published figures.
+# not measured: no run of the system has such a figure.
 # not covered: the paper has no such figure of this system.
-Kind = Literal["measured", "published", "lost", "not comparable", "not covered"]
-KINDS: tuple[Kind, ...] = ("measured", "published", "lost", "not comparable", "not covered")
+Kind = Literal["measured", "published", "lost", "not comparable", "not measured", "not covered"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
 class Cell:
     """One cell. `text` is the figure as people read it ("9.9 ms", "< 0.1 us", "pass").
 
-    Of a cell that is not comparable it is what was measured all the same, "" if nothing was.
+    Of a cell that is not comparable it is what was measured all the same.
 
-    `reason`: why it is lost, not comparable or not covered. `notes`: what a reader must know of it.
+    `reason`: why it is lost, not comparable, not measured or not covered. `notes`: what a reader must know of it.
     `amount` has the figure in the unit of its series; None for words. `source`: where it is found
     again: run, test, series and statistic, or study, table and system.
     """

@@ -430,7 +430,7 @@ def _own_cell(wanted: _Wanted, column: Column) -> Cell:
     ]
     best = min(found, key=_rank, default=None)
     if best is None:
-        return Cell("not comparable", reason=_not_run(test, wanted.load, column))
+        return Cell("not measured", reason=_not_run(test, wanted.load, column))
     if not wanted.load and (len(loads) > 1 or load != "none") and best.text:
         best = replace(best, notes=(*best.notes, f"under load {shorten(load)}"))
     return _with_run(best, column)
@@ -502,7 +502,7 @@ _INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words
 def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: ComparableAddress) -> Cell:
     """The cell of one result at one address."""
     if result.status != "measured" and not (result.series or result.verdicts):
-        return Cell("not comparable", reason=_state(result))
+        return Cell("not measured", reason=_state(result))
     document = subject.document
     alone = msgspec.structs.replace(document, results=[result])
     address = replace(stand.address, conditions={})
@@ -511,7 +511,7 @@ def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: Comparable
         for name in wanted.fixed.or_series if wanted.fixed else ():
             found.append(resolve(replace(address, parts=(*address.parts[:-1], name)), alone))
     except AddressError as error:
-        return Cell("not comparable", reason=error.cause.removeprefix(f"{address}: "))
+        return Cell("not measured", reason=error.cause.removeprefix(f"{address}: "))
     every = [one.series for one in found if one.series is not None]
     if not every:
         return _of_verdicts(found[0], subject)
@@ -521,7 +521,7 @@ def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: Comparable
     text, amount = _figure(held, wanted.own_statistic)
     if isinstance(amount, Missing):
         reason = "; ".join(filter(None, (amount.reason, amount.remedy)))
-        return Cell("not comparable", reason=reason, source=source)
+        return Cell("not measured", reason=reason, source=source)
     reasons = [
         stand.refused.removeprefix("not comparable: "),
         why_another(wanted.fixed, result) if wanted.fixed is not None else "",
@@ -609,7 +609,7 @@ def _of_stand_in(wanted: _Wanted, subject: MeasuredRun, held: MeasuredSeries, wh
     except InputError as error:
         amount = Missing(error.cause, error.remedy)
     if isinstance(amount, Missing):
-        return Cell("not comparable", reason=amount.reason, source=source)
+        return Cell("not measured", reason=amount.reason, source=source)
     reasons = [f"{what}, not from a device", *_reasons(subject, held.result, [held.series])]
     return Cell(
         "not comparable",
@@ -630,7 +630,7 @@ def _of_sweep(wanted: _Wanted, subject: MeasuredRun) -> Cell:
     else:
         text = _of_curve(wanted.address, bounds, points)
     if text.startswith("- ("):
-        return Cell("not comparable", reason=text.removeprefix("- (").removesuffix(")"))
+        return Cell("not measured", reason=text.removeprefix("- (").removesuffix(")"))
     source = f"{subject.id} {wanted.address} {wanted.statistic}"
     apart = shorten(why_apart(subject), _REASON_CHARACTERS)
     return Cell("not comparable" if apart else "measured", text, reason=apart, source=source)
@@ -714,7 +714,7 @@ def _of_tests(tests: Sequence[str], column: Column) -> Cell:
         notes += [f"{test}: {one}" for one in cell.notes]
     notes += [f"{test}: {_why_none(test, column)}" for test in lacking]
     if not said:
-        return Cell("not comparable", reason="; ".join(notes))
+        return Cell("not measured", reason="; ".join(notes))
     if len(said) == 1 and not lacking:
         text = next(iter(said))
     else:

@@ -29,11 +29,12 @@ MEANINGS: dict[Kind, str] = {
     "published": "as the paper has it",
     "lost": "the paper has it, our copy does not",
     "not comparable": "of a run, and not to be compared; grey, and the number leads to the reason",
+    "not measured": "no run has it; the number leads to the reason",
     "not covered": "the paper has none of this system, or no test measures it",
 }
 _SHOWN: dict[Kind, str] = {
     "lost": "lost",
-    "not comparable": "no figure",
+    "not measured": "not measured",
     "not covered": "\N{EN DASH}",
 }
 _UNNUMBERED = "Without number"

@@ -175,7 +175,7 @@ def table() -> LaidOut:
                 published(1_200),
                 UNCOVERED,
                 published(3_300, notes=("the tick's",)),
-                Cell("not comparable", reason="the run has no THR-P-SLS"),
+                Cell("not measured", reason="the run has no THR-P-SLS"),
                 apart(800),
             ],
             note="Averages rise with cache misses.",

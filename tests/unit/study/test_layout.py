@@ -217,7 +217,7 @@ SETITIMER = "CLK-B-RES/setitimer/expiry_step"
          "vulnerable (1)", "", ("the larger of inverted 1 and ended_by_watchdog 0",)),
         (GARRE, primitives(*primitive("spin", 0, 0)), SPIN, "measured", "not vulnerable (0)", "",
          ("the larger of inverted 0 and ended_by_watchdog 0",)),
-        (GARRE, primitives(*primitive("spin", 0, 0)[:1]), SPIN, "not comparable", "",
+        (GARRE, primitives(*primitive("spin", 0, 0)[:1]), SPIN, "not measured", "",
          "MUT-B-INV/spin/ended_by_watchdog: no series with spin, ended_by_watchdog; there are "
          "primitive spin", ()),
         # a verdict that does not count fails nothing, and one that is missing was not seen
@@ -229,18 +229,18 @@ SETITIMER = "CLK-B-RES/setitimer/expiry_step"
         (DEDICATED, behaviour("THR-B-RR", events=[NOT_SEEN]), "THR-B-RR", "measured", "pass", "",
          ("not seen: first_slice",)),
         # no figure, and why
-        (DEDICATED, ring(threads=3), "THR-P-SLS/2/switch", "not comparable", "",
+        (DEDICATED, ring(threads=3), "THR-P-SLS/2/switch", "not measured", "",
          "no series with 2; there are threads 3", ()),
         (LATSTAT, make.result(values=range(100), conditions=conditions("latstat")),
          "TMR-P-LAT/total/wakeup", "measured", "50 ns", "", ()),
         (DEDICATED,
          make.result("SEM-B-LCK", series=[], status="unsupported", reason="no sem_t",
                      conditions=conditions()),
-         "SEM-B-LCK", "not comparable", "", "unsupported: no sem_t", ()),
+         "SEM-B-LCK", "not measured", "", "unsupported: no sem_t", ()),
         (OBENLAND,
          make.result("RSP-P-FIX", series=[], status="denied", reason="no right", remedy="ask root",
                      conditions=conditions()),
-         ADD, "not comparable", "", "denied: no right; ask root", ()),
+         ADD, "not measured", "", "denied: no right; ask root", ()),
     ],
 )  # fmt: skip
 def test_the_cell_of_a_run(
@@ -257,7 +257,7 @@ def test_what_was_not_run_says_what_to_type() -> None:
     for load, typed in (("none", ""), ("heavy", " --load heavy")):
         cell = cell_at(view, "CLK-P-BIN/syscall/blocking", load)
         wanted = f"not run; type: hardstone run CLK-P-BIN{typed} --cpu-config shielded"
-        assert (cell.kind, cell.text, cell.reason) == ("not comparable", "", wanted)
+        assert (cell.kind, cell.text, cell.reason) == ("not measured", "", wanted)
 
 
 def test_what_to_type_names_the_target() -> None:
@@ -270,7 +270,7 @@ def test_what_to_type_names_the_target() -> None:
 def test_a_quantile_that_the_run_is_too_short_for_says_what_it_needs() -> None:
     view = view_of(LATSTAT, run(make.result(conditions=conditions("latstat"))))
     cell = cell_at(view, "TMR-P-LAT/total/wakeup", statistic="p99.9999")
-    assert cell.kind == "not comparable" and "needs 10\xa0000\xa0000 values, has 3" in cell.reason
+    assert cell.kind == "not measured" and "needs 10\xa0000\xa0000 values, has 3" in cell.reason
 
 
 def test_fewer_waiters_are_noted() -> None:
@@ -390,7 +390,7 @@ def test_lengths_of_kernel_sections_have_their_interval() -> None:
     assert cell.amount is not None and cell.amount.statistic == "time_90"
     short = msgspec.structs.replace(kernel_result(count=300), conditions=conditions())
     cell = cell_at(view_of(HP, run(short)), "KRN-P-PRE/all/dispatch", statistic="time_99")
-    assert cell.kind == "not comparable" and "needs 1\xa0053 values, has 900" in cell.reason
+    assert cell.kind == "not measured" and "needs 1\xa0053 values, has 900" in cell.reason
 
 
 def test_sizes_of_the_tire_come_from_all_points_of_a_load() -> None:
@@ -398,7 +398,7 @@ def test_sizes_of_the_tire_come_from_all_points_of_a_load() -> None:
     cell = cell_at(view, "SIM-S-RT/missed", statistic="most without a miss")
     assert cell.kind == "measured" and cell.text.startswith("12\xa0000 (fifo, 1")
     cell = cell_at(view, "SIM-S-RT/12/missed", statistic="most without a miss")
-    assert (cell.kind, cell.reason) == ("not comparable", "not measured with 12 threads")
+    assert (cell.kind, cell.reason) == ("not measured", "not measured with 12 threads")
     emulated = view_of(GARRE, msgspec.structs.replace(whole_sweep(["none"]), system=EMULATED))
     cell = cell_at(emulated, "SIM-S-RT/missed", statistic="most without a miss")
     assert cell.kind == "not comparable" and cell.text.startswith("12\xa0000 (fifo, 1")
@@ -430,7 +430,7 @@ def test_a_curve_of_the_tire_says_what_held_or_how_long_it_took() -> None:
          "THR-B-PRI fail: levels; FIO-P-PRI pass"),
         ([behaviour("THR-B-PRI"), behaviour("FIO-P-PRI")], "measured", "pass"),
         ([behaviour("THR-B-PRI")], "measured", "THR-B-PRI pass"),
-        ([behaviour("MEM-B-LCK")], "not comparable", ""),
+        ([behaviour("MEM-B-LCK")], "not measured", ""),
     ],
 )  # fmt: skip
 def test_a_row_of_words_has_what_its_tests_say(

@@ -102,7 +102,7 @@ def test_each_cell_has_its_kind_and_its_figure(whole: str) -> None:
         *(("published", "1.10 us"), ("published", "2.30 us"), ("lost", "lost 1")),
         *(("measured", "1.90 us"), ("not-comparable", "700 ns 2")),
         *(("published", "1.20 us 3"), ("not-covered", "\N{EN DASH}"), ("published", "3.30 us 4")),
-        *(("not-comparable", "no figure 5"), ("not-comparable", "800 ns 2")),
+        *(("not-measured", "not measured 5"), ("not-comparable", "800 ns 2")),
     ]
     assert '<data value="1900" title="made up max">1.90' in table
 
