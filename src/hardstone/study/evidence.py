@@ -80,13 +80,18 @@ def all_of(parts: Sequence[Finding]) -> Finding:
     decision: Decision = BORNE_OUT if decisions == {BORNE_OUT} else NOT_DECIDED
     if CONTRADICTED in decisions:
         decision = CONTRADICTED
-    needed = dict.fromkeys(one.needed for one in parts if one.needed)
     return Finding(
         decision,
         " ".join(dict.fromkeys(one.text for one in parts)),
         tuple(dict.fromkeys(text for one in parts for text in one.evidence)),
-        "; ".join(needed) if decision == NOT_DECIDED else "",
+        all_needed(parts) if decision == NOT_DECIDED else "",
     )
+
+
+def all_needed(parts: Iterable[Finding]) -> str:
+    """What all undecided parts need. One that begins with "hardstone" is a command as it is."""
+    needed = list(dict.fromkeys(one.needed for one in parts if one.needed))
+    return needed[0] if len(needed) == 1 else f"each of these: {'; '.join(needed)}" * bool(needed)
 
 
 def missing(system: System, test: str, load: str = "") -> Finding:

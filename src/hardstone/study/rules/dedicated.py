@@ -104,7 +104,10 @@ def linux_if_configured(system: System) -> Finding:
         return undecided("This kernel has no PREEMPT_RT.", "a kernel with PREEMPT_RT")
     if all(configuration_of(one) == OUT_OF_THE_BOX for one in system.column.subjects):
         command = "hardstone evaluate --load heavy --cpu-config shielded --profile standard"
-        return undecided("Nothing was configured for it.", f"hardstone doctor, then {command}")
+        return undecided(
+            "Nothing was configured for it.",
+            f"configure it as hardstone doctor says, then {command}",
+        )
     return _meets_hard(system, is_capped=False)
 
 

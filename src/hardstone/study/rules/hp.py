@@ -39,7 +39,8 @@ from hardstone.wording import ratio_text, shorten
 _LEAST_FIRST = ("none", "voluntary", "laziest", "lazy", "full", "rt")
 _OFF, _ON = ("none", "voluntary"), ("full", "rt")
 _PATHS_OFF, _PATHS_ON = ("fork", "exec", "copy"), ("terminal",)
-_COMPARE = f"{run_it(TEST)} --compare-preemption, here or on a guest: --target lab:debian"
+_RUN = f"{run_it(TEST)} --compare-preemption"
+_COMPARE = f"both models, here or on a guest (--target lab:debian): {_RUN}"
 _WORST_LIMIT = 50
 _HARDWARE = ("machine.arch", "machine.cpu_model", "cpu.count", "virtual.hypervisor", "virtual.time")
 
@@ -197,7 +198,7 @@ def _shortens(found: _Compared) -> Finding:
     is_shorter = worst is not None and worst.value > 1 and all(one.least > 1 for one in lengths)
     if is_shorter and len(lengths) == len(STATISTICS) - 1:
         return about(Finding(BORNE_OUT, text, found.evidence), found.titles)
-    needed = f"more releases of both: {_COMPARE} --profile standard"
+    needed = f"more releases of both: {_RUN} --profile standard"
     if not found.ratios:
         text = "Neither lengths nor worst latencies of both sides are known."
     return about(undecided(text, needed, found.evidence), found.titles)
@@ -218,10 +219,10 @@ def _over_50(found: _Compared) -> Finding:
     few, many = sorted(found.releases)
     text = f"{worst.words} (at least {format_count(few)} releases of each)."
     if many > UNLIKE_COUNTS * few or few < LEAST_VALUES:
-        needed = f"about as many releases of each side, at least {LEAST_VALUES}: {_COMPARE}"
+        needed = f"about as many releases of each side, at least {LEAST_VALUES}: {_RUN}"
         return about(undecided(text, needed, found.evidence), found.titles)
     if worst.least <= _WORST_LIMIT <= worst.most:
-        needed = f"more results of each side: {_COMPARE}"
+        needed = f"more results of each side: {_RUN}"
         return about(undecided(text, needed, found.evidence), found.titles)
     return about(decided(worst.least > _WORST_LIMIT, text, found.evidence), found.titles)
 

@@ -21,6 +21,7 @@ from hardstone.study.evidence import (
     Sound,
     System,
     about,
+    all_needed,
     all_of,
     are_apart,
     beyond,
@@ -204,7 +205,7 @@ def both_suit(systems: Sequence[System]) -> list[Finding]:
         good = next((pair for pair in each if pair[1].decision == BORNE_OUT), None)
         text = " ".join(f"{one.title}: {found.text}" for one, found in each)
         evidence = tuple(line for _, found in each for line in found.evidence)
-        needed = "; ".join(dict.fromkeys(found.needed for _, found in each if found.needed))
+        needed = all_needed(found for _, found in each)
         decision = NOT_DECIDED
         if good is not None:
             decision, text, evidence, title = (
