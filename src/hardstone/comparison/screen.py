@@ -530,6 +530,10 @@ def _legend(
         ),
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
         (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
+        (
+            any(one.startswith("time_") for row in rows for one in row.more),
+            "90 %, 99 %: shorter sections made up that share of kernel time",
+        ),
         (any(map(_is_at_most, view.columns)), "<= at most: some tests did not run"),
         (any(map(_is_range, view.columns)), "1-4: range, from substitutes or too few values"),
     ]

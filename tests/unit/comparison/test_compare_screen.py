@@ -286,3 +286,11 @@ def test_many_systems_have_their_shared_figures_in_blocks() -> None:
     at = lines.index("RSP-P-FIX/add/time worst")
     assert lines[at + 1].startswith("  1: 10 ms, 2: 10 ms") and "5: 9.9 ms" in lines[at + 1]
     assert line_of(lines, " 5 LynxOS") and len(lines) <= MOST_OF_MANY + 24
+
+
+def test_shares_of_kernel_time_say_what_they_are() -> None:
+    lines = shown(compare_view([published_system(one) for one in ("hpux-off", "hpux-on")]))
+    at = lines.index(line_of(lines, "KRN-P-PRE/all/dispatch"))
+    assert lines[at].split()[1:] == ["worst", "1.127", "s", "14.6", "ms"]
+    assert lines[at + 1].split() == ["90", "%", "40", "ms", "1.4", "ms"]
+    assert "shorter sections made up that share of kernel time" in " ".join(lines)
