@@ -95,9 +95,10 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
         systems = list(_systems(view, _study))
     rows = shared.rows if shared else view.decisive
     refused = pair.refused() if pair else _refused(rows, columns) if are_columns else []
+    not_shown = "" if pair or shared else _more_shared(view)
     below = [
         *_legend(view, rows, width, is_named=are_columns),
-        Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
+        Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command{not_shown}"),
         *_why(view),
     ]
     reference = columns[view.reference]
@@ -225,6 +226,14 @@ class _RunPair:
             )
             if tests:
                 yield f"only {column.number} measured {listed(tests)}"
+
+
+def _more_shared(view: CompareView) -> str:
+    """How many series, beside the decisive ones, published systems share with another one."""
+    if not any(one.is_published for one in view.columns):
+        return ""
+    more = len(_Shared(view).rows) - sum(row.known_count > 1 for row in view.decisive)
+    return f" ({more} more shared)" if more > 0 else ""
 
 
 class _Shared:
@@ -393,10 +402,6 @@ def _as_columns(view: CompareView, width: int) -> list[Text]:
         for one in row.cells:
             line += _cell(one, cell)
         lines.append(line)
-    more = len(_Shared(view).rows) - sum(row.known_count > 1 for row in view.decisive)
-    if more > 0 and any(one.is_published for one in view.columns):
-        what = "series that two systems share" if more > 1 else "series is shared"
-        lines.append(Text(f"and {more} more {what}, with -o", style="dim"))
     return lines
 
 
@@ -530,6 +535,10 @@ def _legend(
         ),
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
         (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
+        (
+            any(one.startswith("time_") for row in rows for one in row.more),
+            "90 %, 99 %: shorter sections made up that share of kernel time",
+        ),
         (any(map(_is_at_most, view.columns)), "<= at most: some tests did not run"),
         (any(map(_is_range, view.columns)), "1-4: range, from substitutes or too few values"),
     ]

@@ -249,7 +249,7 @@ def test_more_shared_figures_than_a_screen_has_lines_are_named() -> None:
     said = "and more, of THR-P-NEW, SEM-P-NEW, IRQ-P-LAT and 2 more too: with -o"
     assert said in lines and len(lines) <= MOST_LINES + 14
     many = shown(compare_view([obenland_run(), *map(published_system, ("qnx", "ce7", "linux-rt"))]))
-    assert any("more series that two systems share, with -o" in line for line in many)
+    assert line_of(many, "all of it").endswith("to the command (16 more shared)")
 
 
 def test_two_published_systems_have_their_figures() -> None:
@@ -286,3 +286,11 @@ def test_many_systems_have_their_shared_figures_in_blocks() -> None:
     at = lines.index("RSP-P-FIX/add/time worst")
     assert lines[at + 1].startswith("  1: 10 ms, 2: 10 ms") and "5: 9.9 ms" in lines[at + 1]
     assert line_of(lines, " 5 LynxOS") and len(lines) <= MOST_OF_MANY + 24
+
+
+def test_shares_of_kernel_time_say_what_they_are() -> None:
+    lines = shown(compare_view([published_system(one) for one in ("hpux-off", "hpux-on")]))
+    at = lines.index(line_of(lines, "KRN-P-PRE/all/dispatch"))
+    assert lines[at].split()[1:] == ["worst", "1.127", "s", "14.6", "ms"]
+    assert lines[at + 1].split() == ["90", "%", "40", "ms", "1.4", "ms"]
+    assert "shorter sections made up that share of kernel time" in " ".join(lines)
