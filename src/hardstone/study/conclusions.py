@@ -1,10 +1,10 @@
 """What each paper concluded, and whether a measured system bears it out.
 
-A rule answers "borne out", "contradicted" or "not decided", by figures of one system, or of several
-where the conclusion compares systems or configurations. "Borne out" means: as measured, with so
-many values; a worst observed proves no bound. Beyond a limit one value is a fact. What is not
-decided says what to measure. docs/method/conclusions.md explains each rule to its readers; the code
-of the rules is in `study.rules`, the statistics are in `study.evidence`.
+A rule answers "borne out", "not borne out" or "not decided", by figures of one system, or of
+several where the conclusion compares systems or configurations. "Borne out" means: as measured,
+with so many values; a worst observed proves no bound. Beyond a limit one value is a fact. What is
+not decided says what to measure. docs/method/conclusions.md explains each rule to its readers; the
+code of the rules is in `study.rules`, the statistics are in `study.evidence`.
 
 Times of an emulated machine are never held against those of a paper. A ratio of two figures of one
 system is allowed there, as are limits in its own units, such as a block that it calibrated itself.

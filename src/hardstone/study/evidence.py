@@ -49,7 +49,7 @@ _MEDIAN = 0.5
 
 
 BORNE_OUT: Decision = "borne out"
-CONTRADICTED: Decision = "contradicted"
+NOT_BORNE_OUT: Decision = "not borne out"
 NOT_DECIDED: Decision = "not decided"
 
 
@@ -71,15 +71,15 @@ def undecided(text: str, needed: str, evidence: Iterable[str] = ()) -> Finding:
 
 
 def decided(is_so: bool, text: str, evidence: Iterable[str]) -> Finding:
-    return Finding(BORNE_OUT if is_so else CONTRADICTED, text, tuple(evidence))
+    return Finding(BORNE_OUT if is_so else NOT_BORNE_OUT, text, tuple(evidence))
 
 
 def all_of(parts: Sequence[Finding]) -> Finding:
     """A conclusion with several parts: each must be borne out, and one alone contradicts it."""
     decisions = {one.decision for one in parts}
     decision: Decision = BORNE_OUT if decisions == {BORNE_OUT} else NOT_DECIDED
-    if CONTRADICTED in decisions:
-        decision = CONTRADICTED
+    if NOT_BORNE_OUT in decisions:
+        decision = NOT_BORNE_OUT
     return Finding(
         decision,
         " ".join(dict.fromkeys(one.text for one in parts)),

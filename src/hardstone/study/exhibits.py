@@ -25,9 +25,9 @@ class Cell:
 
     Of a cell that is not comparable it is what was measured all the same.
 
-    `reason`: why it is lost, not comparable, not measured or not covered. `notes`: what a reader must know of it.
-    `amount` has the figure in the unit of its series; None for words. `source`: where it is found
-    again: run, test, series and statistic, or study, table and system.
+    `reason`: why it is lost, not comparable, not measured or not covered. `notes`: what a reader
+    must know of it. `amount` has the figure in the unit of its series; None for words. `source`:
+    where it is found again: run, test, series and statistic, or study, table and system.
     """
 
     kind: Kind
@@ -84,7 +84,7 @@ class Column:
     subjects: tuple[MeasuredRun, ...] = ()
 
 
-Decision = Literal["borne out", "contradicted", "not decided"]
+Decision = Literal["borne out", "not borne out", "not decided"]
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ _SHOWN: dict[Kind, str] = {
     "not covered": "\N{EN DASH}",
 }
 _UNNUMBERED = "Without number"
-_DECISIONS = {"borne out": "passed", "contradicted": "failed", "not decided": "status-other"}
+_DECISIONS = {"borne out": "passed", "not borne out": "failed", "not decided": "status-other"}
 
 
 @dataclass(frozen=True)
@@ -408,7 +408,7 @@ def _context(view: StudyView, parts: list[ExhibitPart]) -> dict[str, Any]:
 
 
 def _decided(view: StudyView) -> str:
-    """ "3 borne out, 1 contradicted, 2 not decided"."""
+    """ "3 borne out, 1 not borne out, 2 not decided"."""
     counts = [(sum(one.decision == word for one in view.answers), word) for word in _DECISIONS]
     return ", ".join(f"{count} {word}" for count, word in counts if count)
 

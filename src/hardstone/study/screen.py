@@ -39,7 +39,7 @@ _NUMBERED = ("Table", "Figure", "Algorithm", "Equation")
 _STATISTICS = {"time_90": "", "time_99": ""}  # the label says which
 _DECISIONS: dict[Decision, str] = {
     "borne out": "green",
-    "contradicted": "bold red",
+    "not borne out": "bold red",
     "not decided": "yellow",
 }
 _MOST_REASONS = 3  # of what limits the trust in a run

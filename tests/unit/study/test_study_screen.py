@@ -179,12 +179,12 @@ def test_conclusions_have_their_answers() -> None:
     view = view_of(OBENLAND, run(response()))
     first = view.paper.conclusions[0]
     answer = Answer(
-        first, "contradicted", "a block took 1.2 s", "this machine, shared", needed="more blocks"
+        first, "not borne out", "a block took 1.2 s", "this machine, shared", needed="more blocks"
     )
     answered = StudyView(view.paper, view.columns, view.exhibits, (answer,))
     out = flat(printed(answered))
     assert f"- {first.says}" in out
-    assert "contradicted, this machine, shared a block took 1.2 s needed: more blocks" in out
+    assert "not borne out, this machine, shared a block took 1.2 s needed: more blocks" in out
 
 
 def test_the_cells_are_counted_by_kind() -> None:

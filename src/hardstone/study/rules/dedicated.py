@@ -9,8 +9,8 @@ from hardstone.model import as_integer
 from hardstone.present.stars_text import meaning_text, stars_text
 from hardstone.study.evidence import (
     BORNE_OUT,
-    CONTRADICTED,
     LEAST_VALUES,
+    NOT_BORNE_OUT,
     Finding,
     Ratio,
     Sound,
@@ -70,7 +70,7 @@ def _meets_hard(system: System, *, is_capped: bool) -> Finding:
         f"rating of {one.id} under load {shorten(one.condition.load)}" for one in system.runs
     )
     if stars < _HARD and not any(one.startswith(_UNFAIR) for one in rating.rated_as):
-        return Finding(CONTRADICTED, text, evidence)
+        return Finding(NOT_BORNE_OUT, text, evidence)
     is_full = not rating.is_at_most and set(rating.rated_as) <= set(_MAY_LIMIT)
     if stars >= _HARD and is_full and rating.lowest is None:
         return Finding(BORNE_OUT, text, evidence)
@@ -113,7 +113,7 @@ def linux_if_configured(system: System) -> Finding:
 
 def switch_by_cache_and_tick(system: System) -> Finding:
     """Decides, in two parts. The average: the median switch with the most threads over that with
-    two; surely longer is borne out, surely not is contradicted. The longest: within the longest
+    two; surely longer: borne out, surely not longer: not borne out. The longest: within the longest
     tick observed and a median switch is borne out, beyond it something longer than any tick was
     there, and without a tick among the values nothing follows. That caches are the reason is not
     tested. The paper has means; the median is not moved by the tick."""
@@ -251,7 +251,7 @@ def mutex_release_grows(system: System) -> Finding:
 def semaphore_without_kernel(system: System) -> Finding:
     """Decides: acquisition and release without contention of a semaphore that stays in user space
     (`unnamed`) over those of the kinds that always enter the kernel. All surely shorter: borne out;
-    one surely not: contradicted. Wrong near the cost of the clock, which only narrows the ratio."""
+    one surely not: not borne out. Wrong near the cost of the clock, which narrows the ratio."""
     other = on_linux(system)
     if other is not None:
         return other
@@ -271,7 +271,7 @@ def semaphore_without_kernel(system: System) -> Finding:
     text = f"In memory over kinds that enter the kernel: {words}."
     evidence = medians(used)
     if any(one.is_above(1 / _EQUAL) for one in ratios.values()):
-        return Finding(CONTRADICTED, text, evidence)
+        return Finding(NOT_BORNE_OUT, text, evidence)
     if all(one.is_below(1) for one in ratios.values()):
         return Finding(BORNE_OUT, text, evidence)
     return undecided(text, more_values("SEM-P-ARN"), evidence)

@@ -24,7 +24,7 @@ from hardstone.simulation.tables import StatementText, statement_texts, threads_
 from hardstone.stats.consistency import why_incomparable
 from hardstone.study.evidence import (
     BORNE_OUT,
-    CONTRADICTED,
+    NOT_BORNE_OUT,
     Beyond,
     Finding,
     Sound,
@@ -176,7 +176,7 @@ def _between(one: System, other: System) -> Finding:
     ):
         return Finding(BORNE_OUT, text, evidence, systems=titles)
     if all(_are_equal(each) for each in found):
-        return Finding(CONTRADICTED, text, evidence, systems=titles)
+        return Finding(NOT_BORNE_OUT, text, evidence, systems=titles)
     needed = dict.fromkeys(text for each in found for text in each.needed)
     return Finding("not decided", text, evidence, "; ".join(needed), titles)
 

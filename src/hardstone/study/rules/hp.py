@@ -22,8 +22,8 @@ from hardstone.stats.conditions import differing_parameters
 from hardstone.stats.consistency import UNLIKE_COUNTS
 from hardstone.study.evidence import (
     BORNE_OUT,
-    CONTRADICTED,
     LEAST_VALUES,
+    NOT_BORNE_OUT,
     Finding,
     System,
     about,
@@ -194,7 +194,7 @@ def _shortens(found: _Compared) -> Finding:
     worst = found.ratios.get(WORST)
     text = f"{found.text} The paper: 28, 37 and 77 times."
     if any(one.most < 1 for one in lengths):
-        return about(Finding(CONTRADICTED, text, found.evidence), found.titles)
+        return about(Finding(NOT_BORNE_OUT, text, found.evidence), found.titles)
     is_shorter = worst is not None and worst.value > 1 and all(one.least > 1 for one in lengths)
     if is_shorter and len(lengths) == len(STATISTICS) - 1:
         return about(Finding(BORNE_OUT, text, found.evidence), found.titles)
@@ -229,7 +229,7 @@ def _over_50(found: _Compared) -> Finding:
 
 def longest_paths(systems: Sequence[System]) -> list[Finding]:
     """Decides, in two parts: the operations of the first rank by their 99 % quantile, without and
-    with preemption. All among the paper's: borne out; none among them: contradicted; some of both
+    with preemption. All among the paper's: borne out; none among them: not borne out; some of both
     cannot be told apart. Wrong if the paper's operations are not those of KRN-P-PRE: its terminal
     and its copies are today's."""
     findings = []

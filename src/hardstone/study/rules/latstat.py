@@ -9,7 +9,7 @@ from hardstone.stats.quantiles import share_high, share_low, values_to_bound
 from hardstone.stats.two_runs import mean_estimate, share_estimate, values_for_share
 from hardstone.study.evidence import (
     BORNE_OUT,
-    CONTRADICTED,
+    NOT_BORNE_OUT,
     NOT_DECIDED,
     Finding,
     Sound,
@@ -63,7 +63,7 @@ def _mean(found: Sequence[Sound], limit_ns: float) -> Finding:
     if high < limit_ns:
         return Finding(BORNE_OUT, text, evidence)
     if low > limit_ns:
-        return Finding(CONTRADICTED, text, evidence)
+        return Finding(NOT_BORNE_OUT, text, evidence)
     return undecided(text, _LONGER, evidence)
 
 
@@ -74,7 +74,7 @@ def _worst(found: Sequence[Sound], system: System) -> Finding:
     text = f"{above.text[:1].upper()}{above.text[1:]}."
     evidence = tuple(one.figure("max") for one in found)
     if above.is_exceeded:
-        return Finding(CONTRADICTED, text, evidence)
+        return Finding(NOT_BORNE_OUT, text, evidence)
     if above.is_within:
         return Finding(BORNE_OUT, text, evidence)
     needed = f"at least {format_count(_LEAST_BELOW)} values: {_LONGER}"
@@ -122,7 +122,7 @@ def tail(system: System) -> Finding:
     )
     evidence = tuple(one.figure("max") for one in found)
     if share.low is not None and share.low > limit:
-        return Finding(CONTRADICTED, text, evidence)
+        return Finding(NOT_BORNE_OUT, text, evidence)
     if share.high is not None and share.high <= limit:
         return _under(Finding(BORNE_OUT, text, evidence), is_loaded, found)
     needed = f"up to {format_count(values_for_share(limit))} values: {_LONGER}"
@@ -161,5 +161,5 @@ def challenges_linux(system: System) -> Finding:
     kept = all_of([_mean(found, _MEAN_NS), _worst(found, system)])
     if kept.decision == NOT_DECIDED:
         return kept
-    opposite = BORNE_OUT if kept.decision == CONTRADICTED else CONTRADICTED
+    opposite = BORNE_OUT if kept.decision == NOT_BORNE_OUT else NOT_BORNE_OUT
     return Finding(opposite, f"This Linux without load: {kept.text}", kept.evidence)

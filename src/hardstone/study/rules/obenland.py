@@ -10,8 +10,8 @@ from hardstone.event_names import POSIX_LIMITS
 from hardstone.model import as_integer
 from hardstone.study.evidence import (
     BORNE_OUT,
-    CONTRADICTED,
     LEAST_VALUES,
+    NOT_BORNE_OUT,
     NOT_DECIDED,
     RESERVED,
     STANDARD,
@@ -111,7 +111,7 @@ def _determinism(system: System) -> Finding:
     series = [one for own in found.values() for one in own.series]
     text = f"Blocks under load heavy: {_blocks_text(found)}."
     if any(one.within.is_exceeded for one in found.values()):
-        return Finding(CONTRADICTED, text, _worst(series))
+        return Finding(NOT_BORNE_OUT, text, _worst(series))
     if not all(one.within.is_within for one in found.values()):
         return undecided(text, more_values(RESPONSE, load="heavy"), _worst(series))
     kept = under_full_load(Finding(BORNE_OUT, text, _worst(series)), series, system)
@@ -149,7 +149,7 @@ def standard_unsuitable(system: System) -> Finding | None:
     """Decides, for a system without a reserved CPU under load heavy: a block that takes over twice
     its calibrated time, or a timer that is late by over its period, bears it out. No block above
     1.1 times and no timer late by over a tenth of its period contradicts it. In between nothing
-    follows. Wrong where the load did not reach its degree: then it is not contradicted."""
+    follows. Wrong where the load did not reach its degree: then the answer stays open."""
     if system.cpu_config != STANDARD:
         return None
     if system.is_emulated:
@@ -169,7 +169,7 @@ def standard_unsuitable(system: System) -> Finding | None:
         return Finding(BORNE_OUT, text, _worst(series))
     limits = [one.within for one in blocks.values()] + [one for _, one in timers.values()]
     if all(one.is_within for one in limits):
-        kept = under_full_load(Finding(CONTRADICTED, text, _worst(series)), series, system)
+        kept = under_full_load(Finding(NOT_BORNE_OUT, text, _worst(series)), series, system)
         return _all_kinds(kept, blocks, system)
     return undecided(text, more_values(RESPONSE, JITTER, load="heavy"), _worst(series))
 
@@ -196,7 +196,7 @@ def both_suit(systems: Sequence[System]) -> list[Finding]:
     """Decides, for each machine: one configuration in which no block took over 1.1 times its
     calibrated time under load heavy, and no timer was over 200 us late without load, as in all
     configurations of the paper, bears it out. Where that fails also with a reserved CPU, it is
-    contradicted. Wrong for a program with other limits than these two."""
+    not borne out. Wrong for a program with other limits than these two."""
     findings = []
     for machine in dict.fromkeys(one.machine for one in systems):
         own = [one for one in systems if one.machine == machine]
@@ -214,9 +214,9 @@ def both_suit(systems: Sequence[System]) -> list[Finding]:
                 good[1].evidence,
                 good[0].title,
             )
-        elif all(found.decision == CONTRADICTED for _, found in each):
+        elif all(found.decision == NOT_BORNE_OUT for _, found in each):
             is_reserved = any(one.cpu_config == RESERVED for one in own)
-            decision = CONTRADICTED if is_reserved else NOT_DECIDED
+            decision = NOT_BORNE_OUT if is_reserved else NOT_DECIDED
             needed = run_it(RESPONSE, JITTER, load="none,heavy", cpu_config=RESERVED)
         findings.append(
             Finding(decision, text, evidence, "" if decision != NOT_DECIDED else needed, title)
@@ -273,7 +273,7 @@ def low_overhead(system: System) -> Finding:
     text = f"Medians under load heavy over those without load: {'; '.join(texts)}."
     evidence = (*medians([series]), *_worst(series))
     if any(one.is_above(_EQUAL) for one in ratios):
-        return Finding(CONTRADICTED, text, evidence)
+        return Finding(NOT_BORNE_OUT, text, evidence)
     if len(ratios) == len(_OVERHEAD) and all(one.is_below(_EQUAL) for one in ratios):
         return under_full_load(Finding(BORNE_OUT, text, evidence), series, system)
     return undecided(text, needed, evidence)
@@ -319,7 +319,7 @@ def inheritance(system: System) -> Finding:
     are_none = not delayed.most and not spared.most
     is_enough = min(delayed.total, spared.total) >= _LEAST_ROUNDS
     if is_enough and (are_all or are_none or are_apart(delayed, spared)):
-        return Finding(CONTRADICTED, text, evidence)
+        return Finding(NOT_BORNE_OUT, text, evidence)
     return undecided(text, f"more rounds: {run_it(INVERSION)} --samples 200", evidence)
 
 
@@ -356,7 +356,7 @@ _ABOUT = 1.25
 
 def primitives_equal(system: System) -> Finding:
     """Decides: the median round trip of named semaphores and of the mutex over that of unnamed
-    semaphores, between threads. All within a quarter: borne out; one surely further: contradicted.
+    semaphores, between threads. All within a quarter: borne out; one surely further: not borne out.
     The paper's figure gives no number for "about equal": the quarter is this tool's."""
     base = system.found("SEM-P-RTP", "round_trip", "", kind="unnamed", scope="thread")
     others = {
@@ -370,7 +370,7 @@ def primitives_equal(system: System) -> Finding:
     text = f"Round trip over that of an unnamed semaphore: {words}."
     evidence = medians([base, *others.values()])
     if any(one.is_above(_ABOUT) or one.is_below(1 / _ABOUT) for one in ratios.values()):
-        return Finding(CONTRADICTED, text, evidence)
+        return Finding(NOT_BORNE_OUT, text, evidence)
     if all(one.is_within(_ABOUT) for one in ratios.values()):
         return Finding(BORNE_OUT, text, evidence)
     return undecided(text, more_values("SEM-P-RTP"), evidence)
@@ -415,8 +415,8 @@ def _different(systems: Sequence[System]) -> list[_Two]:
 def resolution_and_priorities(systems: Sequence[System]) -> list[Finding]:
     """Decides, for two systems: the larger of the ratios of clock resolution and of the number of
     priorities, against the ratios of their medians (round trips, signals). Larger than all: borne
-    out; surely smaller than one: contradicted. One system alone has its figures named. Wrong if the
-    claimed resolution is not the real one, which CLK-B-RES tests."""
+    out; surely smaller than one: not borne out. One system alone has its figures named. Wrong if
+    the claimed resolution is not the real one, which CLK-B-RES tests."""
     tests = ("CLK-B-RES", "SEM-P-RTP", "SIG-P-LAT", "POS-B-INV")
     pairs = _different(systems)
     if not pairs:
@@ -477,7 +477,7 @@ def _differ_most(one: System, other: System) -> Finding:
     text = f"{figures} Medians of the second over those of the first: "
     text += f"{', '.join(each.text for each in known)}."
     if any(each.is_above(largest) or each.is_below(1 / largest) for each in known):
-        return Finding(CONTRADICTED, text, _worst(clocks))
+        return Finding(NOT_BORNE_OUT, text, _worst(clocks))
     if largest > _EQUAL and all(each.is_within(largest) for each in known):
         return Finding(BORNE_OUT, text, _worst(clocks))
     return undecided(text, f"{needed} --profile standard", _worst(clocks))
