@@ -37,7 +37,7 @@ def test_each_option_is_in_a_group(name: str) -> None:
     """click's own stand with the output: --help, and --version of the whole."""
     command = WALKED[name]
     assert isinstance(command, Command | Group)
-    options = [one for one in command.params if isinstance(one, click.Option)]
+    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     odd = [one.opts for one in options if not isinstance(one, Option) and one.opts != ["--version"]]
     assert odd == []
     shown = helped(name)
