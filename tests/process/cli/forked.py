@@ -102,7 +102,8 @@ def at_run(lab: Lab, target: str, number: int, happens: Callable[[], object]) ->
 
 
 def interrupt() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
+    """Ctrl-C, at once: a signal to the process may first reach another of its threads."""
+    signal.raise_signal(signal.SIGINT)
 
 
 def _become(words: list[str], streams: list[int], before: Callable[[], object]) -> None:
