@@ -733,9 +733,9 @@ PREDICTED_HEADINGS = ("policy", "threads", "predicted", "interval", "held", "mis
 PREDICTED = (
     "Predicted before the first point, from the costs of a step at a few sizes: the largest number "
     "of masses whose step fits the period less the time from a release to the first thread. "
-    "Interval: the same with the first and the ninth decile of the repeated costs. It does not "
-    "cover a CPU that changes its speed later, or single long delays, of which one is enough for a "
-    "miss."
+    "Interval: the same with the first and the ninth decile of the costs, repeated with new "
+    "threads. It does not cover a CPU that changes its speed later, or single long delays: one is "
+    "enough for a miss."
 )
 _CHECKS = {
     "inside": "inside",
@@ -783,7 +783,7 @@ def _prediction_row(one: Checked, names: CurveNames) -> tuple[str, ...]:
         f"{format_count(found.low or 0)} to {format_count(found.high or 0)}",
         _held_text(one.bound),
         _first_missed_text(one.bound),
-        _CHECKS[one.check],
+        _CHECKS[one.check] + (" a wide interval" if one.check == "inside" and one.is_wide else ""),
     )
 
 
