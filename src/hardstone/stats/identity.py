@@ -255,7 +255,7 @@ _LONGEST_TICK_NS = 10_000_000  # of a kernel's timer
 
 
 def has_observed(result: Result) -> bool:
-    """Whether anything is behind `result`: a value, a verdict, timed costs of a step, or a loop that
+    """Whether anything is behind `result`: a value, a verdict, costs of a step, or a loop that
     watched for so long that a tick of the kernel was due."""
     if any(event.name == TIRE_COSTS for event in result.events):
         return True
