@@ -70,6 +70,7 @@ ALLOWED: dict[str, set[str]] = {
         "stats",
         "kernel",
         "preemption",
+        "simulation",
         "present",
         "systems",
         "catalogue",

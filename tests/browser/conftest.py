@@ -35,7 +35,7 @@ from tests.unit.posix import inventories
 from tests.unit.report import matrix, sample
 from tests.unit.report.hostile import hostile_document, hostile_lookup
 from tests.unit.stats.make import result
-from tests.unit.study import made_views
+from tests.unit.study import made_exhibits
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_MS = 180_000  # sanitizers and analysis may have the CPUs
@@ -179,7 +179,7 @@ PAGES: dict[str, Callable[[], Callable[[Path], None]]] = {
     "counted": lambda: partial(write_compare, counted_view()),
     "long names": lambda: partial(write_compare, long_names()),
     "hostile comparison": lambda: write_hostile_comparison,
-    "study": lambda: partial(write_study, made_views.whole()),
+    "study": lambda: partial(write_study, made_exhibits.whole()),
     "paper": lambda: partial(write_study, lay_out(paper_named("obenland-2000"), [])),
 }
 

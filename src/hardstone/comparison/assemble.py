@@ -8,7 +8,7 @@ from dataclasses import replace
 from hardstone.comparison.grey import condition_rows
 from hardstone.comparison.points import RULES, points_of, repeated_tables
 from hardstone.comparison.rows import Systems, compared_rows, compared_tests, decisive_rows
-from hardstone.comparison.sweep import is_of_sweep, size_rows
+from hardstone.comparison.sizes import is_of_sweep, size_rows
 from hardstone.comparison.tables import columns_of, kernel_table, ladder_table
 from hardstone.comparison.view import (
     LEAST_SYSTEMS,
@@ -151,7 +151,7 @@ def _yardsticks() -> list[Yardstick]:
 def _notes(columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]) -> Iterator[str]:
     for column in columns:
         if column.apart:
-            yield f"{column.label} is not comparable: {column.apart}."
+            yield f"{column.label}: {column.apart}."
     differing = [
         one.name for one in conditions if one.differs and not one.name.startswith("values of")
     ]

@@ -10,6 +10,7 @@ import msgspec
 from markupsafe import Markup, escape
 
 from hardstone.comparison.rows import has_ratio
+from hardstone.comparison.sizes import SIZES
 from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
@@ -124,7 +125,8 @@ def _line(
         median = cell.subject_series.amount(_MEDIAN)
     # No study has a median, and too few values have none: nothing that a reader misses.
     why_no_median = median.reason if isinstance(median, Missing) else ""
-    source = _source(cell.mean) or _source(cell.worst)
+    # A size of a sweep is no worst: it says itself what it is.
+    source = "" if cell.worst_name in SIZES else _source(cell.mean) or _source(cell.worst)
 
     without_ratio = "reference" if column.is_reference else "-"
 

@@ -34,7 +34,7 @@ from hardstone.errors import InputError
 from hardstone.figure_text import quantile_value
 from hardstone.kernel import page as kernel_charts
 from hardstone.kernel.results import TEST, KernelTime, Operation
-from hardstone.kernel.tables import KernelHistory, kernel_history, summary
+from hardstone.kernel.tables import kernel_history, summary
 from hardstone.model import Series, Unit
 from hardstone.report import charts as run_charts
 from hardstone.report.chart_frame import (
@@ -44,7 +44,6 @@ from hardstone.report.chart_frame import (
     Spec,
     domain,
     drawn,
-    mark,
     number_in,
     ticks,
     unit_title,
@@ -52,12 +51,11 @@ from hardstone.report.chart_frame import (
 )
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
-from hardstone.stats.consistency import why_not_comparable_to_hardware
 from hardstone.stats.identity import histogram_problem
 from hardstone.stats.quantiles import quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
-from hardstone.systems.subjects import MeasuredRun
+from hardstone.systems.subjects import MeasuredRun, why_apart
 from hardstone.units import format_count
 from hardstone.wording import format_value, is_rate, shorten
 
@@ -389,7 +387,6 @@ _SECTIONS = (
 )
 
 
-_HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
 _RATES = "Blocking intervals longer than each length, per second, of all operations together."
 _OVERLAID = " Band: 95 %, of the first. Dashed: lower rates may have been missed."
 _MOST_POINTS = 40
@@ -408,11 +405,10 @@ def kernel_figures(view: CompareView, drawer: Drawer) -> list[Figure]:
     """Kernel time by length of section, and blocking rates, of the systems that measured them."""
     systems = [one for column in view.columns if (one := _system(column)) is not None]
     runs = [one.subject for one in view.columns if isinstance(one.subject, MeasuredRun)]
-    is_emulated = any(why_not_comparable_to_hardware(one.document) for one in runs)
-    history = None if is_emulated else kernel_history()
+    refused = next(filter(None, map(why_apart, runs)), "")
     shares = [one for one in systems if kernel_charts.has_sections(one.whole)]
     rates = [one for one in systems if kernel_charts.has_blocking(one.whole)]
-    found = [_sections(shares, history)] if shares else []
+    found = [_sections(shares, refused)] if shares else []
     found += [_rates(rates)] if rates else []
     return [one.figure(drawer) for one in found]
 
@@ -451,21 +447,20 @@ def _system(column: SystemColumn) -> _System | None:
     return None
 
 
-def _sections(found: Sequence[_System], history: KernelHistory | None) -> _Chart:
-    whole = [one.whole for one in found]
-    about = _SECTIONS
+def _sections(found: Sequence[_System], refused: str) -> _Chart:
+    """`refused`: why HP's figures may not be compared with those of one of the systems."""
+    whole, history, is_apart = [one.whole for one in found], kernel_history(), bool(refused)
+    about = _SECTIONS + kernel_charts.history_about(history, shorten(refused, 220))
     lines = [kernel_charts.section_rows(one, number) for number, one in enumerate(whole)]
-    points = kernel_charts.point_rows(history, len(found)) if history else []
-    if history:
-        about += _HISTORY.format(short=history.short, machine=history.machine)
+    points = kernel_charts.point_rows(history, len(found), is_apart=is_apart)
     if len(found) > MOST_OVERLAID:
         low, high = domain([number_in(row, "v") for rows in [*lines, points] for row in rows], 1.1)
         y = _kernel_channel([0, 1.03], kernel_charts.share_axis([0, 0.5, 0.9]), is_log=False)
         spec = _panels(found, lines, low, high, y, ("shorter than (ns)", "share"))
-        spec["spec"]["layer"].append(_points_layer(points))
+        spec["spec"]["layer"].append(_points_layer(points, is_apart=is_apart))
         about += _behind(found)
     else:
-        spec = _styled(kernel_charts.section_chart(whole, history), found)
+        spec = _styled(kernel_charts.section_chart(whole, history, is_apart=is_apart), found)
     table = _kernel_table(found, lines, ["shorter than (ns)", "share of kernel time"], points)
     return _Chart(
         "chart-kernel-sections", "Kernel time by length of section", about, spec, found, table
@@ -540,10 +535,10 @@ def _thinned(rows: Sequence[Row]) -> Sequence[Row]:
     return [*rows[:: max(stride, 1)], *rows[-1:]]
 
 
-def _points_layer(points: Sequence[Row]) -> Spec:
+def _points_layer(points: Sequence[Row], *, is_apart: bool) -> Spec:
     return {
         "data": {"values": [{"v": row["v"], "b": row["b"]} for row in points]},
-        "mark": mark("point", shape="diamond", filled=True, size=22, color="var(--series-2)"),
+        "mark": kernel_charts.published_mark(22, is_apart=is_apart, color="var(--series-2)"),
         "encoding": {
             "x": {"field": "v", "type": "quantitative"},
             "y": {"field": "b", "type": "quantitative"},

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hardstone.catalogue import load_catalogue
-from hardstone.comparison.sweep import SizeSeries
+from hardstone.comparison.sizes import SizeSeries
 from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.overview import repeat_text

@@ -17,7 +17,7 @@ from hardstone.comparison.grey import (
     why_worst_grey,
     with_stand_ins,
 )
-from hardstone.comparison.sweep import SizeSeries, size_label
+from hardstone.comparison.sizes import SizeSeries, size_label
 from hardstone.comparison.view import (
     ClaimCell,
     ClaimRow,
@@ -380,7 +380,7 @@ def _state_of(status: str, reason: str | None) -> str:
 
 
 _MOST_CLAIMS = 60  # of one test
-_AS_A_WHOLE = "as a whole"
+AS_A_WHOLE = "as a whole"
 _WHOLE_CLAIM = "all claims that count for a rating hold; of a study, what it says"
 _HOLDS, _FAILS = "holds", "fails"
 
@@ -415,7 +415,7 @@ def _compared_test(
     claims, left_out = _claim_rows(test, columns, spec)
     return ComparedTest(
         test=test,
-        title=spec.title if spec else test,
+        title=spec.title if spec else "",
         about=entry.about,
         category=entry.category,
         moments=[(one.title, one.meaning) for one in spec.series] if spec else [],
@@ -473,7 +473,7 @@ def _claim_rows(
             _whole_cell(own) if own else _without(column, test)
             for own, column in zip(claims, columns, strict=True)
         ]
-        rows.insert(0, ClaimRow(_AS_A_WHOLE, _WHOLE_CLAIM, whole))
+        rows.insert(0, ClaimRow(AS_A_WHOLE, _WHOLE_CLAIM, whole))
     return rows, max(len(ordered) - _MOST_CLAIMS, 0)
 
 
@@ -492,7 +492,7 @@ def _cell(one: Claim) -> ClaimCell:
 def _without(column: SystemColumn, test: str) -> ClaimCell:
     if not isinstance(column.subject, MeasuredRun):
         judged = _verdicts(column, test)
-        return ClaimCell(_AS_A_WHOLE if judged else "not published", "quiet")
+        return ClaimCell(AS_A_WHOLE if judged else "not published", "quiet")
     reason = _not_run(column.subject, test).reason
     return ClaimCell("not judged" if reason == "no values" else reason, "quiet")
 
@@ -530,7 +530,7 @@ def judged_claims(test: ComparedTest, place: int) -> list[tuple[ClaimRow, ClaimC
     """What was judged about one system and counts: claim by claim, or of a study the whole."""
     found = [(row, row.cells[place]) for row in test.claims]
     judged = [one for one in found if one[1].look in ("passed", "failed")]
-    return [one for one in judged if one[0].name != _AS_A_WHOLE] or judged
+    return [one for one in judged if one[0].name != AS_A_WHOLE] or judged
 
 
 _WAKEUP = ("TMR-P-LAT", "wakeup")

@@ -10,12 +10,15 @@ import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.comparison.rows import CONTRADICTS, EQUALS_TICK, group_of
+from hardstone.comparison.rows import AS_A_WHOLE, CONTRADICTS, EQUALS_TICK, MEDIAN, group_of
+from hardstone.comparison.sizes import SIZES
 from hardstone.comparison.view import (
+    ClaimCell,
     ComparedCell,
     ComparedRow,
     CompareView,
@@ -28,8 +31,8 @@ from hardstone.stats.conditions import listed
 from hardstone.stats.quantiles import median_of
 from hardstone.stats.two_runs import QuantileRatio
 from hardstone.systems.rating import Rating
-from hardstone.systems.subjects import Amount
-from hardstone.terminal.console import make_console
+from hardstone.systems.subjects import Amount, Missing, PublishedSeries
+from hardstone.terminal.console import make_console, wrapped
 from hardstone.wording import format_value, numbers_text, one_line, ratio_text, shorten
 
 MOST_LINES = 30
@@ -40,13 +43,18 @@ _GUTTER = 12
 _LEAST_CELL = 9
 _MOST_CELL = 16
 _LABEL, _LEAST_LABEL = 20, 12
+_LEAST_DECISIVE = 4
+_USUAL_FIGURES, _MOST_SHARED = 14, 28  # lines
+_SHARED_CELL, _STATISTIC = 12, 6
+_STATISTICS = {"max": "worst", "min": "least", "time_90": "90 %", "time_99": "99 %"}
+_STATISTICS |= dict.fromkeys(SIZES, "")
 _STARS = 6
 _NAME, _MOST_NAME = 17, 40
 _FIGURE = 9
 _TICK_MARK, _CONTRADICTION = "*", "!"
 _NAMED_ABOVE = ("machine", "study")  # with the systems
 _MOST_DIFFERING = 5
-_MEDIAN, _RATIO = 9, 24  # columns
+_MEDIAN_WIDTH, _RATIO = 9, 24  # columns
 _OUTCOMES = {"higher": ">", "lower": "<", "no difference seen": "=", "not decided": "?"}
 _RATIO_MARKS = (
     "ratio of medians, 98 % interval: > higher, < lower, = equal within 10 %, ? not decided"
@@ -70,23 +78,31 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     most = MOST_LINES if count <= _FEW else MOST_OF_MANY
     are_columns = count <= MOST_COLUMNS and _LEAST_LABEL + _LEAST_CELL * count <= width
     pair = _RunPair(view) if count == 2 and not any(one.is_published for one in columns) else None
-    if pair is not None and width >= _LEAST_LABEL + 2 * (_MEDIAN + _LEAST_CELL) + _RATIO:
+    has_shared = _few_decisive(view) or (are_columns and all(one.is_published for one in columns))
+    shared = _Shared(view) if pair is None and has_shared else None
+    if pair is not None and width >= _LEAST_LABEL + 2 * (_MEDIAN_WIDTH + _LEAST_CELL) + _RATIO:
         figures = pair.table(width)
+    elif shared is not None:
+        figures = shared.table(width, are_columns=are_columns)
+        most += max(len(figures) - _USUAL_FIGURES, 0)
     else:
         figures = _as_columns(view, width) if are_columns else _as_rows(view, width)
-    systems = list(_systems(view, _origin) if are_columns else [])
+    are_named = are_columns or shared is not None
+    systems = list(_systems(view, _origin) if are_named else [])
     is_cut = any(len(line) > width for line in systems)
     if is_cut:
         systems = list(_systems(view, _study))
+    rows = shared.rows if shared else view.decisive
+    refused = pair.refused() if pair else _refused(rows, columns) if are_columns else []
     below = [
-        *_legend(view, width, is_pair=pair is not None),
+        *_legend(view, rows, width, is_named=are_columns),
         Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
         *_why(view),
     ]
     reference = columns[view.reference]
     head = f"{count} systems; {reference.number} is the reference: {shorten(reference.label, 40)}"
     apart = [f"{one.number} {one.apart}" for one in columns if one.apart]
-    origins = [] if are_columns else _shared([_origin(one) for one in columns])
+    origins = [] if are_named else _shared([_origin(one) for one in columns])
     hardware = _shared([one.hardware or "not known" for one in columns]) if is_cut else []
     reserves = _shared([", ".join(one.rating.rated_as) for one in columns])
     medians = _shared(["; ".join(_outcomes(view, place)) for place in range(count)])
@@ -95,12 +111,12 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
         *_labelled("hardware", hardware, width, 8),
     ]
     differs = _labelled("differs", _differing(view), width, _MOST_DIFFERING)
-    found = _labelled("why not", pair.refused(), width, 6) if pair else []
+    found = _labelled("why not", refused, width, 6)
     sections = [
         *_labelled("apart", apart, width, 3, "bold red"),
         *([] if pair else _labelled("medians", medians, width, 4)),
         # The study and the hardware of a published figure are always shown.
-        *([*differs, *found, *where] if pair else [*where, *differs]),
+        *([*differs, *found, *where] if pair else [*where, *found, *differs]),
         *_labelled("rated as", reserves, width, 3, "yellow"),
     ]
     room = max(most - 1 - len(systems) - len(figures) - len(below), 0)
@@ -160,11 +176,11 @@ class _RunPair:
     def table(self, width: int) -> list[Text]:
         if not self._rows:
             return [Text("No series was measured in both runs.", style="yellow")]
-        cell = min(max((width - _LABEL - 2 * _MEDIAN - _RATIO) // 2, _LEAST_CELL), _MOST_CELL)
-        label = width - 2 * (cell + _MEDIAN) - _RATIO
+        cell = min(max((width - _LABEL - 2 * _MEDIAN_WIDTH - _RATIO) // 2, _LEAST_CELL), _MOST_CELL)
+        label = width - 2 * (cell + _MEDIAN_WIDTH) - _RATIO
         numbers = [one.number for one in self._view.columns]
         heads = "".join(f"{f'worst {one}':>{cell}}" for one in numbers)
-        heads += "".join(f"{f'median {one}':>{_MEDIAN}}" for one in numbers)
+        heads += "".join(f"{f'median {one}':>{_MEDIAN_WIDTH}}" for one in numbers)
         ratio = f"median {self._other.number} / {self._reference.number}"
         lines = [Text(f"{'':{label}}{heads}  {ratio}", style="bold")]
         stars = "".join(f"{_stars_short(one.rating):>{cell}}" for one in self._view.columns)
@@ -181,7 +197,7 @@ class _RunPair:
             line += _cell(one, cell)
         for one in row.cells:
             median = _median_text(one, row)
-            line += Text(f"{median:>{_MEDIAN}}", style="dim" if one.is_grey else "")
+            line += Text(f"{median:>{_MEDIAN_WIDTH}}", style="dim" if one.is_grey else "")
         found = row.cells[self._other.number - 1].ratio
         return line + Text(f"  {_ratio_cell(found)}", style="bold" if _is_decided(found) else "")
 
@@ -208,6 +224,139 @@ class _RunPair:
             )
             if tests:
                 yield f"only {column.number} measured {listed(tests)}"
+
+
+def _few_decisive(view: CompareView) -> bool:
+    """Whether hardly any of the decisive figures is one of several systems: beside published ones
+    that measured other things these are rows of dashes."""
+    is_published = any(one.is_published for one in view.columns)
+    return is_published and sum(row.known_count > 1 for row in view.decisive) < _LEAST_DECISIVE
+
+
+class _Shared:
+    """Every figure that two or more systems have, the decisive ones first."""
+
+    def __init__(self, view: CompareView) -> None:
+        self._view = view
+        decisive = [row for row in view.decisive if row.known_count > 1]
+        seen = {row.address for row in decisive}
+        others = [row for test in view.tests for row in test.rows if row.address not in seen]
+        found = [(row, self._shared_statistics(row)) for row in [*decisive, *others]]
+        self._found = [(row, statistics) for row, statistics in found if statistics]
+        self.rows = [row for row, _ in self._found]
+        self._claims = [
+            (test, claim)
+            for test in view.tests
+            for claim in test.claims[:1]
+            if claim.name == AS_A_WHOLE and sum(map(_is_judged, claim.cells)) > 1
+        ]
+
+    @staticmethod
+    def _shared_statistics(row: ComparedRow) -> list[str]:
+        """The statistics that two systems have."""
+        names = [one for one in (row.cells[0].worst_name, "mean", *row.more) if one != MEDIAN]
+        return [
+            name
+            for name in names
+            if sum(isinstance(_figure(cell, name), Amount) for cell in row.cells) > 1
+        ]
+
+    def table(self, width: int, *, are_columns: bool) -> list[Text]:
+        if not self._found and not self._claims:
+            return list(self._none(width))
+        lines = list(self._columns(width) if are_columns else self._blocks(width))
+        if len(lines) > _MOST_SHARED:
+            lines = lines[:_MOST_SHARED]
+            shown = {line.plain.partition("/")[0].strip() for line in lines}
+            tests = dict.fromkeys(row.address.partition("/")[0] for row in self.rows)
+            left = [one for one in tests if one not in shown]
+            text = f"and more{f', of {listed(left)} too' if left else ''}: with -o"
+            lines += [Text(line, style="dim") for line in wrapped(text, width)]
+        for column in self._view.columns:
+            if not self._has_any(column):
+                text = f"{column.number} shares none of its figures: {self._has(column)}"
+                lines += [Text(line, style="yellow") for line in wrapped(text, width)]
+        return lines
+
+    def _none(self, width: int) -> Iterator[Text]:
+        found = ["The systems share no figure."]
+        found += [f"{one.number} has {self._has(one)}" for one in self._view.columns]
+        for text in found:
+            yield from (Text(line, style="yellow") for line in wrapped(text, width))
+
+    def _has_any(self, column: SystemColumn) -> bool:
+        place = column.number - 1
+        is_judged = any(_is_judged(claim.cells[place]) for _, claim in self._claims)
+        return is_judged or any(row.cells[place].subject_series for row in self.rows)
+
+    def _has(self, column: SystemColumn) -> str:
+        return listed(column.subject.tests()) or "no test"
+
+    def _columns(self, width: int) -> Iterator[Text]:
+        """Address and statistic before a column for each system."""
+        count = len(self._view.columns)
+        cell = min(max((width - _LABEL - _STATISTIC) // count, _LEAST_CELL), _SHARED_CELL)
+        label = max(width - cell * count - _STATISTIC, _LEAST_LABEL)
+        numbers = "".join(f"{one.number:>{cell}}" for one in self._view.columns)
+        yield Text(f"{'shared figures':{label}}{'':{_STATISTIC}}{numbers}", style="bold")
+        stars = "".join(f"{_stars_short(one.rating):>{cell}}" for one in self._view.columns)
+        yield Text(f"{'stars of 5':{label}}{'':{_STATISTIC}}{stars}")
+        for row, statistics in self._found:
+            texts = wrapped(_full_name(row), label - 1)
+            for name, text in zip_longest(statistics, texts, fillvalue=""):
+                line = Text(f"{text:{label}}{_STATISTICS.get(name, name):{_STATISTIC}}")
+                for one in row.cells if name else ():
+                    line += _cell(one, cell, name)
+                yield line
+        for test, claim in self._claims:
+            words = (f"{one.word if _is_judged(one) else '-':>{cell}}" for one in claim.cells)
+            yield Text(f"{test.test:{label}}{'claims':{_STATISTIC}}{''.join(words)}")
+
+    def _blocks(self, width: int) -> Iterator[Text]:
+        """Each figure with the systems that have it, where these are too many for columns."""
+        columns = self._view.columns
+        for row, statistics in self._found:
+            for name in statistics:
+                found = [
+                    f"{column.number}: {_cell(cell, _MOST_CELL, name).plain.strip()}"
+                    for column, cell in zip(columns, row.cells, strict=True)
+                    if isinstance(_figure(cell, name), Amount)
+                ]
+                yield Text(f"{_full_name(row)} {_STATISTICS.get(name, name)}".rstrip())
+                yield from (Text(f"  {line}") for line in wrapped(", ".join(found), width - 2))
+
+
+def _is_judged(cell: ClaimCell) -> bool:
+    return cell.look in ("passed", "failed")
+
+
+def _figure(cell: ComparedCell, name: str) -> Amount | Missing:
+    found = {"mean": cell.mean, **cell.more, cell.worst_name: cell.worst}
+    return found.get(name, Missing("-"))
+
+
+def _full_name(row: ComparedRow) -> str:
+    """The address; of a size of a sweep what it is."""
+    if row.cells[0].worst_name in SIZES:
+        return f"{row.address.partition('/')[0]} {one_line(row.label)}"
+    return one_line(row.address)
+
+
+def _refused(rows: Sequence[ComparedRow], columns: Sequence[SystemColumn]) -> Iterator[str]:
+    """Why figures may not be compared, each reason once with its systems and rows."""
+    reasons: dict[tuple[str, str], tuple[dict[str, None], dict[int, None]]] = {}
+    for row in rows:
+        for column, cell in zip(columns, row.cells, strict=True):
+            if cell.is_grey and cell.why == column.apart:
+                continue  # it is said of the system
+            if cell.is_grey or cell.worst_why:
+                what = "" if cell.is_grey else "worst of "
+                key = what, cell.why if cell.is_grey else cell.worst_why
+                names, numbers = reasons.setdefault(key, ({}, {}))
+                names[_row_name(row)] = None
+                numbers[column.number] = None
+    for (what, why), (names, numbers) in reasons.items():
+        yield f"{numbers_text(sorted(numbers), '-', 2)}: {what}{listed(names)}: {why}"
 
 
 def _median_text(cell: ComparedCell, row: ComparedRow) -> str:
@@ -250,6 +399,10 @@ def _as_columns(view: CompareView, width: int) -> list[Text]:
         for one in row.cells:
             line += _cell(one, cell)
         lines.append(line)
+    more = len(_Shared(view).rows) - sum(row.known_count > 1 for row in view.decisive)
+    if more > 0 and any(one.is_published for one in view.columns):
+        what = "series that two systems share" if more > 1 else "series is shared"
+        lines.append(Text(f"and {more} more {what}, with -o", style="dim"))
     return lines
 
 
@@ -295,18 +448,21 @@ def _stars_short(rating: Rating) -> str:
     )
 
 
-def _cell(cell: ComparedCell, width: int) -> Text:
-    """The worst; in brackets where it may not be compared, which holds without colours too."""
-    if not isinstance(cell.worst, Amount):
+def _cell(cell: ComparedCell, width: int, name: str = "") -> Text:
+    """The worst, or the statistic `name`; in brackets where it may not be compared, which holds
+    without colours too."""
+    is_worst = name in ("", cell.worst_name)
+    amount = cell.worst if is_worst else _figure(cell, name)
+    if not isinstance(amount, Amount):
         return Text(f"{'-':>{width}}", style="dim")
-    marks = (_CONTRADICTION if CONTRADICTS in cell.marks else "") + (
-        _TICK_MARK if EQUALS_TICK in cell.marks else ""
-    )
-    is_grey = cell.is_grey or bool(cell.worst_why)
+    marks = _CONTRADICTION if CONTRADICTS in cell.marks else ""
+    marks += _TICK_MARK if EQUALS_TICK in cell.marks and is_worst else ""
+    is_grey = cell.is_grey or (is_worst and bool(cell.worst_why))
     room = width - 1 - len(marks) - 2 * is_grey
-    text = amount_text(cell.worst, is_exact=cell.series is None)
+    is_published = isinstance(cell.subject_series, PublishedSeries)
+    text = amount_text(amount, is_exact=is_published)
     if len(text) > room:
-        text = amount_text(cell.worst)
+        text = amount_text(amount)
     if len(text) > room:  # a figure without its unit would be another one
         text = text.replace(" ", "")
     text = f"({text}{marks})" if is_grey else f"{text}{marks}"
@@ -368,12 +524,15 @@ def _grouped(texts: Sequence[str]) -> dict[str, str]:
     return {text: numbers_text(numbers, "-", 2) for text, numbers in found.items()}
 
 
-def _legend(view: CompareView, width: int, *, is_pair: bool) -> Iterator[Text]:
-    cells = [cell for row in view.decisive for cell in row.cells]
+def _legend(
+    view: CompareView, rows: Sequence[ComparedRow], width: int, *, is_named: bool
+) -> Iterator[Text]:
+    """`is_named`: the reasons stand above."""
+    cells = [cell for row in rows for cell in row.cells]
     marks = [
         (
             any(one.is_grey or one.worst_why for one in cells),
-            "( ) not comparable" + ("" if is_pair else " (why: add -o)"),
+            "( ) not comparable" + ("" if is_named else " (why: add -o)"),
         ),
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
         (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
@@ -414,15 +573,15 @@ def _labelled(
     lines: list[str] = []
     found = [one_line(one) for one in items]
     for number, item in enumerate(found):
-        wrapped = textwrap.wrap(
-            item, width - _GUTTER, max_lines=2, placeholder=" \u2026", break_on_hyphens=False
-        ) or [""]
-        if len(lines) + len(wrapped) > most or (
-            len(lines) + len(wrapped) == most and number < len(found) - 1
+        of_item = wrapped(item, width - _GUTTER)
+        if len(of_item) > 2:
+            of_item = [of_item[0], f"{of_item[1][: width - _GUTTER - 2]} \u2026"]
+        if len(lines) + len(of_item) > most or (
+            len(lines) + len(of_item) == most and number < len(found) - 1
         ):
             lines.append(f"and {len(found) - number} more, with -o")
             break
-        lines.extend(wrapped)
+        lines.extend(of_item)
     return [
         Text(f"{'' if number else label:{_GUTTER}}") + Text(line, style=style)
         for number, line in enumerate(lines)

@@ -364,7 +364,7 @@ class _Book:
 
     def test(self, test: ComparedTest, figures: Sequence[Figure]) -> None:
         """A page, or more, with the figures of one test."""
-        self._section(f"{test.test}: {test.title}", _LEAST_ROOM)
+        self._section(": ".join(filter(None, (test.test, test.title))), _LEAST_ROOM)
         self._text(test.about)
         for name, meaning in test.moments:
             self._text(f"{name.replace('_', ' ')}: {meaning}.", colour="quiet")

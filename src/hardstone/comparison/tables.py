@@ -230,7 +230,7 @@ def _own(column: SystemColumn) -> _KernelOfRun | None:
 
 
 def _published(history: KernelHistory) -> Iterator[list[str]]:
-    for name, side in (("off", history.off), ("on", history.on)):
+    for name, side in history.sides:
         yield [history.short, name, *(milliseconds(side[one]) for one in STATISTICS)]
     improved = (ratio_text(history.improvement[one]) for one in STATISTICS)
     yield [f"{history.short}, improvement", "off / on", *improved]

@@ -150,8 +150,9 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class ComparedTest:
-    """One test in detail. `moments` say between which two moments each series is measured;
-    `published` has statements of studies in words, with their source."""
+    """One test in detail. `title`: "" where no run declares the test. `moments` say between which
+    two moments each series is measured; `published` has statements of studies in words, with their
+    source."""
 
     test: str
     title: str

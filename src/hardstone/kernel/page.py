@@ -24,6 +24,7 @@ from hardstone.kernel.tables import (
     history_line,
     kernel_history,
     kernel_table,
+    no_common_scale,
     summary,
     with_interval,
 )
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from hardstone.report.sheet import Sheet
 
 UNSEEN = "may be missed"
+OTHER_TIME = " *"  # of points whose times have no common scale with those of the lines
 _POINTS = 48
 
 
@@ -182,10 +184,15 @@ def has_sections(one: Operation) -> bool:
     return bool(found and found.falls and one.kernel_share and found.rate.from_ns.size)
 
 
-def section_chart(found: Sequence[Operation], history: KernelHistory | None) -> Spec:
-    """A line for each operation that has shares; the points of the study where it is given."""
+def section_chart(
+    found: Sequence[Operation], history: KernelHistory | None, *, is_apart: bool = False
+) -> Spec:
+    """A line for each operation that has shares; the points of the study where it is given.
+
+    `is_apart`: its times and those of the lines have no common scale; the points are marked.
+    """
     rows = [row for number, one in enumerate(found) for row in section_rows(one, number)]
-    rows += point_rows(history, len(found)) if history else []
+    rows += point_rows(history, len(found), is_apart=is_apart) if history else []
     names = list(dict.fromkeys(str(row["c"]) for row in rows))
     group = Group([], colours=names)
     low, high = domain([number_in(row, "v") for row in rows], 1.1)
@@ -213,7 +220,7 @@ def section_chart(found: Sequence[Operation], history: KernelHistory | None) -> 
     )
     published = _layer(
         "b",
-        mark("point", shape="diamond", filled=True, size=70),
+        published_mark(70, is_apart=is_apart),
         x=x,
         y={"field": "b", "type": "quantitative"},
         color=colour(group),
@@ -234,15 +241,23 @@ def section_rows(one: Operation, number: int) -> list[Row]:
     ]
 
 
-def point_rows(history: KernelHistory, number: int) -> list[Row]:
+def published_mark(size: int, *, is_apart: bool, **more: object) -> Spec:
+    """The points of a study: hollow crosses where their times are of another kind."""
+    if is_apart:
+        return mark("point", shape="cross", filled=False, strokeWidth=1.6, size=2 * size, **more)
+    return mark("point", shape="diamond", filled=True, size=size, **more)
+
+
+def point_rows(history: KernelHistory, number: int, *, is_apart: bool = False) -> list[Row]:
+    """Three points of each side. `is_apart`: marked in the legend too."""
     return [
         {
-            "c": f"{history.short}, preemption {name}",
+            "c": f"{history.short} {name}{OTHER_TIME if is_apart else ''}",
             "i": number + place,
             "v": side[statistic],
             "b": share,
         }
-        for place, (name, side) in enumerate((("off", history.off), ("on", history.on)))
+        for place, (name, side) in enumerate(history.sides)
         for statistic, share in _SHARES.items()
     ]
 
@@ -253,6 +268,7 @@ _SECTIONS = (
     "distinguished from the idle latency."
 )
 _HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
+_CROSSES = " Crosses{mark}: {line}"
 _RATES = (
     "Blocking intervals longer than each length, per second of the operation. Band: 95 %, for "
     "all lengths together. Dashed: below this rate an interval of that length may have been "
@@ -262,8 +278,8 @@ _RATES = (
 
 @dataclass(frozen=True)
 class KernelPage:
-    """The table and the charts of one result. `history` has HP's figures, or why they do not stand
-    here. `traced` are the rows of the kernel's tracers."""
+    """The table and the charts of one result. `history` has HP's figures, and why they may not be
+    compared. `traced` are the rows of the kernel's tracers."""
 
     table: KernelTable
     rows: list[OperationRow]
@@ -280,10 +296,12 @@ def kernel_page(
     *,
     is_brief: bool = False,
     refused: str | None = None,
+    preemption: str = "",
 ) -> KernelPage | None:
     """The page of a result of KRN-P-PRE; None for another test, and without values.
 
-    `refused`: why no figure of hardware may be shown with it. `is_brief`: only the first chart.
+    `refused`: why no figure of hardware may be compared with it. `preemption`: the kernel's model.
+    `is_brief`: only the first chart.
     """
     try:
         table = kernel_table(result)
@@ -291,8 +309,7 @@ def kernel_page(
         return None
     if table is None:
         return None
-    history = None if refused else kernel_history()
-    found = _charts(table.time, history)[: 1 if is_brief else None]
+    found = _charts(table.time, refused or "", preemption)[: 1 if is_brief else None]
     about = summary(table.time)
     return KernelPage(
         table=table,
@@ -312,15 +329,23 @@ def kernel_page(
     )
 
 
-def _charts(time: KernelTime, history: KernelHistory | None) -> list[tuple[str, str, Spec]]:
+def history_about(history: KernelHistory, refused: str) -> str:
+    """What the points of the study are; with `refused` why they may not be compared."""
+    points = _HISTORY.format(short=history.short, machine=history.machine)
+    if not refused:
+        return points
+    return points + _CROSSES.format(mark=OTHER_TIME, line=no_common_scale(history, refused))
+
+
+def _charts(time: KernelTime, refused: str, preemption: str) -> list[tuple[str, str, Spec]]:
     """Title, what to look at, and chart; none where nothing was blocked."""
+    history = kernel_history()
     shown = [time.whole, *time.operations[:_MOST_LINES]]
     found = []
     if any(map(has_sections, shown)):
-        about = _SECTIONS
-        if history:
-            about += _HISTORY.format(short=history.short, machine=history.machine)
-        spec = section_chart(shown, history)
+        about = _SECTIONS + (f" Kernel preemption: {preemption}." if preemption else "")
+        about += history_about(history, refused)
+        spec = section_chart(shown, history, is_apart=bool(refused))
         found.append(("Kernel time by length of section", about, spec))
     if any(map(has_blocking, shown)):
         rates = [*shown, time.reference] if time.reference else shown

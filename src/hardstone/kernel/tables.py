@@ -81,41 +81,58 @@ _NS_PER = {"ms": 1e6, "us": 1e3}
 @dataclass(frozen=True)
 class KernelHistory:
     """The published figures, in ns, by statistic: `off` and `on` are without and with kernel
-    preemption. `machine` names system and hardware, `short` study and year."""
+    preemption, `off_means` and `on_means` which model of it that is. `machine` names system and
+    hardware, `short` study and year."""
 
     short: str
     machine: str
     off: Mapping[str, float]
     on: Mapping[str, float]
     improvement: Mapping[str, float]
+    off_means: str
+    on_means: str
+
+    @property
+    def sides(self) -> list[tuple[str, Mapping[str, float]]]:
+        """Both, each named with its model: "off (not preemptible)"."""
+        return [(f"off ({self.off_means})", self.off), (f"on ({self.on_means})", self.on)]
 
 
 def kernel_history() -> KernelHistory:
     """The table of the study, as it was transcribed."""
     study = load_studies()[_STUDY]
     figures = [one for one in figures_of(TEST) if one.study == _STUDY and one.table == _TABLE]
-    rows = study.tables[_TABLE]["rows"]
+    table = study.tables[_TABLE]
+    rows = table["rows"]
     return KernelHistory(
         short=study.reading.short,
         machine=study.systems[_OFF].name.partition(", kernel preemption")[0],
         off=_of_system(figures, _OFF),
         on=_of_system(figures, _ON),
         improvement={name: float(rows[name][2]) for name in STATISTICS},
+        off_means="not preemptible",
+        on_means=f"{table['preemption_points']} preemption points",
     )
 
 
 def history_line(refused: str | None) -> str:
-    """HP's figures: "HP 1987, MACHINE: preemption off 90 % 40 ms, ..."; or, with `refused`, why
-    they do not stand here."""
+    """HP's figures: "HP 1987, MACHINE: preemption off (...) 90 % 40 ms, ..."; with `refused` also
+    why they may not be compared with those of the run."""
     found = kernel_history()
-    if refused:
-        return f"{found.short} is not shown: {refused}."
-    sides = (("off", found.off), ("on", found.on))
     texts = []
-    for name, side in sides:
+    for name, side in found.sides:
         figures = ", ".join(f"{_NAMES[key]} {milliseconds(value)}" for key, value in side.items())
         texts.append(f"preemption {name} {figures}")
-    return f"{found.short}, {found.machine}: {'; '.join(texts)}."
+    line = f"{found.short}, {found.machine}: {'; '.join(texts)}."
+    return f"{line} {no_common_scale(found, refused)}" if refused else line
+
+
+def no_common_scale(history: KernelHistory, refused: str) -> str:
+    """Why the times of a run and those of the study may not be compared."""
+    return (
+        f"Not compared: {refused}. The times of {history.short} are those of its hardware; they "
+        "and those of this run have no common scale."
+    )
 
 
 def milliseconds(value_ns: float) -> str:

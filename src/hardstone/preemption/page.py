@@ -14,7 +14,8 @@ def preemption_sheet(subject: str, pair: PreemptionPair) -> Sheet:
     title = f"Kernel preemption off ({table.off}) and on ({table.on}){under}"
     sheet = Sheet.headed(subject, title)
     study = table.history.short
-    head = ["Operation", "Figure", "Off", "On", "Improvement", f"{study} off", "on", "improvement"]
+    head = ["Operation", "Figure", f"Off ({table.off})", f"On ({table.on})", "Improvement"]
+    head += [f"{study} {name}" for name, _ in table.history.sides] + [f"{study} improvement"]
     rows = [
         [
             row.operation,

@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hardstone.preemption.tables import PreemptionPair, PreemptionRow
+from hardstone.preemption.tables import PreemptionPair, PreemptionRow, PreemptionTable
 from hardstone.terminal.console import figures_table, make_console, print_table, words
+from hardstone.wording import one_line
 
 
 def print_pairs(found: Sequence[PreemptionPair]) -> None:
@@ -33,11 +34,13 @@ def show_pair(console: Console, pair: PreemptionPair) -> None:
     whole = [row for row in found.rows if row.published]
     if whole:
         console.print(Text("all operations together, compared with ") + words(found.published))
-        print_table(console, _whole(whole, found.history.short))
+        print_table(console, _whole(whole, found))
+        means = " and ".join(name for name, _ in found.history.sides)
+        console.print(words(f"{found.history.short}: {means}", "dim"))
         console.print()
     each = [row for row in found.rows if not row.published]
     if each:
-        print_table(console, _each(each))
+        print_table(console, _each(each, found))
         console.print()
     console.print(words(found.meaning, "dim"))
     for line in found.unlike:
@@ -46,19 +49,24 @@ def show_pair(console: Console, pair: PreemptionPair) -> None:
         console.print(words(line, "yellow"))
 
 
-def _whole(rows: Sequence[PreemptionRow], short: str) -> Table:
-    table = figures_table(
-        ("", "off", "on", "improve-\nment", f"{short}\noff", "on", "improve-\nment")
-    )
+def _whole(rows: Sequence[PreemptionRow], found: PreemptionTable) -> Table:
+    short = found.history.short
+    titles = ("", *_sides(found), "improve-\nment", f"{short}\noff", "on", "improve-\nment")
+    table = figures_table(titles)
     for row in rows:
         ours = _figure(row.off, row.off_interval), _figure(row.on, row.on_interval)
         table.add_row(words(row.figure), *ours, _improvement(row), *map(words, row.published))
     return table
 
 
-def _each(rows: Sequence[PreemptionRow]) -> Table:
+def _sides(found: PreemptionTable) -> tuple[str, str]:
+    """The heads of both sides, each with its model of preemption."""
+    return f"off\n({one_line(found.off)})", f"on\n({one_line(found.on)})"
+
+
+def _each(rows: Sequence[PreemptionRow], found: PreemptionTable) -> Table:
     """The name of an operation stands in the first of its rows."""
-    table = figures_table(("operation", "", "off", "on", "improve-\nment"))
+    table = figures_table(("operation", "", *_sides(found), "improve-\nment"))
     table.columns[1].justify = "left"
     before = ""
     for row in rows:

@@ -239,6 +239,7 @@ def settings_of(
         limits=limits,
         watched_ns=document.plan.watched_ns,
         projected=partial(decisive_projection, document=document),
+        preemption=str(document.system.get("kernel.preemption") or ""),
         why_not_comparable=shorten(why_run_apart(document), 220) or None,
     )
 

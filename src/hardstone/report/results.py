@@ -258,6 +258,7 @@ class Settings:
     limits: Sequence[int]
     watched_ns: int | None
     why_not_comparable: str | None
+    preemption: str
     projected: Callable[[Result], ProjectionText | None]
 
 
@@ -352,7 +353,12 @@ def _kernel_page(
     from hardstone.kernel.page import kernel_page
 
     return kernel_page(
-        result, anchor, settings.drawer, is_brief=is_brief, refused=settings.why_not_comparable
+        result,
+        anchor,
+        settings.drawer,
+        is_brief=is_brief,
+        refused=settings.why_not_comparable,
+        preemption=shorten(result.conditions.preemption or settings.preemption, 24),
     )
 
 

@@ -256,7 +256,7 @@ def _with_rules(spec: Spec, rules: Sequence[tuple[str, float]]) -> Spec:
     low, high = first["scale"]["domain"]
     low, high = (
         min([low, *(at / 1.1 for _, at in rules)]),
-        max([high, *(at * 1.6 for _, at in rules)]),
+        max([high, *(at * 2.2 for _, at in rules)]),
     )
     x = {**first, "scale": value_scale(low, high), "axis": value_axis(low, high, "ns")}
     layers = [

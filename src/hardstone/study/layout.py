@@ -6,6 +6,7 @@ comparable" and has the reason.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -29,7 +30,6 @@ from hardstone.stats.consistency import (
     contradiction_of,
     kind_of_time,
     unequal_work,
-    why_not_comparable_to_hardware,
     work_of,
 )
 from hardstone.stats.trust import lacks_realtime
@@ -54,6 +54,7 @@ from hardstone.systems.subjects import (
     Missing,
     amount_of,
     subjects_of,
+    why_apart,
 )
 from hardstone.units import format_count, format_ns, whole_number
 from hardstone.wording import format_value, kernel_text, one_line, shorten, target_text
@@ -158,7 +159,7 @@ _OF_A_MACHINE = (
     "kernel.hz",
 )
 _CONFIGS = ("shared", "single", "shielded")
-_NAME_CHARACTERS, _PART_CHARACTERS = 24, 40
+_PART_CHARACTERS, _REASON_CHARACTERS = 40, 220
 _MARKS = {
     KindOfTime.EMULATED: "emulated",
     KindOfTime.COUNTED: "counts instructions",
@@ -188,7 +189,7 @@ def _own_columns(documents: Sequence[RunDocument]) -> Iterator[Column]:
         found, key=lambda one: (machines.index(one.machine), order.get(one.cpu_config, len(order)))
     ):
         subjects = sorted(found[system], key=lambda one: one.document.started_utc, reverse=True)
-        model = f"preemption {shorten(system.preemption, _NAME_CHARACTERS) or 'not known'}"
+        model = f"preemption {shorten(system.preemption, _PART_CHARACTERS) or 'not known'}"
         parts = [
             names[system.machine],
             *([model] if len(models[system.machine]) > 1 else []),
@@ -199,7 +200,7 @@ def _own_columns(documents: Sequence[RunDocument]) -> Iterator[Column]:
 
 def _own_column(title: str, subjects: Sequence[MeasuredRun], model: str) -> Column:
     document = subjects[0].document
-    apart = [why_not_comparable_to_hardware(one.document) or "" for one in subjects]
+    apart = [shorten(why_apart(one), _REASON_CHARACTERS) for one in subjects]
     return Column(
         id=" ".join(dict.fromkeys(one.id for one in subjects)),
         title=title,
@@ -232,7 +233,9 @@ _FACTS_THAT_NAME = ("kernel.release", "kernel.version", "kernel.cmdline", "machi
 def _machine_names(machines: Sequence[_Machine]) -> list[str]:
     """The target of each, and what tells those of one target apart; else a number."""
     names = [
-        "this machine" if one.target == "local" else shorten(one.target, _NAME_CHARACTERS)
+        "this machine"
+        if one.target == "local"
+        else shorten(", ".join(one.target.split(",")), _PART_CHARACTERS)
         for one in machines
     ]
     for fact in _FACTS_THAT_NAME:
@@ -450,9 +453,13 @@ def _with_run(cell: Cell, column: Column) -> Cell:
 
 def _not_run(test: str, load: str, column: Column) -> str:
     """What to type to have the figure."""
-    config = column.subjects[0].condition.cpu_config
+    config, target = (
+        column.subjects[0].condition.cpu_config,
+        column.subjects[0].document.plan.target,
+    )
     options = [f" --load {shorten(load)}"] if load not in ("", "none") else []
     options += [f" --cpu-config {shorten(config)}"] if config in _CONFIGS[1:] else []
+    options += [f" --target {shlex.quote(shorten(target))}"] if target != "local" else []
     return f"{NOT_RUN}; type: hardstone run {test}{''.join(options)}"
 
 
@@ -553,9 +560,7 @@ def _figure(held: MeasuredSeries, statistic: str) -> tuple[str, Amount | Missing
 def _reasons(subject: MeasuredRun, result: Result, series: Sequence[Series]) -> Iterator[str]:
     """Why no figure of `series` may stand beside a published one."""
     document = subject.document
-    yield why_not_comparable_to_hardware(document) or ""
-    if subject.trust.grade == "untrustworthy":
-        yield f"not trustworthy: {shorten(next(iter(subject.trust.reasons), 'no reason'), 200)}"
+    yield shorten(why_apart(subject), _REASON_CHARACTERS)
     for one in series:
         problem = contradiction_of(one)
         if problem is not None:
@@ -626,7 +631,7 @@ def _of_sweep(wanted: _Wanted, subject: MeasuredRun) -> Cell:
     if text.startswith("- ("):
         return Cell("not comparable", reason=text.removeprefix("- (").removesuffix(")"))
     source = f"{subject.id} {wanted.address} {wanted.statistic}"
-    apart = why_not_comparable_to_hardware(subject.document) or ""
+    apart = shorten(why_apart(subject), _REASON_CHARACTERS)
     return Cell("not comparable" if apart else "measured", text, reason=apart, source=source)
 
 
@@ -659,23 +664,23 @@ def _of_verdicts(found: Resolved, subject: MeasuredRun) -> Cell:
     """The verdicts in the paper's terms: behaviours of any system are compared. Claims that do not
     count for a rating cannot fail."""
     entry = load_catalogue().entry(found.result.test)
-    failed = [one.name for one in found.verdicts if not one.passed]
+    failed = [shorten(one.name, _PART_CHARACTERS) for one in found.verdicts if not one.passed]
     counted = [name for name in failed if not entry.why_uncounted(name)]
     uncounted = [name for name in failed if entry.why_uncounted(name)]
-    notes = list(found.notes)
+    notes = [one_line(one) for one in found.notes]
     if uncounted:
         do = "does" if len(uncounted) == 1 else "do"
         notes.append(f"{listed(uncounted)} failed, but {do} not count for a rating")
     unseen = _each(
-        str(event.data.get("verdict", ""))
+        shorten(str(event.data.get("verdict", "")), _PART_CHARACTERS)
         for event in found.result.events
         if event.name == NOT_SEEN
     )
     if unseen:
         notes.append(f"not seen: {listed(unseen)}")
-    text = f"fail: {one_line(listed(counted))}" if counted else "pass"
+    text = f"fail: {listed(counted)}" if counted else "pass"
     source = f"{subject.id} {found.result.test}"
-    return Cell("measured", text, notes=tuple(map(one_line, notes)), source=source)
+    return Cell("measured", text, notes=tuple(notes), source=source)
 
 
 def _of_tests(tests: Sequence[str], column: Column) -> Cell:

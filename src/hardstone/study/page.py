@@ -136,7 +136,7 @@ def exhibit_parts(view: StudyView, drawer: Drawer) -> list[ExhibitPart]:
     parts = []
     for place, laid in enumerate(view.exhibits, 1):
         exhibit, anchor = laid.exhibit, f"exhibit-{place}"
-        plots = getattr(exhibit, "plots", "")
+        plots = exhibit.plots
         parts.append(
             ExhibitPart(
                 anchor=anchor,
@@ -146,12 +146,21 @@ def exhibit_parts(view: StudyView, drawer: Drawer) -> list[ExhibitPart]:
                 figures=_drawn(laid, view, anchor, drawer),
                 text=exhibit.text,
                 lost=exhibit.lost,
-                notes=laid.notes,
+                notes=[*laid.notes, *_repeats(laid, view)],
                 has_results=exhibit.has_results,
                 plots=(_named(view, plots), anchors[plots]) if plots in anchors else None,
             )
         )
     return parts
+
+
+def _repeats(laid: LaidOut, view: StudyView) -> list[str]:
+    """Which systems have the same figures elsewhere: they are counted there."""
+    return [
+        f"{key}: as in {_named(view, number)}, where its cells are counted."
+        for key, number in laid.exhibit.repeats.items()
+        if any(one.exhibit.number == number for one in view.exhibits)
+    ]
 
 
 def _named(view: StudyView, number: str) -> str:

@@ -145,7 +145,7 @@ def _no_access(verb: str, path: Path, error: OSError | ValueError) -> InputError
             f"cannot {verb} {printable(str(path))[:80]}: {error}", "name another file"
         )
     if isinstance(error, FileNotFoundError) and verb == "write":
-        return InputError(f"there is no folder {path.parent}", "make it, or name another file")
+        return InputError(f"there is no folder {path.parent}", "create it, or name another file")
     if isinstance(error, FileNotFoundError):
         write = f"write it: hardstone questionnaire {shlex.quote(str(path))}"
         return InputError(f"there is no file {path}", write)

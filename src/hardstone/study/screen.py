@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import IO
@@ -20,6 +20,7 @@ from hardstone.study.papers import Conclusion, Paper, load_papers
 from hardstone.terminal.console import (
     make_console,
     make_table,
+    print_command,
     print_rows,
     print_table,
     print_wrapped,
@@ -74,12 +75,16 @@ def _print_head(console: Console, view: StudyView) -> None:
     if study.author:
         print_wrapped(console, study.author)
     console.print()
-    rows = [
-        (words(one.short, "bold"), words(text))
-        for one in view.columns
-        for text in ([system_text(view, one)] if one.is_published else _own_lines(one))
-    ]
-    print_rows(console, "", _named_once(rows))
+    published = [one for one in view.columns if one.is_published]
+    longest = max((len(one.short) for one in published), default=0)
+    for one in published:
+        print_wrapped(console, system_text(view, one), lead=f"{one.short:{longest}}  ")
+    for _, one in view.own:
+        console.print()
+        print_wrapped(console, one.title, style="bold")
+        for line in _own_lines(one):
+            print_wrapped(console, line, lead="  ")
+    console.print()
     conditions = [
         (words("" if number else name), words(text))
         for name in dict.fromkeys([*study.conditions, *view.paper.conditions])
@@ -88,13 +93,6 @@ def _print_head(console: Console, view: StudyView) -> None:
         )
     ]
     print_rows(console, "how the paper measured", conditions)
-
-
-def _named_once(rows: Iterable[tuple[Text, Text]]) -> Iterator[tuple[Text, Text]]:
-    before = None
-    for name, text in rows:
-        yield (Text("") if name == before else name), text
-        before = name
 
 
 def system_text(view: StudyView, one: Column) -> str:
@@ -112,9 +110,8 @@ def _own_lines(one: Column) -> Iterator[str]:
     grades = dict.fromkeys(trust.grade for trust in trusts.values())
     reasons = list(dict.fromkeys(text for trust in trusts.values() for text in trust.reasons))
     yield f"trust: {', '.join(grades)}"
-    yield from (f"- {shorten(text, 140)}" for text in reasons[:_MOST_REASONS])
-    if len(reasons) > _MOST_REASONS:
-        yield f"- and {len(reasons) - _MOST_REASONS} more"
+    more = [f"and {len(reasons) - _MOST_REASONS} more"] if len(reasons) > _MOST_REASONS else []
+    yield from (f"- {shorten(text, 140)}" for text in (*reasons[:_MOST_REASONS], *more))
     if one.apart:
         yield f"none of its times is compared: {one.apart}"
 
@@ -145,8 +142,13 @@ def print_exhibit(
     shared = _Shared.of(one.rows)
     print_wrapped(console, f"{exhibit.title}{shared.text}", lead, style="bold")
     shown = _Exhibit(view, one, shared, has_addresses)
-    for table in shown.tables(console.width):
+    usual = console.width
+    for table in shown.tables(usual):
+        # Where words need more room than the terminal has, lines are longer than it is.
+        taken = sum(column.width or 0 for column in table.columns)
+        console.width = max(usual, taken + _GAP * (len(table.columns) - 1))
         print_table(console, table)
+        console.width = usual
     for line in shown.footnotes:
         _print_note(console, line)
     for text in _below(one):
@@ -240,7 +242,7 @@ class _Exhibit:
     def _labels(self, most: int) -> list[_Shown]:
         rows = self._one.rows
         found = [_Shown.of("", [words(row.label) for row in rows], most)]
-        if self._has_addresses:
+        if self._has_addresses and any(row.address for row in rows):
             addresses = [row.address.partition("/")[2] or "verdicts" for row in rows]
             found.append(_Shown.of("address", [words(one) for one in addresses], _LONG_LABEL))
         if self._shared.load is None:
@@ -266,11 +268,12 @@ class _Exhibit:
             yield [], True
         if not self._places:
             return
-        if not published or beside > room // 2:
-            yield from ((one, False) for one in self._chunks(self._places, room))
-            return
-        for chunk in self._chunks(published, room - beside):
-            yield [*chunk, *own], False
+        apart = list(self._chunks(self._places, room))
+        widest = max((self._systems[place].width + _GAP for place in published), default=0)
+        if published and beside + widest <= room + _GAP:
+            together = [[*one, *own] for one in self._chunks(published, room - beside)]
+            apart = together if len(together) <= len(apart) else apart
+        yield from ((one, False) for one in apart)
 
     def _chunks(self, places: Sequence[int], room: int) -> Iterator[list[int]]:
         chunk: list[int] = []
@@ -373,14 +376,18 @@ def _table(columns: Sequence[_Shown], count: int) -> Table:
     return table
 
 
-def _print_note(console: Console, line: str) -> None:
-    """A footnote; its command is never broken."""
+def _print_note(console: Console, line: str, lead: str = "  ") -> None:
+    """A note; its command is never broken, and stands on a line of its own where it is long."""
     text, command = parted_text(line)
     if not command:
-        print_wrapped(console, line, lead="  ")
+        print_wrapped(console, line, lead=lead)
         return
-    whole = f"  {text}: {one_line(as_typed(command))}"
-    console.print(Text(whole), soft_wrap=True)
+    start = f"{lead}{one_line(text)}: "
+    if len(start) + len(command) <= console.width:
+        console.print(Text(start) + words(as_typed(command), "cyan"), soft_wrap=True)
+        return
+    print_wrapped(console, f"{text}:", lead=lead)
+    print_command(console, command, indent=len(lead) + 2)
 
 
 def _below(one: LaidOut) -> Iterator[str]:
@@ -427,9 +434,10 @@ def _conclusion_text(one: Conclusion) -> str:
 def _print_answer(console: Console, one: Answer) -> None:
     where = f", {one.column}" if one.column else ""
     print_wrapped(console, f"{one.decision}{where}", lead="  ", style=_DECISIONS[one.decision])
-    for text in (one.text, f"needed: {one.needed}" if one.needed else ""):
-        if text:
-            print_wrapped(console, text, lead="    ")
+    if one.text:
+        print_wrapped(console, one.text, lead="    ")
+    if one.needed:
+        _print_note(console, f"needed: {one.needed}", lead="    ")
 
 
 def print_study_list(

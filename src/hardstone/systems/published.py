@@ -80,7 +80,6 @@ class Case(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     labels: dict[str, str] = {}
     each: dict[str, list[str]] = {}
     params: dict[str, int] = {}
-    note: str = ""
 
 
 class TableReading(Case, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -94,6 +93,7 @@ class TableReading(Case, kw_only=True, frozen=True, forbid_unknown_fields=True):
     of_system: dict[str, dict[str, dict[str, str]]] = {}
     cases: dict[str, Case] = {}
     in_unit: list[str] = []
+    note: str = ""
 
 
 class FigureReading(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -260,7 +260,7 @@ def _figures(
             unit=words.get("unit"),
             value=value,
             params={**reading.params, **case.params},
-            note=_one_line(case.note or reading.note),
+            note=_one_line(reading.note),
         )
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from rich import box
-from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.padding import Padding
@@ -101,27 +100,6 @@ def _broken(word: str, width: int) -> list[str]:
                 lines.append("")
             lines[-1] += piece
     return lines
-
-
-class Addresses:
-    """Addresses of figures in one cell of a table, each on lines of its own: untrusted text that
-    breaks as `wrapped` does, where rich would break it at any character."""
-
-    def __init__(self, *texts: str, style: str = "") -> None:
-        self._texts = [one_line(one) for one in texts]
-        self._style = style
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        parts = [
-            part for one in self._texts for word in one.split() for part in _PARTS.findall(word)
-        ]
-        longest = max(map(cell_len, self._texts), default=1)
-        return Measurement(max(map(cell_len, parts), default=1), longest)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        for one in self._texts:
-            for line in wrapped(one, options.max_width):
-                yield Text(line, style=self._style)
 
 
 def print_wrapped(console: Console, text: str, lead: str = "", style: str = "") -> None:

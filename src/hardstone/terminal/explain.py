@@ -73,7 +73,7 @@ def _listed_value(value: Any) -> str:
     return str(value)
 
 
-def _study_conditions(study: Study, table: str) -> Iterator[str]:
+def study_conditions(study: Study, table: str) -> Iterator[str]:
     """The conditions of a table, as far as the study gives them."""
     fields = study.tables[table]
     conditions: dict[str, Any] = dict(study.conditions)
@@ -235,13 +235,16 @@ def _print_published(console: Console, paper: Paper, test: str) -> None:
     author = f" ({study.author})" if study.author else ""
     console.print()
     print_wrapped(console, f"published: {study.reading.short}: {study.title}{author}", style="bold")
-    for one in view.exhibits:
-        print_exhibit(console, view, one, has_addresses=True)
-        if not one.exhibit.plots:
+    for number, one in enumerate(view.exhibits):
+        if number and not (one.exhibit.plots and view.exhibits[number - 1].exhibit.plots):
             console.print()
+        print_exhibit(console, view, one, has_addresses=True)
     tables = dict.fromkeys(one.table for one in figures_of(test) if one.study == study.key)
-    found = (line for table in tables for line in _study_conditions(study, table))
-    for line in (*dict.fromkeys(found), *_systems(view)):
+    found = (line for table in tables for line in study_conditions(study, table))
+    lines = [*dict.fromkeys(found), *_systems(view)]
+    if lines:
+        console.print()
+    for line in lines:
         print_wrapped(console, line, lead="  ")
 
 

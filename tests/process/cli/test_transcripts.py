@@ -31,7 +31,6 @@ from tests.process.cli.recordings import BOOT, lines
 from tests.process.cli.test_latstat import SUS, period, search_lines, step
 from tests.process.cli.test_load import CPU, FOOTER, HEADER, RUNS, SEARCH
 from tests.process.cli.test_posix import inventory, register
-from tests.process.cli.test_published import ring
 from tests.process.cli.test_several_targets import BUILT_IN, DYNAMIC, preemption
 from tests.process.targets import sample
 from tests.unit.comparison.compared import made_run
@@ -39,6 +38,7 @@ from tests.unit.doctor.machine import machine as fit
 from tests.unit.posix import inventories
 from tests.unit.simulation.tires import real_time
 from tests.unit.stats import make
+from tests.unit.study.made_runs import ring
 from tests.unit.systems.rated_runs import (
     conditions,
     full_run,

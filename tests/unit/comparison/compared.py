@@ -324,7 +324,9 @@ def emulated_systems() -> CompareView:
     """A run, an emulated one in grey, and a published system."""
     subjects = [made_run(1), made_run(2, 30.0), published_system("qnx")]
     return made_view(
-        subjects, apart={1: "it is emulated, and the reference is not"}, marks={1: "(emulated)"}
+        subjects,
+        apart={1: "emulated: not comparable with hardware"},
+        marks={1: "(emulated)"},
     )
 
 

@@ -15,6 +15,7 @@ from hardstone.kernel.results import kernel_time_of
 from hardstone.model import Conditions, Event, Result
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
 from hardstone.systems.criteria import FoundFigure, find_figure, rated_figures
+from hardstone.systems.published import figures_of
 from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject, published_system
 from tests.unit.comparison.made_systems import (
     CE7,
@@ -310,3 +311,32 @@ def test_the_summary_and_the_rating_take_the_same_source(others: list[Subject]) 
     if not others:
         assert "external" not in row.address and "ipi" not in row.address
         assert isinstance(row.cells[1].worst, Amount) and row.cells[1].worst.value == 90_000
+
+
+def test_a_hand_over_by_a_mutex_stands_in_no_row_of_semaphores() -> None:
+    """Xenomai's 1282 ns are those of a pthread mutex."""
+    kinds = [
+        labelled([5_000] * 20, "shuffle", kind=kind, scope="thread")
+        for kind in ("unnamed", "mutex")
+    ]
+    run = run_with(result("SEM-P-SHF", series=kinds))
+    xenomai, linux = published_system("xenomai"), published_system("linux")
+    view = compare_view([run, xenomai, linux])
+    one, mutex, semaphore = cells_at(view, "SEM-P-SHF/unnamed/thread/shuffle")
+    assert isinstance(one.worst, Amount) and isinstance(semaphore.worst, Amount)
+    assert mutex.worst == Missing("published of kind mutex only, not of unnamed")
+    one, mutex, semaphore = cells_at(view, "SEM-P-SHF/mutex/thread/shuffle")
+    assert isinstance(one.worst, Amount) and isinstance(mutex.worst, Amount)
+    assert mutex.worst.value == 1282 and not mutex.is_grey
+    assert semaphore.worst == Missing("published of kind unnamed only, not of mutex")
+
+
+def test_a_semaphore_that_inherits_stands_beside_none_without_an_owner() -> None:
+    """LynxOS's own semaphore inherits a priority; the one of MUT-P-INV has no owner."""
+    said = {one.address.labels["protocol"] for one in figures_of("MUT-P-INV") if one.value}
+    assert "semaphore" not in said and "inherit" in said
+
+
+def test_a_test_that_no_run_declares_has_no_title() -> None:
+    view = compare_view([QNX, CE7])
+    assert view.tests and {one.title for one in view.tests} == {""}

@@ -16,12 +16,15 @@ from hardstone.comparison.screen import (
     print_comparison,
 )
 from hardstone.comparison.view import CompareView
-from hardstone.model import Result
+from hardstone.model import Result, Verdict
 from hardstone.systems.subjects import Amount, MeasuredRun, published_system
 from hardstone.wording import numbers_text
 from tests.unit.comparison import compared
+from tests.unit.comparison.made_systems import QNX, labelled, run_with
 from tests.unit.stats import make
 
+HELD = [Verdict(name="in_order", passed=True, evidence="in order")]
+OBENLAND = ("lynx", "solaris-2proc", "solaris-1proc", "solaris-1rt")
 VIEWS = {
     "two": compared.two_systems,
     "six": compared.six_systems,
@@ -126,7 +129,9 @@ def test_two_systems_are_compared_in_words() -> None:
 def test_what_may_not_be_compared_stands_in_brackets() -> None:
     lines = shown(compared.emulated_systems())
     assert line_of(lines, "THR-P-SLS 2 ").count("(") == 1
-    assert any(line.startswith("apart") and "it is emulated" in line for line in lines)
+    assert any(
+        line.startswith("apart") and "emulated: not comparable with" in line for line in lines
+    )
     assert any("( ) not comparable" in line for line in lines)
     assert not any("( )" in line for line in shown(compared.two_systems()))
     alone = shown(compared.worst_alone_grey(compared.two_systems(), "5 values"))
@@ -194,3 +199,90 @@ def test_hostile_names_stay_on_their_line() -> None:
 )
 def test_numbers_with_ranges(numbers: list[int], text: str) -> None:
     assert numbers_text(numbers, "-", 2) == text
+
+
+def obenland_run(**changed: object) -> MeasuredRun:
+    """A run with figures of Obenland's tests: blocks, context switches and message queues."""
+    scopes = ("thread", "process")
+    block = labelled([10_000_000] * 20, "time", kind="add")
+    switches = [
+        labelled([2_500] * 20, "context_switch", kind="unnamed", scope=one) for one in scopes
+    ]
+    queues = [
+        labelled([3_100] * 20, "latency", kind="mq", scope=one, size_bytes=64) for one in scopes
+    ]
+    rates = [
+        labelled([2_560_000_000] * 20, "throughput", kind="mq", scope=one, size_bytes=8192)
+        for one in scopes
+    ]
+    for one in rates:
+        one.unit = "bytes_per_s"
+    return run_with(
+        make.result("CLK-P-DUR", series=[labelled([100] * 20, "tick")]),
+        make.result("RSP-P-FIX", series=[block], params={"block_ns": 10_000_000}),
+        make.result("SEM-P-RTP", series=switches),
+        make.result("MSG-P-LAT", series=queues),
+        make.result("MSG-P-THR", series=rates),
+        system={"kernel.name": "Linux"},
+        **changed,
+    )
+
+
+def test_where_no_decisive_figure_is_shared_all_shared_ones_are_shown() -> None:
+    lynx, solaris = published_system("lynx", "none"), published_system("solaris-1rt", "none")
+    lines = shown(compare_view([obenland_run(), lynx, solaris]))
+    assert not any(line.startswith("CLK-P-DUR") for line in lines)  # no row of dashes
+    block = line_of(lines, "RSP-P-FIX/add/time")
+    assert block.split()[1:] == ["worst", "10", "ms", "9.9", "ms", "10", "ms"]
+    text = " ".join(" ".join(lines).split())
+    assert "MSG-P-LAT/mq/thread/64/latency worst 3.10 us 50.1 us 98.7 us" in text
+    assert "mean 3.10 us 30.5 us 90.5 us" in text
+    assert "MSG-P-THR/mq/thread/8192/throughput least 2.56 GB/s 46.2 MB/s 62.4 MB/s" in text
+    assert "SEM-P-RTP/unnamed/thread/ worst 2.50 us (42.2 us) (65.4 us)" in text
+    assert "why not 2-3: SEM-P-RTP: not comparable: on Linux this kind enters the kernel" in text
+    assert any("( ) not comparable" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_more_shared_figures_than_a_screen_has_lines_are_named() -> None:
+    lines = shown(compare_view([published_system(one) for one in ("qnx", "ce7")]))
+    said = "and more, of THR-P-NEW, SEM-P-NEW, IRQ-P-LAT and 2 more too: with -o"
+    assert said in lines and len(lines) <= MOST_LINES + 14
+    many = shown(compare_view([obenland_run(), *map(published_system, ("qnx", "ce7", "linux-rt"))]))
+    assert any("more series that two systems share, with -o" in line for line in many)
+
+
+def test_two_published_systems_have_their_figures() -> None:
+    lines = shown(compare_view([published_system(one, "none") for one in ("lynx", "solaris-1rt")]))
+    assert line_of(lines, "RSP-P-FIX/add/time").split()[2:] == ["9.9", "ms", "10", "ms"]
+    found = shown(compare_view([published_system(one) for one in ("qnx", "ce7")]))
+    at = found.index(line_of(found, "CLK-P-DUR/tick"))
+    assert found[at].split()[2:] == ["10", "us", "12", "us"]
+    assert found[at + 1].split() == ["mean", "2.2", "us", "3", "us"]
+    assert line_of(found, "IRQ-S-SUS/external").split()[1:] == ["least", "15", "us", "31", "us"]
+
+
+def test_two_studies_show_what_they_share_or_that_they_share_nothing() -> None:
+    both = shown(compare_view([published_system(one) for one in ("qnx", "xenomai")]))
+    assert line_of(both, "THR-P-SLS/2/switch").split()[1:] == ["worst", "2.8", "us", "1.422", "us"]
+    assert not any(line.startswith(("CLK-P-DUR", "SIM-S-RT")) for line in both)
+    none = shown(compare_view([published_system(one) for one in ("qnx", "lynx")]))
+    at = none.index("The systems share no figure.")
+    assert none[at + 1].startswith("1 has CLK-P-DUR, THR-P-SLS")
+    assert none[at + 2].startswith("2 has RSP-P-FIX, SEM-P-RTP")
+    three = shown(compare_view([published_system(one) for one in ("qnx", "xenomai", "lynx")]))
+    assert any(line.startswith("3 shares none of its figures: RSP-P-FIX") for line in three)
+
+
+def test_claims_that_two_systems_were_judged_by_are_shared() -> None:
+    lines = shown(compare_view([run_of(1, make.result("THR-B-RR", [], verdicts=HELD)), QNX]))
+    assert line_of(lines, "THR-B-RR").split() == ["THR-B-RR", "claims", "holds", "holds"]
+
+
+def test_many_systems_have_their_shared_figures_in_blocks() -> None:
+    four = [published_system(one, "none") for one in OBENLAND]
+    heavy = [obenland_run(name=f"board {n}") for n in range(4)]
+    lines = shown(compare_view([*heavy, *four]))
+    at = lines.index("RSP-P-FIX/add/time worst")
+    assert lines[at + 1].startswith("  1: 10 ms, 2: 10 ms") and "5: 9.9 ms" in lines[at + 1]
+    assert line_of(lines, " 5 LynxOS") and len(lines) <= MOST_OF_MANY + 24

@@ -104,8 +104,10 @@ def test_hps_figures_are_those_of_the_study() -> None:
     assert found.off == {"time_90": 40e6, "time_99": 129e6, "max": 1127e6}
     assert found.on == {"time_90": 1.4e6, "time_99": 3.4e6, "max": 14.6e6}
     assert found.improvement == {"time_90": 28, "time_99": 37, "max": 77}
-    assert "preemption off 90 % 40 ms, 99 % 129 ms, longest 1127 ms" in history_line(None)
-    assert history_line("emulated") == "HP 1987 is not shown: emulated."
+    said = "preemption off (not preemptible) 90 % 40 ms, 99 % 129 ms, longest 1127 ms"
+    assert said in history_line(None) and said in history_line("emulated")
+    assert "Not compared" not in history_line(None)
+    assert "Not compared: emulated." in history_line("emulated")
 
 
 def test_rates_have_two_digits() -> None:

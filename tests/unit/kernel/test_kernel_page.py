@@ -13,20 +13,23 @@ from hardstone.kernel.results import kernel_time_of
 from hardstone.kernel.screen import show_table
 from hardstone.kernel.tables import kernel_history, kernel_table
 from hardstone.model import Result, RunDocument, Scalar
+from hardstone.preemption.page import preemption_sheet
 from hardstone.preemption.screen import show_pair
 from hardstone.preemption.tables import PreemptionPair, preemption_table
 from hardstone.report import drawing
 from hardstone.report.chart_frame import Spec
-from hardstone.terminal.columns import print_with_published
+from hardstone.report.sheet import bind
 from hardstone.terminal.console import make_console
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.kernel.blocked import dispatch, kernel_result, with_reference_at_work
-from tests.unit.report.media import Sketches, flat, printed, sketched
+from tests.unit.report.media import Sketches, flat, printed, sketched, texts_of, words
 from tests.unit.stats import make
 
 Facts = dict[str, Scalar]
 HARDWARE: Facts = {"kernel.preemption": "none"}
 EMULATED: Facts = HARDWARE | {"virtual.emulated": True}
+COUNTED: Facts = HARDWARE | {"virtual.time": "instructions"}
+ON = "on (180 preemption points)"
 HP = "HP 1987, HP-UX/RT on HP 9000 Series 800"
 
 
@@ -60,9 +63,7 @@ def test_the_page_has_two_charts_and_the_ranked_rows() -> None:
     assert rows[0] == "exit" and rows[-2:] == ["all", "reference"]
     assert HP in found.figures[0].about and "exit" in found.figures[0].alt
     assert len(page(is_brief=True).figures) == 1
-    emulated = page(refused="emulated")
-    assert "HP" not in emulated.figures[0].about
-    assert emulated.history == "HP 1987 is not shown: emulated."
+    assert "Kernel preemption: full." in page(preemption="full").figures[0].about
     assert kernel_page(make.result(), "r", Sketches()) is None
 
 
@@ -70,9 +71,12 @@ def test_the_page_has_two_charts_and_the_ranked_rows() -> None:
 def test_hps_three_points_of_each_system_are_drawn() -> None:
     sections, _ = charts()
     points = {(row["c"], row["v"], row["b"]) for row in sections["data"]["values"] if "b" in row}
-    ends = {"off": (40e6, 129e6, 1127e6), "on": (1.4e6, 3.4e6, 14.6e6)}
+    ends = {
+        "off (not preemptible)": (40e6, 129e6, 1127e6),
+        "on (180 preemption points)": (1.4e6, 3.4e6, 14.6e6),
+    }
     assert points == {
-        (f"HP 1987, preemption {state}", value, share)
+        (f"HP 1987 {state}", value, share)
         for state, values in ends.items()
         for value, share in zip(values, (0.9, 0.99, 1.0), strict=True)
     }
@@ -92,11 +96,39 @@ def test_shares_rise_to_all_of_it_and_rates_fall() -> None:
 
 
 @pytest.mark.slow
-def test_hps_figures_do_not_stand_beside_an_emulated_machine() -> None:
-    found = document(system=EMULATED)
-    text = flat(printed(print_whole, found))
-    assert "HP 1987 is not shown: emulated: not comparable with hardware." in text
-    assert "40 ms" not in text + sketched(found)
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [(EMULATED, "emulated"), (COUNTED, "time is an instruction count")],
+)
+def test_hps_points_are_marked_where_times_have_no_common_scale(facts: Facts, reason: str) -> None:
+    found = document(system=facts)
+    said = f"Not compared: {reason}: not comparable with hardware. The times of HP 1987 are"
+    scale = "they and those of this run have no common scale."
+    for text in (flat(printed(print_whole, found)), words(sketched(found))):
+        assert said in text and scale in text and "off (not preemptible) 90 % 40 ms" in text
+    marked = page(refused=f"{reason}: not comparable with hardware")
+    assert said in marked.figures[0].about and "Crosses *:" in marked.figures[0].about
+    spec = marked.figures[0].drawing.spec
+    (points,) = [one["mark"] for one in spec["layer"] if one["mark"]["type"] == "point"]
+    assert points["shape"] == "cross" and not points["filled"]
+    names = {row["c"] for row in spec["data"]["values"] if "b" in row}
+    assert names == {f"HP 1987 {one} *" for one in ("off (not preemptible)", ON)}
+    (usual,) = [one["mark"] for one in charts()[0]["layer"] if one["mark"]["type"] == "point"]
+    assert usual["shape"] == "diamond" and usual["filled"]
+
+
+@pytest.mark.slow
+def test_off_and_on_name_their_model_of_preemption() -> None:
+    table = preemption_table(
+        [kernel_result()], [kernel_result(2)], (HARDWARE, {"kernel.preemption": "lazy"})
+    )
+    pair = PreemptionPair("", table)
+    text = flat(printed(lambda _, out: show_pair(make_console(out), pair), document()))
+    assert "off on improve- HP 1987" in text and "(none) (lazy)" in text
+    assert f"HP 1987: off (not preemptible) and on ({ON.partition('(')[2]}" in text
+    sheet = "".join(texts_of(bind("a", "b", [preemption_sheet("made up", pair)])))
+    for head in ("Off (none)", "On (lazy)"):
+        assert head in sheet
 
 
 @pytest.mark.slow
@@ -111,21 +143,6 @@ def test_nothing_blocked_or_a_reference_of_other_processes_draws_nothing() -> No
     unreadable.series[1].histogram.layout = "odd"
     for one in (unreadable, make.result()):
         assert "kernel time by operation" not in printed(print_whole, document(one))
-
-
-@pytest.mark.slow
-def test_hps_figures_have_ours_beside_them_or_the_reason(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for found, said in (
-        (kernel_result(), "time_90 40, time_99 129, max"),
-        (kernel_result(), "this run, shared time_90 "),
-        (kernel_result(share=None), "the time in the kernel was not counted"),
-        (kernel_result(count=300), "time_99 needs 1 053 values, has 900"),
-    ):
-        print_with_published(document(found))
-        out = flat(capsys.readouterr().out)
-        assert said in out and "to unbounded" not in out
 
 
 def shown_words(text: str) -> set[str]:

@@ -210,7 +210,7 @@ def test_show_deadline_as_json(
         (["--deadline", "0.5ns"], "not a whole number of nanoseconds"),
         *(
             (["--deadline", "1us", *other], "--deadline takes no --all")
-            for other in (["--all"], ["--project", "TMR-*"], ["--published"])
+            for other in (["--all"], ["--project", "TMR-*"])
         ),
         (["--deadline", "1us", "--why"], "--why takes no"),
         (["--deadline", "1us", "SIM-S-RT"], "counts and throughputs have no deadline"),

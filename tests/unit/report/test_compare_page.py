@@ -321,3 +321,11 @@ def test_of_many_systems_a_row_says_less() -> None:
     assert narrow.attributes["title"] == ["x"]
     assert "not measured" not in wide.text
     assert "title" not in wide.attributes
+
+
+def test_a_heading_names_its_test_once() -> None:
+    """Where no run declares a test its ID is all that is known of it."""
+    page = static(compare_view([published_system("qnx"), published_system("ce7")]))
+    headings = [words(one) for one in re.findall(r"<h3 .*?</h3>", page)]
+    assert "IRQ-S-SUS" in headings and "CLK-P-DUR" in headings
+    assert not any(len(one.split()) == 2 and len(set(one.split())) == 1 for one in headings)

@@ -259,6 +259,13 @@ def test_what_was_not_run_says_what_to_type() -> None:
         assert (cell.kind, cell.text, cell.reason) == ("not comparable", "", wanted)
 
 
+def test_what_to_type_names_the_target() -> None:
+    plan = make.plan_of([], target="lab:debian,preempt=full", loads=["none"])
+    cell = cell_at(view_of(OBENLAND, run(response(), plan=plan)), "CLK-P-BIN/syscall/blocking")
+    wanted = "not run; type: hardstone run CLK-P-BIN --target lab:debian,preempt=full"
+    assert cell.reason == wanted
+
+
 def test_a_quantile_that_the_run_is_too_short_for_says_what_it_needs() -> None:
     view = view_of(LATSTAT, run(make.result(conditions=conditions("latstat"))))
     cell = cell_at(view, "TMR-P-LAT/total/wakeup", statistic="p99.9999")

@@ -226,6 +226,14 @@ def test_every_fact_of_the_text_is_said_where_it_belongs(line: Sequence[str]) ->
     assert has_words(said_in(PAPERS[name], where), words)
 
 
+def test_the_features_of_hp_name_the_tests_of_their_rows() -> None:
+    for row in PAPERS["hp-1987"].exhibit("Table 2").rows:
+        named = re.findall(r"[A-Z]{3}-[A-Z]-(?:[A-Z]+|\*)", row.words[-1])
+        stems = tuple(one.rstrip("*") for one in named)
+        assert [one for one in row.tests if not one.startswith(stems)] == []
+        assert all(any(one.startswith(stem) for one in row.tests) for stem in stems), row.label
+
+
 def test_axes_are_those_that_the_papers_give() -> None:
     ranges = {
         (paper.name, one.number): (axis.title, axis.low, axis.high)

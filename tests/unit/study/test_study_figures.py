@@ -24,7 +24,7 @@ from tests.unit.kernel.blocked import kernel_result
 from tests.unit.report.test_legible import covered
 from tests.unit.simulation.tires import labelled, labels, real_fast, real_time
 from tests.unit.stats import make
-from tests.unit.study import made_views as made
+from tests.unit.study import made_exhibits as made
 
 GUEST = "guest rt (instruction time)"
 FORMS = {

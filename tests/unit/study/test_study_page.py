@@ -21,13 +21,13 @@ from hardstone.study.page import (
     title_of,
     write_study,
 )
-from hardstone.study.papers import Conclusion, load_papers
+from hardstone.study.papers import Conclusion, Remark, load_papers
 from tests.changed_copy import replace
 from tests.unit.report.hostile import ATTACKS
 from tests.unit.report.media import Sketches, flat, texts_of, words
 from tests.unit.report.test_compare_page import Page
 from tests.unit.stats import make
-from tests.unit.study import made_views as made
+from tests.unit.study import made_exhibits as made
 from tests.unit.study.test_study_figures import run_of
 
 
@@ -195,6 +195,23 @@ def test_a_figure_that_plots_a_table_leads_to_it_and_does_not_repeat_it() -> Non
     nothing = [made.row("all", [made.LOST] * 5, unit=None)]
     lost = page(made.view(table, replace(plots[0], rows=tuple(nothing))))
     assert articles(lost)[1].count("<table") == 1
+
+
+def test_a_system_that_another_exhibit_has_too_is_counted_there() -> None:
+    rows = [made.row("all", [made.published(10), *[made.measured(9)] * 4])]
+    first = made.laid(made.exhibit("Table 1", "table"), rows)
+    second = made.laid(made.exhibit("Table 2", "table", repeats={"qnx": "Table 1"}), rows)
+    view = made.view(first, second)
+    assert view.counts()["published"] == 1
+    assert "qnx: as in Table 1, where its cells are counted." in articles(page(view))[1]
+
+
+def test_what_else_the_paper_says_is_there() -> None:
+    view = made.view(made.table())
+    remark = Remark(says="The tick grows.", place="Table 8", tests=["SEM-P-ARC"])
+    text = words(page(replace(view, paper=replace(view.paper, remarks=[remark]))))
+    assert "The tick grows. Table 8: SEM-P-ARC" in text
+    assert "What else the paper says" not in page(view)
 
 
 def test_exhibits_without_results_are_compact(whole: str) -> None:

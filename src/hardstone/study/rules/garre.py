@@ -44,7 +44,8 @@ from hardstone.wording import shorten
 
 _REAL_TIME_POLICIES = ("fifo", "rr", "deadline")
 _SHARED_POLICY = "other"
-_SIMULATE = "hardstone simulate --policy fifo,other"
+_FAST = "hardstone simulate realfast --policy fifo,other"
+_SIMULATE = "hardstone simulate realtime --policy fifo,other"
 _ROUNDS = 5  # each makes the inversion on purpose
 
 
@@ -85,7 +86,8 @@ def _by_statements(
     if not found:
         text = "No points of a real-time policy and of SCHED_OTHER were measured in one run."
         why = text if any(one.test == test for one in _points(system)) else system.why_no(test)
-        return undecided(f"{why[:1].upper()}{why[1:].rstrip('.')}.", _SIMULATE)
+        command = _FAST if test == REAL_FAST else _SIMULATE
+        return undecided(f"{why[:1].upper()}{why[1:].rstrip('.')}.", command)
     text = " ".join(dict.fromkeys(map(text_of, found)))
     evidence = tuple(f"{test}, {one.title}: {text_of(one)}" for one in found)
     sides = {side for side in (side_of(one.statement) for one in found) if side}
@@ -93,7 +95,8 @@ def _by_statements(
         return decided(sides == {wanted}, text, evidence)
     needed = dict.fromkeys(text for one in found for text in one.needed)
     more = "; ".join(needed) if not sides else "the runs say the opposite of each other"
-    return undecided(text, f"{more}: {_SIMULATE}", evidence)
+    command = _FAST if test == REAL_FAST else _SIMULATE
+    return undecided(text, f"{more}: {command}", evidence)
 
 
 def linux_real_fast(system: System) -> Finding:
@@ -112,7 +115,8 @@ def linux_real_fast(system: System) -> Finding:
 def hard_and_soft(system: System) -> Finding:
     """Decides: the share of missed steps of SIM-S-RT under a real-time policy and under
     SCHED_OTHER, at common points, by the exact signed-rank test. The paper compares two kernels,
-    this one policies of a kernel. Wrong if real-time throttling takes the CPU from one of them only."""
+    this one policies of a kernel. Wrong if real-time throttling takes the CPU from one of them
+    only."""
     return _by_statements(
         system,
         REAL_TIME,
@@ -236,10 +240,12 @@ def _edge_text(bounds: Sequence[Bound]) -> str:
 
 def _curve_text(one: Bound) -> str:
     held = "no size" if one.held is None else f"{format_count(one.held.masses)} masses"
-    missed = "no miss" if one.first_missed is None else f"{format_count(one.first_missed.masses)}"
+    missed = "none missed"
+    if one.first_missed is not None:
+        missed = f"{format_count(one.first_missed.masses)} missed"
     again = f", held again at {len(one.islands)} larger" if one.islands else ""
     policy = shorten(one.curve.policy, 12)
-    return f"{policy}, {threads_text(one.curve.threads)}: held {held}, first miss {missed}{again}"
+    return f"{policy}, {threads_text(one.curve.threads)} {held} held, {missed}{again}"
 
 
 def _part(system: System, name: str, bounds: Sequence[Bound], *, has_edge: bool) -> Finding:
@@ -247,10 +253,14 @@ def _part(system: System, name: str, bounds: Sequence[Bound], *, has_edge: bool)
     evidence = tuple(f"{REAL_TIME}, {_curve_text(one)}" for one in bounds)
     edge = _edge(bounds)
     if edge is None:
-        why = text if bounds else f"{name}: {system.why_no(REAL_TIME)}."
+        why = text if bounds else f"{name}: {_no_curve(system)}."
         sizes = f"{_LEAST_ABOVE} sizes and more above the first miss"
-        return undecided(why, f"{sizes}: hardstone simulate realtime --policy fifo,other", evidence)
+        return undecided(why, f"{sizes}: {_SIMULATE}", evidence)
     return decided(edge == has_edge, text, evidence)
+
+
+def _no_curve(system: System) -> str:
+    return "not measured" if _points(system) else system.why_no(REAL_TIME)
 
 
 def sharp_edge(system: System) -> Finding:
@@ -298,7 +308,7 @@ def lock_waits(system: System) -> Finding:
     differences = [one for document in system.documents for one in _swings(system, document)]
     if not differences:
         text = "No sizes of SIM-P-RF with several threads have both policies."
-        return undecided(text, f"hardstone simulate realfast: {_SIMULATE}")
+        return undecided(text, _FAST)
     p = signed_rank_p(differences)
     shift = hodges_lehmann(differences).estimate
     text = (
@@ -309,7 +319,7 @@ def lock_waits(system: System) -> Finding:
     evidence = (f"{REAL_FAST} of {', '.join(one.id for one in system.documents)}",)
     if p > ALPHA or not shift:
         few = f"at least {LEAST_PAIRS} pairs of sizes" * (len(differences) < LEAST_PAIRS)
-        return undecided(text, f"{few or 'more sizes'}: {_SIMULATE}", evidence)
+        return undecided(text, f"{few or 'more sizes'}: {_FAST}", evidence)
     return decided(shift > 0, text, evidence)
 
 

@@ -23,6 +23,7 @@ from hardstone.study.evidence import (
     undecided,
 )
 from hardstone.units import format_count, format_ns
+from hardstone.wording import shorten
 
 TEST, LOAD = "TMR-P-LAT", "latstat"
 _US = 1_000
@@ -54,10 +55,10 @@ def _mean(found: Sequence[Sound], limit_ns: float) -> Finding:
     low = min((one.low if one.low is not None else 0.0 for one in estimates), default=0.0)
     high = max((one.high if one.high is not None else inf for one in estimates), default=inf)
     values = sum(one.count for one in found)
-    means = [one.value for one in estimates if one.value is not None]
-    shown = format_ns(max(means)) if means else "not known"
+    mean = sum((one.held.series.mean or 0.0) * one.count for one in found) / values
+    loads = ", ".join(dict.fromkeys(shorten(one.load, 32) for one in found))
     span = f"{format_ns(max(low, 0.0))} to {'unbounded' if high == inf else format_ns(high)}"
-    text = f"Mean {shown} of {format_count(values)} values (95 %: {span})."
+    text = f"Mean {format_ns(mean)} of {format_count(values)} values (95 %: {span}), load {loads}."
     evidence = tuple(one.figure("mean") for one in found)
     if high < limit_ns:
         return Finding(BORNE_OUT, text, evidence)

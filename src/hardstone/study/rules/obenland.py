@@ -30,13 +30,13 @@ from hardstone.study.evidence import (
     missing,
     more_values,
     not_published,
+    on_real_caches,
     ratio_of,
     run_it,
     undecided,
     under_full_load,
 )
 from hardstone.units import format_ns
-from hardstone.wording import ratio_text
 
 RESPONSE, JITTER, INVERSION = "RSP-P-FIX", "TMR-P-JIT", "MUT-P-INV"
 _US, _MS = 1_000, 1_000_000
@@ -103,7 +103,7 @@ def _determinism(system: System) -> Finding:
         return Finding(CONTRADICTED, text, _worst(series))
     if not all(one.within.is_within for one in found.values()):
         return undecided(text, more_values(RESPONSE, load="heavy"), _worst(series))
-    return under_full_load(Finding(BORNE_OUT, text, _worst(series)), series)
+    return under_full_load(Finding(BORNE_OUT, text, _worst(series)), series, system)
 
 
 def reserved_cpu(systems: Sequence[System]) -> list[Finding]:
@@ -157,7 +157,7 @@ def standard_unsuitable(system: System) -> Finding | None:
         return Finding(BORNE_OUT, text, _worst(series))
     limits = [one.within for one in blocks.values()] + [one for _, one in timers.values()]
     if all(one.is_within for one in limits):
-        return under_full_load(Finding(CONTRADICTED, text, _worst(series)), series)
+        return under_full_load(Finding(CONTRADICTED, text, _worst(series)), series, system)
     return undecided(text, more_values(RESPONSE, JITTER, load="heavy"), _worst(series))
 
 
@@ -262,7 +262,7 @@ def low_overhead(system: System) -> Finding:
     if any(one.is_above(_EQUAL) for one in ratios):
         return Finding(CONTRADICTED, text, evidence)
     if len(ratios) == len(_OVERHEAD) and all(one.is_below(_EQUAL) for one in ratios):
-        return under_full_load(Finding(BORNE_OUT, text, evidence), series)
+        return under_full_load(Finding(BORNE_OUT, text, evidence), series, system)
     return undecided(text, needed, evidence)
 
 
@@ -320,8 +320,9 @@ _MUCH = 2.0
 
 def named_slower(system: System) -> Finding:
     """Decides: the median of signal and wait of a named semaphore over that of one in memory, no
-    thread waiting. Over 1.1 times bears it out; surely less than twice contradicts "much slower".
-    Wrong where both are near the cost of the clock: the interval has the clock's step."""
+    thread waiting. Over 1.1 times bears it out; surely less than twice contradicts "much slower",
+    where the cost of the clock, which is in both, counts for neither. Wrong where both are so near
+    that cost that little else is in them."""
     plain, named = (
         system.found("SEM-P-SIG", "signal_wait", "", kind=kind, scope="thread")
         for kind in ("unnamed", "named")
@@ -331,7 +332,8 @@ def named_slower(system: System) -> Finding:
     ratio = ratio_of(plain, named)
     text = f"Signal and wait of a named semaphore over that of one in memory: {ratio.text}."
     evidence = medians([plain, named])
-    if ratio.is_above(_EQUAL) or ratio.is_below(_MUCH):
+    twice = min(_MUCH - one.cost_ns / one.median if one.median else 0.0 for one in plain)
+    if ratio.is_above(_EQUAL) or ratio.is_below(twice):
         return decided(ratio.is_above(_EQUAL), text, evidence)
     return undecided(text, more_values("SEM-P-SIG"), evidence)
 
@@ -375,7 +377,7 @@ def processes_switch(system: System) -> Finding:
     evidence = medians([threads, processes])
     text = f"Round trip between processes over that between threads: {ratio.text}."
     if ratio.is_below(1) or ratio.is_above(1):
-        return decided(ratio.is_below(1), text, evidence)
+        return on_real_caches(decided(ratio.is_below(1), text, evidence), system)
     return undecided(text, more_values("SEM-P-RTP"), evidence)
 
 
@@ -397,9 +399,6 @@ def _different(systems: Sequence[System]) -> list[_Two]:
     ]
 
 
-_TIMED = _OVERHEAD[:3]
-
-
 def resolution_and_priorities(systems: Sequence[System]) -> list[Finding]:
     """Decides, for two systems: the larger of the ratios of clock resolution and of the number of
     priorities, against the ratios of their medians (round trips, signals). Larger than all: borne
@@ -414,14 +413,21 @@ def resolution_and_priorities(systems: Sequence[System]) -> list[Finding]:
 
 
 def _alone(system: System, needed: str) -> Finding:
-    resolution = system.longest("CLK-B-RES", "claimed", "", clock="CLOCK_MONOTONIC")
-    count = _priorities(system)
-    if resolution is None and count is None:
+    resolution = _resolution(system)
+    if resolution is None and _priorities(system) is None:
         return missing(system, "CLK-B-RES")
+    text = f"It compares systems, and this is one. {_figures(system)}."
+    return undecided(text, needed, _worst([resolution] if resolution else []))
+
+
+def _resolution(system: System) -> Sound | None:
+    return system.longest("CLK-B-RES", "claimed", "", clock="CLOCK_MONOTONIC")
+
+
+def _figures(system: System) -> str:
+    resolution, count = _resolution(system), _priorities(system)
     clock = "not known" if resolution is None else format_ns(resolution.held.series.max)
-    text = f"Clock resolution {clock}, priorities {count or 'not known'}."
-    evidence = () if resolution is None else (resolution.figure("max"),)
-    return undecided(f"It compares systems, and this is one. {text}", needed, evidence)
+    return f"Clock resolution {clock}, {count or 'an unknown number of'} priorities"
 
 
 def _priorities(system: System) -> int | None:
@@ -439,36 +445,29 @@ def _priorities(system: System) -> int | None:
 
 def _differ_most(one: System, other: System) -> Finding:
     needed = run_it("CLK-B-RES", "POS-B-INV", "SEM-P-RTP", "SIG-P-LAT")
-    clocks = [
-        each.longest("CLK-B-RES", "claimed", "", clock="CLOCK_MONOTONIC") for each in (one, other)
-    ]
-    counts = [_priorities(each) for each in (one, other)]
-    values = [each.held.series.max if each else None for each in clocks]
-    if None in values or None in counts or 0 in values:
-        return undecided("Clock resolution or number of priorities is not known of both.", needed)
-    resolution, priorities = (
-        max(pair) / min(pair) for pair in ([v or 1 for v in values], [c or 1 for c in counts])
-    )
+    figures = f"{_figures(one)}; of the second: {_figures(other)}."
+    clocks = [found for found in map(_resolution, (one, other)) if found]
+    steps = [found.held.series.max or 0 for found in clocks]
+    counts = [found for found in map(_priorities, (one, other)) if found]
+    if len(steps) < 2 or len(counts) < 2 or not all(steps):
+        return undecided(figures, needed, _worst(clocks))
     ratios = []
-    for test, name, labels in _TIMED:
+    for test, name, labels in _OVERHEAD[:3]:
         first, second = (each.found(test, name, "none", **labels) for each in (one, other))
         if first and second:
             ratios.append(ratio_of(first, second))
-    ratios = [each for each in ratios if each.value is not None]
-    if not ratios:
-        return undecided("No time of both may be compared.", needed)
-    largest = max(resolution, priorities)
-    times = ", ".join(each.text for each in ratios)
-    text = (
-        f"Clock resolution differs {ratio_text(resolution)} times, priorities "
-        f"{ratio_text(priorities)} times; medians {times}."
-    )
-    evidence = tuple(each.figure("max") for each in clocks if each)
-    if any(each.is_above(largest) or each.is_below(1 / largest) for each in ratios):
-        return Finding(CONTRADICTED, text, evidence)
-    if all(each.is_within(largest) for each in ratios) and largest > 1:
-        return Finding(BORNE_OUT, text, evidence)
-    return undecided(text, f"more values: {needed}", evidence)
+    known = [each for each in ratios if each.value is not None]
+    if not known:
+        why = ratios[0].why if ratios else "none was measured on both"
+        return undecided(f"{figures} No times to compare: {why}.", needed, _worst(clocks))
+    largest = max(max(steps) / min(steps), max(counts) / min(counts))
+    text = f"{figures} Medians of the second over those of the first: "
+    text += f"{', '.join(each.text for each in known)}."
+    if any(each.is_above(largest) or each.is_below(1 / largest) for each in known):
+        return Finding(CONTRADICTED, text, _worst(clocks))
+    if largest > _EQUAL and all(each.is_within(largest) for each in known):
+        return Finding(BORNE_OUT, text, _worst(clocks))
+    return undecided(text, f"{needed} --profile standard", _worst(clocks))
 
 
 _LEAST_RATES = 4  # of each side: 1 in 35 orders of 8 values has all of one side first

@@ -135,9 +135,8 @@ def _series(
     refused: str = "",
     notes: tuple[str, ...] = (),
 ) -> SizeSeries:
-    which = "any threads" if threads == _ANY else threads_text(int(threads))
     return SizeSeries(
-        address=f"{REAL_TIME}/{which}/{size}",
+        address=f"{REAL_TIME}/{threads}/{size}",
         labels={"threads": threads},
         found=amount,
         policy=policy,
