@@ -204,15 +204,19 @@ def with_parts(store: Store, documents: Sequence[RunDocument], study: str) -> li
     """`documents`, each that is a part of `study` with the other complete parts of its call."""
     found = {one.id: one for one in documents}
     for one in documents:
+        first = first_of(one)
         if one.plan.study is None or one.plan.study.study != study:
             continue
-        title = _title(one.plan.name)
         for entry in store.runs():
-            if entry.id not in found and _title(entry.name) == title:
+            is_later = entry.id[:_TIME] >= first[:_TIME]
+            if is_later and entry.id not in found and _title(entry.name) == _title(one.plan.name):
                 other = store.load(entry.id)
-                if other.status == "complete" and first_of(other) == first_of(one):
+                if other.status == "complete" and first_of(other) == first:
                     found[other.id] = other
     return list(found.values())
+
+
+_TIME = len("20261130T062746Z")  # of an ID
 
 
 def _title(name: str) -> str:

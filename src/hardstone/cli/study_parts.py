@@ -45,7 +45,6 @@ from hardstone.errors import (
 from hardstone.model import Facts, NotRun, Plan, Plans, Register, RunDocument, StudyPart
 from hardstone.plan.params import PlanError
 from hardstone.stats.sustained import SUSTAINED
-from hardstone.store.store import Store
 from hardstone.study.papers import Paper
 from hardstone.study.procedure import (
     Here,
@@ -74,7 +73,8 @@ def measure(paper: Paper, options: StudyOptions) -> int:
         raise PlanError(problems)
     for name in names:
         find_target(name)  # a wrong name is reported before anything is measured
-    laid_out(paper, [], options)  # so is a questionnaire that cannot be read
+    if options.questionnaire is not None:
+        laid_out(paper, [], options)  # so is one that cannot be read
     session = _Session(paper, options, names)
     return session.plan() if options.dry_run else session.measure()
 
@@ -163,11 +163,39 @@ class _Session:
         length = options.length
         found = procedure_of(self._paper, length, here, params=options.params, name=options.name)
         plans = [plan_of(part, here) for part in found.parts]
-        stored = _stored(open_store(options.store), plans) if options.resume else {}
+        stored = self._stored(plans) if options.resume else {}
         return _Opened(target, register, facts, found, plans, stored)
+
+    def _stored(self, plans: Sequence[Plan]) -> dict[int, RunDocument]:
+        """The parts that the last call with the same plans has stored complete, by number.
+
+        InputError if it has measured none on the first target.
+        """
+        found: dict[int, RunDocument] = {}
+        names = {plan.name: plan for plan in plans}
+        store, first = open_store(self._options.store), ""
+        for entry in reversed(store.runs()):
+            plan = names.get(entry.name)
+            if plan is None or entry.target != plan.target:
+                continue
+            document = store.load(entry.id)
+            study = document.plan.study
+            first = first or first_of(document)
+            if first_of(document) != first:  # an earlier call
+                break
+            is_same = document.plan.command == plan.command
+            if study is not None and is_same and document.status == "complete":
+                found.setdefault(study.number, document)
+        if not first and plans[0].target == self._names[0]:
+            raise InputError(
+                "no part of this study is stored with these options",
+                "leave out --resume, or see what is stored: hardstone runs",
+            )
+        return found
 
     def _measure(self, opened: _Opened) -> int:
         """Measures the parts that are not stored: the worst exit code of them."""
+        self._left -= 1
         for one in opened.procedure.missing:
             tell(str(one))
         codes = [EXIT_OK]
@@ -191,7 +219,6 @@ class _Session:
             if codes[-1] in (EXIT_INTERRUPTED, EXIT_UNREACHABLE):
                 self._stopped = part
                 break
-        self._left -= 1
         return worst_code(codes)
 
     def _run(self, opened: _Opened, part: Part, plan: Plan) -> int:
@@ -210,7 +237,7 @@ class _Session:
     def _tell_part(self, opened: _Opened, part: Part, place: int) -> None:
         if self._options.quiet:
             return
-        left_ns = opened.left_ns(place) + (self._left - 1) * opened.left_ns()
+        left_ns = opened.left_ns(place) + self._left * opened.left_ns()
         numbers = part.numbers(self._paper)
         what = f"{part.title} ({shorten(numbers, 60)})" if numbers else part.title
         left = format_span(left_ns)
@@ -221,22 +248,25 @@ class _Session:
         options, paper = self._options, self._paper
         view = laid_out(paper, self._documents, options)
         code = printed(lambda: show(view, as_json=options.as_json, not_run=not_run)) or EXIT_OK
-        ids = [one.id for one in self._documents]
-        if ids:
+        if self._documents:
+            store = open_store(options.store)
             output = options.output
             if output is None:
-                path = open_store(options.store).path
-                output = default_report(path, f"{paper.name}-{ids[-1]}")
+                output = default_report(store.path, f"{paper.name}-{self._documents[-1].id}")
             try:
                 write_page(view, output)
             except HardstoneError as error:
                 tell_error(error, "the page is not written: ")
                 code = code or error.exit_code
-            runs = (
-                f"{len(ids)} run{' of this study is' if len(ids) == 1 else 's of this study are'}"
-            )
-            again = f"hardstone study {paper.name} {self._first}"
-            tell(f"{runs} stored: {', '.join(ids)}; to lay them out again", again)
+            known = {one.id for one in store.runs()}  # one that could not be stored was reported
+            ids = [one.id for one in self._documents if one.id in known]
+            count = "1 run" if len(ids) == 1 else f"{len(ids)} runs"
+            text = f"{count} of this study stored: {', '.join(ids)}"
+            if self._first in known:
+                command = f"hardstone study {paper.name} {self._first}"
+                tell(f"{text}; to lay {'it' if len(ids) == 1 else 'them'} out again", command)
+            else:
+                tell(text)
         self._tell_stop()
         return code
 
@@ -271,26 +301,3 @@ def _resuming(part: Part) -> str:
     if part.request.is_recording:
         return "hardstone latstat"
     return "hardstone run" if part.tests == (SUSTAINED,) else ""
-
-
-def _stored(store: Store, plans: Sequence[Plan]) -> dict[int, RunDocument]:
-    """The parts that the last call with the same plans has stored complete, by number."""
-    found: dict[int, RunDocument] = {}
-    names = {plan.name: plan for plan in plans}
-    first = ""
-    for entry in reversed(store.runs()):
-        plan = names.get(entry.name)
-        if plan is None or entry.target != plan.target:
-            continue
-        document = store.load(entry.id)
-        study = document.plan.study
-        first = first or first_of(document)
-        is_same = document.plan.command == plan.command and first_of(document) == first
-        if study is not None and is_same and document.status == "complete":
-            found.setdefault(study.number, document)
-    if not first:
-        raise InputError(
-            "no part of this study is stored with these options",
-            "leave out --resume, or see what is stored: hardstone runs",
-        )
-    return found

@@ -33,7 +33,7 @@ from hardstone.stats.consistency import (
     why_incomparable,
     why_not_comparable_to_hardware,
 )
-from hardstone.stats.quantiles import lacking, misses_of, share_high, share_low
+from hardstone.stats.quantiles import lacking, median_of, misses_of, share_high, share_low
 from hardstone.stats.trust import lacks_realtime
 from hardstone.study.exhibits import Column, Decision
 from hardstone.systems.subjects import Amount, MeasuredRun, MeasuredSeries
@@ -156,9 +156,8 @@ class Sound:
 
     @property
     def median(self) -> float:
-        """0 where there is none."""
-        found = self.held.amount("p50")
-        return float(found.value or 0.0) if isinstance(found, Amount) else 0.0
+        """Also of few values; 0 where it is outside of the histogram."""
+        return float(median_of(self.held.series) or 0)
 
     @property
     def cost_ns(self) -> float:

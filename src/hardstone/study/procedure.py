@@ -199,7 +199,7 @@ def procedure_of(
     """
     found = _procedures()[paper.name]
     given = [*params, *_device_of(here, params)]
-    missing = _Missing(here, length, given)
+    missing = _Missing(here, given)
     entries = [(entry, missing.possible_tests(entry)) for entry in found.parts]
     kept = [(entry, tests) for entry, tests in entries if tests]
     title = name or f"study {paper.name}{'' if length == 'default' else f' {length}'}"
@@ -212,7 +212,7 @@ def procedure_of(
             target=here.target,
             load=tuple(missing.possible_loads(entry)),
             cpu_config=tuple(missing.possible_configs(entry)),
-            priority=found.priority,
+            priority=None if missing.why_no_highest() else found.priority,
             preemption_models=missing.models(entry),
             is_recording=entry.records,
             default_folder=here.folder,
@@ -314,10 +314,9 @@ class _Missing:
     """Decides from the facts of a system what of a study cannot be had there. A fact that is not
     known rules nothing out: the probe finds out."""
 
-    def __init__(self, here: Here, length: Length, given: Sequence[str]) -> None:
+    def __init__(self, here: Here, given: Sequence[str]) -> None:
         self._here = here
         self._facts = here.facts
-        self._length = length
         self._given = given
         self._known = {one.id for one in here.register.tests}
         self._cpus = count_cpus(here.facts) if "cpu.allowed" in here.facts else 0
@@ -332,6 +331,15 @@ class _Missing:
     def possible_configs(self, entry: _Entry) -> list[str]:
         kept = [one for one in entry.cpu_configs if not self._why_no_config(one)]
         return kept or [SHARED]
+
+    def why_no_highest(self) -> str:
+        """Why threads cannot have the highest priority; "" if they can."""
+        if not isinstance(self._facts.get("limits.priority_max"), int):
+            return "the system does not report it"
+        # A reason although the right is granted: it is granted for all priorities but that.
+        is_granted = self._facts.get("limits.can_realtime") is True
+        reason = self._facts.get("limits.realtime_reason")
+        return _said(reason, "") if is_granted else ""
 
     def models(self, entry: _Entry) -> tuple[str, ...]:
         if not entry.compares_preemption or self._why_no_switch():
@@ -378,6 +386,8 @@ class _Missing:
         if self._facts.get("limits.can_realtime") is False:
             why = _said(self._facts.get("limits.realtime_reason"), "the right is refused")
             yield Missing("real-time priority", why, how)
+        elif self.why_no_highest():
+            yield Missing("the highest real-time priority", self.why_no_highest(), how)
         if self._facts.get("limits.can_lock") is False:
             yield Missing("locked memory", "the right is refused", how)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from hardstone.study.papers import load_papers
 from hardstone.study.procedure import measured_tests
 from tests import sweeps
 from tests.process.cli.conftest import Done, Lab
-from tests.process.cli.forked import at_run, interrupt
+from tests.process.cli.forked import Forked, at_run, interrupt
 from tests.process.targets import sample
 
 Hardstone = Callable[..., Done]
@@ -65,6 +66,7 @@ def stored() -> list[tuple[str, str]]:
     return [(one.name, one.status) for one in Store().runs()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_whole_study(hardstone: Hardstone, target: str, name: str) -> None:
     done = hardstone("study", name, "--quick", "--target", target)
@@ -80,7 +82,7 @@ def test_a_whole_study(hardstone: Hardstone, target: str, name: str) -> None:
         "left in all"
     )
     assert len(parts) == count
-    (told,) = (one for one in done.told if "stored: " in one)
+    (told,) = (one for one in done.told if " stored: " in one)
     assert all(run.id in told for run in Store().runs())
     for exhibit in load_papers()[name].exhibits:
         assert exhibit.number in done.out or exhibit.number.startswith("no number")
@@ -97,6 +99,7 @@ def test_a_dry_run_measures_nothing_and_names_the_parts(hardstone: Hardstone, ta
     assert [one["study"]["number"] for one in found.document["plans"]] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_command_of_each_part_makes_its_plan_again(
     hardstone: Hardstone, target: str, name: str
@@ -108,6 +111,7 @@ def test_the_command_of_each_part_makes_its_plan_again(
             assert again | {"study": plan["study"]} == plan
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_is_said_before_the_first_part(
     hardstone: Hardstone, tmp_path: Path
 ) -> None:
@@ -121,11 +125,11 @@ def test_what_cannot_be_had_is_said_before_the_first_part(
     assert Store().load(run.id).plan.cpu_configs == ["shared"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_measured_and_says_how_to_go_on(
     hardstone: Hardstone, tmp_path: Path, target: str, lab: Lab
 ) -> None:
-    count = len(measured_tests(THREE)) - 6  # those of part 1
-    watched = at_run(lab, target, count + 2, interrupt)
+    watched = at_run(lab, target, 13, interrupt)  # part 1 has 11 tests
     done = hardstone("study", THREE, "--quick", "--target", watched)
     assert done.code == EXIT_INTERRUPTED
     assert dict(stored()) == {
@@ -152,6 +156,7 @@ def test_ctrl_c_keeps_what_was_measured_and_says_how_to_go_on(
     assert not any(run.id in used for run in Store().runs() if run.status != "complete")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "runs", "command"),
     [
@@ -170,6 +175,7 @@ def test_a_part_that_can_be_resumed_itself(
     assert any(one.endswith(f"{command} {cut}") for one in done.typed), done.typed
 
 
+@pytest.mark.slow
 def test_resume_of_a_whole_study_measures_nothing(hardstone: Hardstone, target: str) -> None:
     hardstone("study", SHORT, "--quick", "--target", target)
     done = hardstone("study", SHORT, "--quick", "--target", target, "--resume")
@@ -183,6 +189,7 @@ def test_resume_of_a_whole_study_measures_nothing(hardstone: Hardstone, target: 
     ]
 
 
+@pytest.mark.slow
 def test_a_part_that_is_denied(hardstone: Hardstone, tmp_path: Path) -> None:
     denied = sample.stream("KRN-P-PRE", status="denied", reason="no right")
     target = fake(tmp_path / "denied", {"KRN-P-PRE": denied})
@@ -194,6 +201,7 @@ def test_a_part_that_is_denied(hardstone: Hardstone, tmp_path: Path) -> None:
     assert done.code == EXIT_UNTRUSTWORTHY
 
 
+@pytest.mark.slow
 def test_several_targets_are_columns(hardstone: Hardstone, tmp_path: Path, lab: Lab) -> None:
     names = [
         fake(tmp_path / one, facts={"kernel.release": f"6.1.{one}", "kernel.preemption": "full"})
@@ -210,6 +218,27 @@ def test_several_targets_are_columns(hardstone: Hardstone, tmp_path: Path, lab: 
     assert len([one for one in found["columns"] if not one["is_published"]]) == 2
 
 
+@pytest.mark.slow
+def test_resume_on_several_targets(hardstone: Hardstone, tmp_path: Path, lab: Lab) -> None:
+    """Ctrl-C on the first target: the second one has nothing stored yet."""
+    second = fake(tmp_path / "second")
+    watched = at_run(lab, fake(tmp_path / "first"), 13, interrupt)
+    words = ("study", THREE, "--quick", "--target", watched, "--target", second)
+    done = hardstone(*words)
+    assert done.code == EXIT_INTERRUPTED
+    assert f"hardstone: {second} was not measured: the command was interrupted" in done.told
+    at_run(lab, fake(tmp_path / "first"), 1000, interrupt)
+    again = hardstone(*words, "--resume")
+    assert again.code == EXIT_OK, again.err
+    complete = [one for one in Store().runs() if one.status == "complete"]
+    assert sorted(one.target for one in complete) == sorted([watched] * 3 + [second] * 3)
+    calls = {
+        ((study := Store().load(one.id).plan.study) and study.first) or one.id for one in complete
+    }
+    assert len(calls) == 1
+
+
+@pytest.mark.slow
 def test_a_target_that_is_not_there(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
     gone = f"fake:{tmp_path / 'nowhere.json'}"
     words = ("study", SHORT, "--quick", "--target", target, "--target", gone)
@@ -223,6 +252,7 @@ def test_a_target_that_is_not_there(hardstone: Hardstone, target: str, tmp_path:
     assert alone.code == EXIT_USAGE and alone.out == ""
 
 
+@pytest.mark.slow
 def test_a_target_that_vanishes_in_part_2(hardstone: Hardstone, tmp_path: Path) -> None:
     target = fake(tmp_path / "gone", {"THR-B-NEW": [{"vanish": True}]})  # type: ignore[list-item]
     done = hardstone("study", THREE, "--quick", "--target", target)
@@ -235,6 +265,7 @@ def validate(document: Any) -> None:
     Draft202012Validator(contract).validate(document)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_published_needs_no_store_and_no_target(hardstone: Hardstone, name: str) -> None:
     done = hardstone("study", name, "--published")
@@ -252,6 +283,7 @@ def test_published_needs_no_store_and_no_target(hardstone: Hardstone, name: str)
     ]
 
 
+@pytest.mark.slow
 def test_json_has_every_cell_with_its_source(hardstone: Hardstone, target: str) -> None:
     done = hardstone("study", "obenland-2000", "--quick", "--json", "--target", target)
     validate(done.document)
@@ -280,6 +312,7 @@ def test_json_has_every_cell_with_its_source(hardstone: Hardstone, target: str) 
     assert {kind: cells.count(kind) for kind in counts} == counts
 
 
+@pytest.mark.slow
 def test_stored_runs_of_other_commands_are_laid_out(hardstone: Hardstone, target: str) -> None:
     hardstone("run", "RSP-P-FIX", "--load", "none,heavy", "--target", target, "--name", "mine")
     done = hardstone("study", "obenland", "mine")
@@ -321,6 +354,7 @@ def test_a_parameter_that_the_study_sets(hardstone: Hardstone, target: str) -> N
     assert done.told == ["hardstone: -p 'protocols': the study sets it; leave it out"]
 
 
+@pytest.mark.slow
 def test_pages(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = hardstone("study", SHORT, "--published", "-o", page)
@@ -331,11 +365,12 @@ def test_pages(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
     assert f"hardstone: page: {own}" in done.told and own.is_file()
 
 
+@pytest.mark.slow
 def test_quiet_says_only_what_matters(hardstone: Hardstone, target: str) -> None:
     done = hardstone("study", SHORT, "--quick", "-q", "--target", target)
     assert done.code == EXIT_OK
     assert not any(one.startswith("hardstone: part") for one in done.told)
-    assert any("to lay them out again" in one for one in done.told)
+    assert any("to lay it out again" in one for one in done.told)
 
 
 def test_list(hardstone: Hardstone) -> None:
@@ -344,3 +379,54 @@ def test_list(hardstone: Hardstone) -> None:
     found = hardstone("study", "list", "--json").document
     assert [one["study"] for one in found] == PAPERS
     assert found[3]["tests"] == ["TMR-P-LAT"] and "Table 8" in found[0]["exhibits"]
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves_early_has_seen_enough(target: str) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with Forked("study", "obenland", "--published", out=write) as child:
+        assert child.wait() == EXIT_OK and child.err == ""
+    with Forked("study", SHORT, "--quick", "-q", "--target", target, out=write) as child:
+        assert child.wait() == EXIT_OK and "page: " in child.err  # it is stored all the same
+    os.close(write)
+    assert [status for _, status in stored()] == ["complete"]
+
+
+ANSWERS = """
+schema = "hardstone.questionnaire/1"
+system = "Mine\\u001b 3"
+[support]
+answer = "yes"
+evidence = "a contract"
+"""
+
+
+@pytest.mark.slow
+def test_a_questionnaire_stands_among_the_exhibits(hardstone: Hardstone, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.toml"
+    answers.write_text(ANSWERS)
+    words = ("--published", "--questionnaire", answers)
+    done = hardstone("study", THREE, *words)
+    assert done.code == EXIT_OK and "yes: a contract" in done.out and "\x1b" not in done.out
+    found = hardstone("study", THREE, *words, "--json").document
+    validate(found)
+    numbers = [one["number"] for one in found["exhibits"]]
+    assert numbers[numbers.index("Table 4") + 1] == "no number: questionnaire"
+    plain = hardstone("study", THREE, "--published", "--json").document
+    assert found["counts"] == plain["counts"]  # words are in no count
+    other = hardstone("study", "hp", *words)
+    assert other.code == EXIT_USAGE and "questions of dedicated-systems-2012" in other.err
+    answers.write_text("broken")
+    for more in (words, words[1:]):  # also before anything is measured
+        assert hardstone("study", THREE, *more).code == EXIT_USAGE
+    assert Store().runs() == []
+
+
+@pytest.mark.slow
+def test_commands_to_type_name_the_store(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
+    place = tmp_path / "elsewhere"
+    done = hardstone("study", SHORT, "--quick", "--target", target, "--store", place)
+    (run,) = Store(place).runs()
+    assert done.typed[-1].endswith(f"study {SHORT} {run.id} --store {place}")
+    assert (place / "reports" / f"{SHORT}-{run.id}.html").is_file() and Store().runs() == []

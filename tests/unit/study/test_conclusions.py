@@ -715,6 +715,15 @@ def test_the_reserved_cpu_stands_beside_the_same_machine_only() -> None:
 def test_a_block_of_another_length_than_calibrated_is_left_out() -> None:
     quick = result("RSP-P-FIX", values("time", [8 * MS] * 60, kind="add"), load="heavy", **RESERVED)
     assert answer("reserved-cpu", system(quick)).decision == "not decided"
+    for conclusion, where in (("reserved-cpu", "shielded"), ("standard-unsuitable", "shared")):
+        series = [*quick.series, values("time", [10 * MS] * 60, kind="copy")]
+        made = result("RSP-P-FIX", *series, load="heavy", cpu_config=where)
+        found = answer(conclusion, system(made))
+        assert found.decision == "not decided"
+        assert "Left out" in found.text
+        assert "add" in found.text
+    late = system(result("RSP-P-FIX", quick.series[0], *blocks(40 * MS).series[1:], load="heavy"))
+    assert answer("standard-unsuitable", late).decision == "borne out"
 
 
 def test_a_timer_that_misses_its_next_release_is_unsuitable() -> None:
@@ -722,6 +731,42 @@ def test_a_timer_that_misses_its_next_release_is_unsuitable() -> None:
     assert answer("standard-unsuitable", made).decision == "borne out"
     in_between = system(blocks(10 * MS), timers(5 * MS, load="heavy"))
     assert answer("standard-unsuitable", in_between).decision == "not decided"
+
+
+def test_one_kind_of_block_that_is_late_is_enough() -> None:
+    late, good = (
+        values("time", [10 * MS] * 59 + [worst], kind=kind)
+        for kind, worst in (("copy", 40 * MS), ("add", 10 * MS))
+    )
+    reserved = system(result("RSP-P-FIX", good, late, load="heavy", **RESERVED))
+    assert answer("reserved-cpu", reserved).decision == "contradicted"
+    standard = system(result("RSP-P-FIX", good, late, load="heavy"))
+    assert answer("standard-unsuitable", standard).decision == "borne out"
+
+
+def test_a_few_blocks_of_one_kind_leave_it_open() -> None:
+    few = values("time", [10 * MS] * 19, kind="add")
+    many = values("time", [10 * MS] * 60, kind="copy")
+    for conclusion, where in (("reserved-cpu", "shielded"), ("standard-unsuitable", "shared")):
+        made = result("RSP-P-FIX", few, many, load="heavy", cpu_config=where)
+        assert answer(conclusion, system(made)).decision == "not decided"
+
+
+def test_one_test_that_load_slows_is_enough_and_large_messages_do_not_count() -> None:
+    slow = overhead("heavy", 1.02)
+    slow[1] = overhead("heavy", 1.3)[1]
+    assert answer("low-overhead", system(*overhead("none"), *slow)).decision == "contradicted"
+    large = overhead("heavy", 1.02)
+    large[2].series[1] = values(
+        "latency", around(90_000), kind="mq", scope="thread", size_bytes=8192
+    )
+    assert answer("low-overhead", system(*overhead("none"), *large)).decision == "borne out"
+
+
+def test_inheritance_of_one_protocol_under_load_is_taken_from_the_other_load() -> None:
+    alone = result("MUT-P-INV", inversions(15, 0).series[0], load="heavy")
+    made = system(alone, inversions(15, 0, load="none"))
+    assert answer("inheritance", made).decision == "borne out"
 
 
 def test_one_configuration_that_suits_is_enough() -> None:
@@ -821,6 +866,26 @@ def test_stars_that_missing_figures_could_lower_decide_nothing_good() -> None:
     assert answer("out-of-the-box", column(run(*missing))).decision == "not decided"
 
 
+def test_of_several_runs_the_fewest_stars_decide() -> None:
+    good, bad = rated(1000), rated(5 * MS)
+    both = replace(good, subjects=(*good.subjects, *bad.subjects))
+    assert answer("out-of-the-box", both).decision == "contradicted"
+    reversed_order = replace(good, subjects=(*bad.subjects, *good.subjects))
+    assert answer("out-of-the-box", reversed_order).decision == "contradicted"
+
+
+def test_a_rating_without_load_does_not_stand_for_one_under_load() -> None:
+    calm, loaded = rated(5 * MS, load="none"), rated(1000)
+    both = replace(calm, subjects=(*calm.subjects, *loaded.subjects))
+    assert answer("out-of-the-box", both).decision == "borne out"
+
+
+def test_one_kind_that_does_not_enter_the_kernel_contradicts() -> None:
+    made = uncontended(30)
+    made.series[2] = values("acquire", around(20), kind="sysv", scope="both")
+    assert answer("semaphore-without-kernel", system(made)).decision == "contradicted"
+
+
 def test_a_configured_system_is_not_out_of_the_box() -> None:
     found = answer("out-of-the-box", shielded_rated(1000))
     assert found.decision == "not decided"
@@ -834,6 +899,25 @@ def test_one_preemption_model_or_another_machine_is_no_pair() -> None:
     moved = column(run(kernel(QUICK, model="full"), facts={"machine.cpu_model": "other"}))
     assert answer("preemption-shortens", off, moved).decision == "not decided"
     assert answer("preemption-shortens", off, elsewhere).decision == "borne out"
+
+
+def test_sections_too_short_to_be_measured_bound_the_improvement() -> None:
+    short = {"fork": 600.0, "map": 600.0}
+    found = answer("preemption-shortens", *models(SLOW, short))
+    assert found.decision == "borne out"
+    assert "> " in found.text
+    assert answer("preemption-shortens", *models(short, SLOW)).decision == "contradicted"
+    assert answer("preemption-shortens", *models(short, short)).decision == "not decided"
+
+
+def test_another_parameter_of_the_kernel_test_is_no_pair() -> None:
+    off, on = models(SLOW, QUICK)
+    for subject in on.subjects:
+        for one in subject.results:
+            one.params = {"mean_interval_ns": 400_000}
+    found = answer("preemption-shortens", off, on)
+    assert found.decision == "not decided"
+    assert "parameter" in found.text
 
 
 def test_unlike_numbers_of_releases_do_not_divide_maxima() -> None:
@@ -878,6 +962,13 @@ def test_a_mean_of_four_and_a_half_is_not_four() -> None:
     )
 
 
+def test_the_means_of_several_runs_span_the_interval() -> None:
+    quick, slow = (run(wakeups(one, 30 * US, 4_000_000)) for one in (3000, 11_000))
+    for made in (column(quick, slow), column(slow, quick)):
+        assert answer("hard-real-time", made).decision == "not decided"
+        assert answer("mean-and-worst", made).decision == "not decided"
+
+
 def test_a_single_value_in_the_tail_says_little() -> None:
     found = answer("tail", system(wakeups(4000, 20 * US, 8_000)))
     assert found.decision == "not decided"
@@ -905,6 +996,19 @@ def test_one_kernel_twice_is_not_two_kernels() -> None:
     assert answer("policy-alone", *made).decision == "not decided"
     elsewhere = points(*tire({"fifo": 5e6}), machine__cpu_model="other", **OTHER)
     assert answer("policy-alone", made[0], elsewhere).decision == "not decided"
+
+
+def test_kernels_that_missed_nothing_are_not_equal() -> None:
+    made = tire({"fifo": 6e6}, {"fifo": above(9000)})
+    other = tire({"fifo": 6_010_000}, {"fifo": above(9000)}, swing={"fifo": -0.003})
+    found = answer("policy-alone", points(*made), points(*other, **OTHER))
+    assert found.decision == "not decided"
+
+
+def test_kernels_that_miss_differently_explain_more_than_the_policy() -> None:
+    made = tire(missed={"fifo": above(800)}), tire(missed={"fifo": above(3600)})
+    found = answer("policy-alone", points(*made[0]), points(*made[1], **OTHER))
+    assert found.decision == "borne out"
 
 
 def test_an_edge_needs_two_sizes_that_missed() -> None:

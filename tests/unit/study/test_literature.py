@@ -378,6 +378,44 @@ def test_addresses_name_series_of_the_tests_of_their_exhibit() -> None:
         assert all(set(tests) <= set(known) for tests in said)
 
 
+LABELS = {
+    "1000000": "1 ms",
+    "10000000": "10 ms",
+    "100000000": "100 ms",
+    "unnamed": "semaphore",
+    "none": "does not inherit",
+    "inherit": "pthread mutex",
+    "CLOCK_REALTIME": "clock",
+}
+# Label values that the title of an exhibit says, or that are our choice.
+TITLED = {"64", "8192", "mq", "other", "fifo"}
+DIRECTIONS = {"acquire", "release", "create", "delete", "latency", "throughput"}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_label_of_a_row_says_what_its_address_does(name: str) -> None:
+    for exhibit in PAPERS[name].exhibits:
+        rows = [(row.label, row.at.split("/")) for row in exhibit.rows if "/" in row.at]
+        for label, (test, *values, series) in rows:
+            alike = [set(at[1:-1]) for _, at in rows if at[0] == test]
+            for value in set(values) - set.intersection(*alike) - TITLED:
+                said = LABELS.get(value, value.replace("-", " "))
+                assert said in label, (exhibit.number, label, value)
+            if series in DIRECTIONS and len({at[-1] for _, at in rows}) > 1:
+                assert series in label, (exhibit.number, label)
+
+
+def test_what_is_lost_says_what_is_missing() -> None:
+    for paper in PAPERS.values():
+        for exhibit in paper.exhibits:
+            for lost in (exhibit.lost, *(row.lost for row in exhibit.rows)):
+                assert (
+                    not lost or has_words(lost, "missing") or "lost" in lost or "not trans" in lost
+                )
+            if exhibit.plots:
+                assert exhibit.lost, exhibit.number
+
+
 def test_what_the_old_tables_hold_is_what_the_exhibits_say() -> None:
     """Stars, improvements and counts stand twice in the file."""
     dedicated, hp = PAPERS["dedicated-systems-2012"], PAPERS["hp-1987"]

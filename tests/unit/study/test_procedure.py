@@ -150,6 +150,8 @@ def test_signals_go_between_two_processes() -> None:
 # what, facts that rule it out, and what it takes
 LACKING = [
     ("obenland-2000", {"limits__can_realtime": False}, "real-time priority", "grant-rights"),
+    ("hp-1987", {"limits__realtime_reason": "rtprio is 98"}, "the highest real", "grant-rights"),
+    ("hp-1987", {"limits__priority_max": None}, "the highest real-time priority", "grant-rights"),
     ("hp-1987", {"limits__can_lock": False}, "locked memory", "grant-rights"),
     ("hp-1987", {"virtual__emulated": True}, "times that may be compared", "kvm"),
     ("hp-1987", {"virtual__time": "instructions"}, "times that may be compared", "hardware"),
@@ -201,6 +203,12 @@ def test_nothing_is_missed_that_is_there(name: str) -> None:
 
 
 DEVICE = {"dedicated-systems-2012": ("uio=0",)}
+
+
+def test_threads_have_the_next_priority_where_the_highest_is_refused() -> None:
+    for changed in ({"limits__realtime_reason": "rtprio is 98"}, {"limits__priority_max": None}):
+        for plan in plans("garre-2014", on=here(**changed)):
+            assert plan.priority is None
 
 
 def test_facts_that_are_not_known_rule_nothing_out() -> None:

@@ -37,6 +37,7 @@ from hardstone.study.evidence import (
     under_full_load,
 )
 from hardstone.units import format_ns
+from hardstone.wording import shorten
 
 RESPONSE, JITTER, INVERSION = "RSP-P-FIX", "TMR-P-JIT", "MUT-P-INV"
 _US, _MS = 1_000, 1_000_000
@@ -74,6 +75,17 @@ def _blocks(system: System, load: str) -> dict[str, _Blocks]:
     return counted
 
 
+def _all_kinds(found: Finding, blocks: dict[str, _Blocks], system: System) -> Finding:
+    """A finding that no block was late does not count where a kind of them was left out."""
+    kinds = {one.held.labels.get("kind", "") for one in system.found(RESPONSE, "time", "heavy")}
+    left_out = sorted(kinds - set(blocks))
+    if not left_out:
+        return found
+    names = ", ".join(shorten(one, 20) for one in left_out)
+    text = f"{found.text} Left out, as its blocks do not take their calibrated time: {names}."
+    return undecided(text, f"a steady frequency: {run_it(RESPONSE, load='heavy')}", found.evidence)
+
+
 def _block_ns(one: Sound) -> int:
     value = as_integer(one.held.result.params.get("block_ns"))
     return value if value and value > 0 else 10 * _MS
@@ -103,7 +115,8 @@ def _determinism(system: System) -> Finding:
         return Finding(CONTRADICTED, text, _worst(series))
     if not all(one.within.is_within for one in found.values()):
         return undecided(text, more_values(RESPONSE, load="heavy"), _worst(series))
-    return under_full_load(Finding(BORNE_OUT, text, _worst(series)), series, system)
+    kept = under_full_load(Finding(BORNE_OUT, text, _worst(series)), series, system)
+    return _all_kinds(kept, found, system)
 
 
 def reserved_cpu(systems: Sequence[System]) -> list[Finding]:
@@ -157,7 +170,8 @@ def standard_unsuitable(system: System) -> Finding | None:
         return Finding(BORNE_OUT, text, _worst(series))
     limits = [one.within for one in blocks.values()] + [one for _, one in timers.values()]
     if all(one.is_within for one in limits):
-        return under_full_load(Finding(CONTRADICTED, text, _worst(series)), series, system)
+        kept = under_full_load(Finding(CONTRADICTED, text, _worst(series)), series, system)
+        return _all_kinds(kept, blocks, system)
     return undecided(text, more_values(RESPONSE, JITTER, load="heavy"), _worst(series))
 
 
