@@ -22,6 +22,7 @@ from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_each
 from hardstone.report.opening import head_of, opening_of
 from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
+from hardstone.report.published import PublishedFigures
 from hardstone.report.results import (
     Section,
     Settings,
@@ -239,6 +240,7 @@ def settings_of(
         limits=limits,
         watched_ns=document.plan.watched_ns,
         projected=partial(decisive_projection, document=document),
+        published=PublishedFigures(document),
         preemption=str(document.system.get("kernel.preemption") or ""),
         why_not_comparable=shorten(why_run_apart(document), 220) or None,
     )

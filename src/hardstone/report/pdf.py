@@ -221,6 +221,11 @@ def _fill_figures(sheet: Sheet, section: Section) -> None:
             for row in table.rows
         ]
         sheet.table(["Series", "Worst observed", *table.levels, "Average", "Values"], rows)
+    if section.published:
+        for published in section.published.lines:
+            sheet.text(f"Published, {published.series}: {published.text}", 8, colour="quiet")
+        commands = ", ".join(section.published.commands)
+        sheet.text(f"{section.published.remark} {commands}", 8, colour="quiet")
     for found in section.noise:
         sheet.gap(6)
         sheet.text(f"What took the CPU: {found.title}", 8)

@@ -41,6 +41,7 @@ from hardstone.report.figures import (
     notes_on_drawing,
 )
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
+from hardstone.report.published import PublishedBeside, PublishedFigures
 from hardstone.report.tables import (
     CauseRow,
     HeldClaim,
@@ -176,6 +177,7 @@ class Section:
     late_by_cause: list[tuple[str, str]]
     noise: list[NoiseTable]
     projection: ProjectionText | None
+    published: PublishedBeside | None
     late_note: str = NOTE
     noise_columns: tuple[str, ...] = COLUMNS
 
@@ -260,6 +262,7 @@ class Settings:
     why_not_comparable: str | None
     preemption: str
     projected: Callable[[Result], ProjectionText | None]
+    published: PublishedFigures
 
 
 def worst_each(results: list[Result]) -> int:
@@ -342,6 +345,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         late=late[:_LATE_AT_LENGTH],
         late_by_cause=by_cause(late[_LATE_AT_LENGTH:]),
         projection=settings.projected(result),
+        published=settings.published.beside(result),
     )
 
 
