@@ -487,8 +487,8 @@ class PublishedPoint:
 @dataclass(frozen=True)
 class PublishedTire:
     """A row for each size that the study gives; columns: the size, the number of threads, each
-    system of the study, and each policy and condition of this run. `refused`: why this run has no
-    column."""
+    system of the study, and each policy and condition of this run. `refused`: why this run may not
+    be compared; its columns say so."""
 
     short: str
     hardware: str
@@ -534,10 +534,9 @@ def published_tire(document: RunDocument, points: Sequence[Point]) -> PublishedT
     systems = list(dict.fromkeys(one.system for one in published))
     refused = why_not_comparable_to_hardware(document) or ""
     own: dict[str, list[Bound]] = {}
-    if not refused:
-        names = CurveNames(document)
-        for bound in filter(comparable, bounds_of(points)):
-            own.setdefault(names.panel(bound.curve), []).append(bound)
+    names = CurveNames(document)
+    for bound in filter(comparable, bounds_of(points)):
+        own.setdefault(names.panel(bound.curve), []).append(bound)
     shown = dict(list(own.items())[:_OWN_COLUMNS])
     rows = []
     for is_held, threads in _published_sizes(published):
@@ -545,12 +544,13 @@ def published_tire(document: RunDocument, points: Sequence[Point]) -> PublishedT
         cells += [_own_cell(bounds, threads, is_held=is_held) for bounds in shown.values()]
         which = "any" if threads is None else format_count(threads)
         rows.append(("held" if is_held else "missed at", which, *cells))
+    who = "this run (not comparable)" if refused else "this run"
     pretest = study.tables["simulation"]["pretest"]
     step = format_ns(float(pretest["time_step_ms"]) * 1e6)
     return PublishedTire(
         short=study.reading.short,
         hardware=study.conditions.get("hardware", ""),
-        headings=("masses", "threads", *systems, *(f"this run, {panel}" for panel in shown)),
+        headings=("masses", "threads", *systems, *(f"{who}, {panel}" for panel in shown)),
         rows=rows,
         pretest=f"step {step}, Linux: first miss at {pretest['linux first miss']}",
         own_hardware=target_text(document),
