@@ -580,7 +580,7 @@ def _own_cell(bounds: Sequence[Bound], threads: int | None, *, is_held: bool) ->
     if not own:
         return "not measured"
     text = _held_text if is_held else _first_missed_text
-    if len(own) == 1:
+    if threads is not None:
         return text(own[0])
     least = min(own, key=lambda one: one.held.masses if one.held else 0)
     return f"{text(least)} ({threads_text(least.curve.threads)})"
