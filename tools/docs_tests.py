@@ -9,10 +9,13 @@ from pathlib import Path
 
 from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, Register, SeriesSpec
+from hardstone.study.exhibits import LaidOut, StudyView
+from hardstone.study.screen import lines_below, title_of
 from hardstone.terminal.explain import (
-    PublishedTable,
     cpu_text,
-    published_tables,
+    published_conditions,
+    published_views,
+    study_title,
     variants_text,
     warm_up_text,
 )
@@ -176,20 +179,43 @@ def _values(values: list[int | str], unit: str) -> str:
 
 
 def _published(test: str) -> list[str]:
-    return [part for one in published_tables(test) for part in _published_table(one)]
+    parts = []
+    for view in published_views(test):
+        parts.append(study_title(view))
+        for one in view.exhibits:
+            parts += _exhibit(view, one)
+        if lines := published_conditions(view, test):
+            parts += ["Conditions and systems:", _listed(lines)]
+    return [part for part in parts if part]
 
 
-def _published_table(published: PublishedTable) -> list[str]:
-    rows = []
-    for row in published.rows:
-        addresses = ", ".join(
-            f"`{address}`" if address else "verdicts" for address in row.addresses
-        )
-        cells = {"address": addresses, "load": row.load, "system": row.system}
-        rows.append([{**cells, "figures": row.figures}[title] for title in published.columns])
-    told = "\n".join(f"- {condition}" for condition in published.conditions)
-    parts = [published.title, table(published.columns, rows), told, published.note]
-    return list(filter(None, parts))
+def _exhibit(view: StudyView, one: LaidOut) -> list[str]:
+    """An exhibit of a paper: its rows with their addresses, and what must be known of them."""
+    number, title = title_of(one)
+    heading = f"**{number}**: {title}"
+    if one.exhibit.plots:
+        return [heading]
+    systems = [view.columns[place].short for place in one.columns]
+    head = ["quantity", "address", *one.exhibit.headings, "load", "statistic", *systems]
+    rows = [
+        [
+            row.label,
+            f"`{row.address.partition('/')[2] or row.address}`" if row.address else "",
+            *row.words,
+            row.load,
+            row.statistic,
+            *(row.cells[place].text or row.cells[place].kind for place in one.columns),
+        ]
+        for row in one.rows
+    ]
+    kept = [place for place, _ in enumerate(head) if any(row[place] for row in rows)]
+    cells = [[row[place].replace("not covered", "") for place in kept] for row in rows]
+    shown = [table([head[place] for place in kept], cells)] if rows else []
+    return [heading, *shown, _listed(list(lines_below(one)))]
+
+
+def _listed(lines: list[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _profiles(entry: Entry) -> list[str]:

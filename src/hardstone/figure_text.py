@@ -46,6 +46,8 @@ def amount_text(amount: Amount, *, is_exact: bool = False) -> str:
 
 
 def _exact(value: float, unit: Unit) -> str:
+    if unit == "count" and value.is_integer():
+        return format_count(int(value))
     number = Decimal(repr(value))
     steps = _STEPS[unit]
     name, scale = next((one for one in steps if abs(number) >= one[1]), steps[-1])

@@ -7,7 +7,13 @@ from dataclasses import replace
 
 from hardstone.comparison.grey import condition_rows
 from hardstone.comparison.points import RULES, points_of, repeated_tables
-from hardstone.comparison.rows import Systems, compared_rows, compared_tests, decisive_rows
+from hardstone.comparison.rows import (
+    Systems,
+    compared_rows,
+    compared_tests,
+    decisive_rows,
+    shared_rows,
+)
 from hardstone.comparison.sizes import is_of_sweep, size_rows
 from hardstone.comparison.tables import columns_of, kernel_table, ladder_table
 from hardstone.comparison.view import (
@@ -65,6 +71,7 @@ def compare_view(
     found = _figure_rows(subjects)
     decisive = decisive_rows(found, systems)
     yardsticks = _yardsticks()
+    shared = shared_rows(found, systems, decisive)
     view = CompareView(
         columns=columns,
         reference=reference,
@@ -76,6 +83,7 @@ def compare_view(
         conditions=[],
         yardsticks=yardsticks,
         notes=[],
+        shared=shared,
     )
     begun(view)
     tests = compared_tests(
@@ -99,9 +107,9 @@ def compare_view(
 
 
 def _figure_rows(subjects: Sequence[Subject]) -> list[FigureRow]:
-    """Every series; the sizes that a sweep finds have rows of their own."""
+    """The sizes that a sweep finds, which are of no series; then every series."""
     series = [one for one in figure_rows(subjects) if not is_of_sweep(one.first)]
-    return [*series, *size_rows(subjects)]
+    return [*size_rows(subjects), *series]
 
 
 def _check_systems(subjects: Sequence[Subject], reference: int) -> None:

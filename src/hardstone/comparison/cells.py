@@ -125,10 +125,10 @@ def _line(
         median = cell.subject_series.amount(_MEDIAN)
     # No study has a median, and too few values have none: nothing that a reader misses.
     why_no_median = median.reason if isinstance(median, Missing) else ""
-    # A size of a sweep is no worst: it says itself what it is.
-    source = "" if cell.worst_name in SIZES else _source(cell.mean) or _source(cell.worst)
+    is_size = cell.worst_name in SIZES  # no worst: it says itself what it is
+    source = "" if is_size else _source(cell.mean) or _source(cell.worst)
 
-    without_ratio = "reference" if column.is_reference else "-"
+    without_ratio = "reference" if column.is_reference and not is_size else "-"
 
     def shown(one: Amount | Missing) -> ShownFigure:
         return sourced_figure(one, column.is_published, source)
@@ -136,7 +136,7 @@ def _line(
     return SystemLine(
         column=column,
         source=source,
-        mean=shown(cell.mean),
+        mean=ShownFigure("-") if is_size else shown(cell.mean),
         median=shown(median)
         if isinstance(median, Amount)
         else ShownFigure("-", source=why_no_median),

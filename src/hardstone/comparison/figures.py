@@ -31,6 +31,7 @@ from hardstone.comparison.curves import (
     system_name,
     who,
 )
+from hardstone.comparison.sizes import SIZES
 from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
@@ -63,7 +64,9 @@ _DOTS = (
 
 
 def _has_pair(row: ComparedRow) -> bool:
-    """Whether any system has an average or a worst."""
+    """Whether any system has an average or a worst. A size of a sweep is neither."""
+    if any(cell.worst_name in SIZES for cell in row.cells):
+        return False
     return any(isinstance(one, Amount) for cell in row.cells for one in (cell.mean, cell.worst))
 
 
@@ -116,6 +119,8 @@ def _pair(column: SystemColumn, cell: ComparedCell) -> list[Amounts]:
     for which in (AVERAGE, WORST):
         amount = _amount(cell, which)
         if isinstance(amount, Missing):
+            if column.is_published and which == AVERAGE:
+                continue  # a study that has a worst alone: the words would cover its mark
             reason = shorten(amount.reason, _REASON_CHARACTERS)
             found.append(Amounts(name, which, "missing", None, reason))
             continue
@@ -219,13 +224,14 @@ def _spread_rows(view: CompareView) -> tuple[list[ComparedRow], str]:
     sentence on the others."""
     known = {
         row.address: sum(cell.predictability is not None for cell in row.cells)
-        for row in view.decisive
+        for row in view.opening
         if not is_rate(row.unit)
     }
     chosen = sorted(known, key=lambda address: -known[address])[: charts.MOST_KINDS]
     count = sum(1 for address in known if known[address] and address not in chosen)
-    left_out = f" {count} more decisive figures: see the tables." if count else ""
-    return [row for row in view.decisive if row.address in chosen], left_out
+    what = "decisive figures" if view.shared is None else "shared figures"
+    left_out = f" {count} more {what}: see the tables." if count else ""
+    return [row for row in view.opening if row.address in chosen], left_out
 
 
 # A cost of 1 is a chart of one panel, about 40 ms; one of twenty panels takes as long as four.
@@ -331,7 +337,7 @@ class _Maker:
     def summary(self) -> list[tuple[ComparedRow, Figure]]:
         """A pair of dots for each decisive figure."""
         found = []
-        for number, row in enumerate(self.view.decisive, 1):
+        for number, row in enumerate(self.view.opening, 1):
             if _has_pair(row):
                 found.append((row, self._pair(row, f"chart-summary-{number}")))
         self.spent += len(found)
@@ -343,7 +349,7 @@ class _Maker:
         rows = {
             test.test: (row, f"chart-{number}-{_anchor(test.test)}")
             for number, test in enumerate(self.view.tests, 1)
-            if (row := shown_row(test, self.view.decisive)) is not None
+            if (row := shown_row(test, self.view.opening)) is not None
         }
         found: dict[str, list[Figure]] = {test: [] for test in rows}
         for test, (row, name) in rows.items():

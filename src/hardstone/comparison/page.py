@@ -67,7 +67,7 @@ def _decisive_table(view: CompareView, anchors: Mapping[str, str]) -> _DecisiveT
     """`anchors` has the part of the page of each test."""
     letters: dict[str, str] = {}
     columns = []
-    for row in view.decisive:
+    for row in view.opening:
         test = row.address.split("/")[0]
         known = [cell for cell in row.cells if isinstance(cell.worst, Amount)]
         common = common_remarks(known, "marks")
@@ -314,6 +314,7 @@ def _context(view: CompareView, figures: CompareFigures, *, is_live: bool) -> di
             )
         ),
         "stars_of": _stars_of,
+        "has_decisive": view.shared is None,
         "decisive": _decisive_table(view, {one.test: one.anchor for one in tests}),
         "points": list(zip(view.columns, view.points, strict=True)),
         "criteria": [(stars, *meaning) for stars, meaning in view.criteria.items()],

@@ -354,7 +354,7 @@ def _not_published(subject: Subject, row: FigureRow) -> str:
     ]
     if kind is None or not others or kind in others:
         return "not published"
-    return f"published of kind {', '.join(dict.fromkeys(others))} only, not of {kind}"
+    return f"published of {', '.join(dict.fromkeys(others))} only"
 
 
 def _missing_of(column: SystemColumn, row: FigureRow) -> Missing:
@@ -578,6 +578,24 @@ def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[Compared
     if wakeup is not None:
         rows.append(_compared_row(wakeup, systems, "wakeup, total, worst CPU", decisive=True))
     return rows
+
+
+_LEAST_DECISIVE = 4
+_MOST_SHARED = 12
+
+
+def shared_rows(
+    found: Sequence[FigureRow], systems: Systems, decisive: Sequence[ComparedRow]
+) -> list[ComparedRow] | None:
+    """The figures that two or more systems share, where hardly any decisive one is: beside
+    published systems that measured other things these are rows of gaps. Else None."""
+    is_published = any(one.is_published for one in systems.columns)
+    shared = [row for row in decisive if row.known_count > 1]
+    if not is_published or len(shared) >= _LEAST_DECISIVE:
+        return None
+    known = {row.address for row in shared}
+    more = [row for row in found if _known_count(row) > 1 and row.address not in known]
+    return [*shared, *compared_rows(more[: _MOST_SHARED - len(shared)], systems)]
 
 
 def group_of(row: ComparedRow) -> str:

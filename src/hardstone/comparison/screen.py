@@ -43,7 +43,6 @@ _GUTTER = 12
 _LEAST_CELL = 9
 _MOST_CELL = 16
 _LABEL, _LEAST_LABEL = 20, 12
-_LEAST_DECISIVE = 4
 _USUAL_FIGURES, _MOST_SHARED = 14, 28  # lines
 _SHARED_CELL, _STATISTIC = 12, 6
 _STATISTICS = {"max": "worst", "min": "least", "time_90": "90 %", "time_99": "99 %"}
@@ -78,7 +77,9 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     most = MOST_LINES if count <= _FEW else MOST_OF_MANY
     are_columns = count <= MOST_COLUMNS and _LEAST_LABEL + _LEAST_CELL * count <= width
     pair = _RunPair(view) if count == 2 and not any(one.is_published for one in columns) else None
-    has_shared = _few_decisive(view) or (are_columns and all(one.is_published for one in columns))
+    has_shared = view.shared is not None or (
+        are_columns and all(one.is_published for one in columns)
+    )
     shared = _Shared(view) if pair is None and has_shared else None
     if pair is not None and width >= _LEAST_LABEL + 2 * (_MEDIAN_WIDTH + _LEAST_CELL) + _RATIO:
         figures = pair.table(width)
@@ -224,13 +225,6 @@ class _RunPair:
             )
             if tests:
                 yield f"only {column.number} measured {listed(tests)}"
-
-
-def _few_decisive(view: CompareView) -> bool:
-    """Whether hardly any of the decisive figures is one of several systems: beside published ones
-    that measured other things these are rows of dashes."""
-    is_published = any(one.is_published for one in view.columns)
-    return is_published and sum(row.known_count > 1 for row in view.decisive) < _LEAST_DECISIVE
 
 
 class _Shared:

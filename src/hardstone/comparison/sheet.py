@@ -293,13 +293,14 @@ class _Book:
         self._table(["System", *names], rows)
 
     def decisive(self, figures: CompareFigures) -> None:
-        """The table of the decisive figures, then their charts."""
-        self._section("Decisive figures", _LEAST_ROOM)
+        """The table of the decisive figures, or of the shared ones, then their charts."""
+        title = "Decisive figures" if self.view.shared is None else "Shared figures"
+        self._section(title, _LEAST_ROOM)
         self._text(_READ, colour="quiet")
-        self._figures(self.view.decisive, [row_name(row) for row in self.view.decisive])
+        self._figures(self.view.opening, [row_name(row) for row in self.view.opening])
         for one in figures.notes:
             self._text(one, colour="quiet")
-        self._charts(figures.summary, "Decisive figures in pictures")
+        self._charts(figures.summary, f"{title} in pictures")
 
     def _figures(self, rows: Sequence[ComparedRow], labels: Sequence[str]) -> None:
         """Few systems are columns; of many each is a row, some series abreast."""

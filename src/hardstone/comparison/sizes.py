@@ -52,7 +52,7 @@ class SizeSeries:
         return [self.name]
 
     def amount(self, statistic: str) -> Amount | Missing:
-        return self.found if statistic == self.name else Missing("not known")
+        return self.found if statistic == self.name else Missing("-")
 
 
 _LABELS = {

@@ -220,7 +220,9 @@ class CompareView:
 
     `decisive` has the rows of the summary: tick duration, switch with the most threads, sustained
     interrupts, semaphore and mutex with and without contention, wake-up latency. `criteria`: what
-    each number of stars means, from 5 down. `tables`: those of the older studies.
+    each number of stars means, from 5 down. `tables`: those of the older studies. `shared`: beside
+    published systems that hardly share a decisive figure with another one, the figures that two
+    systems share; None: the decisive ones stand first.
     """
 
     columns: list[SystemColumn]
@@ -233,7 +235,13 @@ class CompareView:
     conditions: list[ConditionRow]
     yardsticks: list[Yardstick]
     notes: list[str]
+    shared: list[ComparedRow] | None = None
     schema: ClassVar[str] = COMPARISON_SCHEMA
+
+    @property
+    def opening(self) -> list[ComparedRow]:
+        """The rows that stand first: the decisive ones, or what systems share in their place."""
+        return self.decisive if self.shared is None else self.shared
 
     @property
     def systems(self) -> list[_PlacedSystem]:

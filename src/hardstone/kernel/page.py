@@ -244,7 +244,7 @@ def section_rows(one: Operation, number: int) -> list[Row]:
 def published_mark(size: int, *, is_apart: bool, **more: object) -> Spec:
     """The points of a study: hollow crosses where their times are of another kind."""
     if is_apart:
-        return mark("point", shape="cross", filled=False, strokeWidth=1.6, size=2 * size, **more)
+        return mark("point", shape="cross", filled=False, strokeWidth=1.6, size=size, **more)
     return mark("point", shape="diamond", filled=True, size=size, **more)
 
 

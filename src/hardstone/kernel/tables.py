@@ -38,11 +38,6 @@ def length_text(one: SectionLength | None) -> str:
     return f"< {format_ns(one.value_ns)}" if one.is_below else format_ns(one.value_ns)
 
 
-def whole_length(one: SectionLength | None) -> str:
-    """Both on one line: "187 us (160 to 204 us)"."""
-    return with_interval(length_text(one), length_interval(one))
-
-
 def percent(share: float) -> str:
     """ "95 %"."""
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"

@@ -20,9 +20,9 @@ from hardstone.present.why_late import NOTE
 from hardstone.report import opening
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_each
+from hardstone.report.literature import PublishedFigures
 from hardstone.report.opening import head_of, opening_of
 from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
-from hardstone.report.published import PublishedFigures
 from hardstone.report.results import (
     Section,
     Settings,

@@ -41,7 +41,7 @@ from hardstone.report.figures import (
     notes_on_drawing,
 )
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
-from hardstone.report.published import PublishedBeside, PublishedFigures
+from hardstone.report.literature import PublishedBeside, PublishedFigures
 from hardstone.report.tables import (
     CauseRow,
     HeldClaim,

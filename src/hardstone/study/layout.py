@@ -18,7 +18,7 @@ from hardstone.comparison.grey import ComparableAddress, beside, in_place, why_a
 from hardstone.errors import InputError, remedy_text
 from hardstone.event_names import NOT_SEEN, STEP_BOUNDED, TIRE_TESTS
 from hardstone.figure_text import amount_text
-from hardstone.kernel.tables import whole_length
+from hardstone.kernel.tables import length_interval
 from hardstone.model import Result, RunDocument, Series, Unit
 from hardstone.simulation.analysis import Bound, bounds_of
 from hardstone.simulation.results import Curve, Point, points_of
@@ -533,6 +533,9 @@ def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: Comparable
         notes.append(f"the larger of {' and '.join(named)}")
     if result.test == _INVERSION and amount.value is not None:
         text = f"{'vulnerable' if amount.value else 'not vulnerable'} ({text})"
+    if is_of_kernel_time(wanted.own_statistic):
+        length = length_of(Resolved(result, largest), wanted.own_statistic)
+        notes.append(f"interval {length_interval(length)}")
     for one in found:
         notes += [*one.notes, *_doubts(one, document)]
     return Cell(
@@ -546,12 +549,10 @@ def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: Comparable
 
 
 def _figure(held: MeasuredSeries, statistic: str) -> tuple[str, Amount | Missing]:
-    """The text of a figure and its amount. A length of kernel sections has its interval."""
+    """The text of a figure and its amount."""
     amount = held.amount(statistic)
     if isinstance(amount, Missing):
         return "", amount
-    if is_of_kernel_time(statistic):
-        return whole_length(length_of(Resolved(held.result, held.series), statistic)), amount
     if amount.value is not None:
         return format_value(amount.value, held.unit), amount
     return amount_text(amount), amount

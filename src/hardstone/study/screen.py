@@ -126,21 +126,12 @@ def print_exhibit(
 ) -> None:
     """Prints one exhibit: its table, then what must be known of it. `has_addresses`: each row has
     the address of its figures, without the test."""
-    exhibit = one.exhibit
-    number = exhibit.number
-    if not number.startswith(_NUMBERED) and number != IN_THE_TEXT:
-        number = "no number"
-    lead = f"{number}  "
-    if exhibit.plots:
-        is_named = exhibit.plots.startswith(_NUMBERED)
-        drawn = exhibit.plots if is_named else "the table without a number"
-        print_wrapped(console, f"{exhibit.title} (draws {drawn})", lead)
-        return
-    if not exhibit.has_results:
-        print_wrapped(console, f"{exhibit.title} (no results)", lead)
-        return
     shared = _Shared.of(one.rows)
-    print_wrapped(console, f"{exhibit.title}{shared.text}", lead, style="bold")
+    number, title = title_of(one)
+    is_bare = _is_bare(one)
+    print_wrapped(console, title, f"{number}  ", style="" if is_bare else "bold")
+    if is_bare:
+        return
     shown = _Exhibit(view, one, shared, has_addresses)
     usual = console.width
     for table in shown.tables(usual):
@@ -151,8 +142,24 @@ def print_exhibit(
         console.width = usual
     for line in shown.footnotes:
         _print_note(console, line)
-    for text in _below(one):
+    for text in lines_below(one):
         print_wrapped(console, text, lead="  ")
+
+
+def title_of(one: LaidOut) -> tuple[str, str]:
+    """The number of an exhibit as its paper has it, and its title with what all rows share."""
+    exhibit = one.exhibit
+    is_numbered = exhibit.number.startswith(_NUMBERED) or exhibit.number == IN_THE_TEXT
+    number = exhibit.number if is_numbered else "no number"
+    if exhibit.plots:
+        is_named = exhibit.plots.startswith(_NUMBERED)
+        return number, f"{exhibit.title} (draws {exhibit.plots if is_named else _UNNAMED})"
+    if not exhibit.has_results:
+        return number, f"{exhibit.title} (no results)"
+    return number, f"{exhibit.title}{_Shared.of(one.rows).text}"
+
+
+_UNNAMED = "the table without a number"
 
 
 @dataclass(frozen=True)
@@ -390,7 +397,7 @@ def _print_note(console: Console, line: str, lead: str = "  ") -> None:
     print_command(console, command, indent=len(lead) + 2)
 
 
-def _below(one: LaidOut) -> Iterator[str]:
+def lines_below(one: LaidOut) -> Iterator[str]:
     """What is lost, what rows and figures need said, and what the paper says of them."""
     lost: dict[str, list[str]] = {}
     for row in one.rows:

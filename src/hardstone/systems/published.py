@@ -195,11 +195,6 @@ def figures_of(test: str) -> list[Figure]:
     return [figure for figure in all_figures() if figure.address.test == test]
 
 
-def tables_of(test: str) -> list[str]:
-    """The tables of published.json with figures of `test`: STUDY/TABLE, each once."""
-    return list(dict.fromkeys(f"{one.study}/{one.table}" for one in figures_of(test)))
-
-
 def study_figures(study: Study) -> Iterator[Figure]:
     """The figures of one study. InputError if file and reading do not match."""
     for name, reading in study.reading.tables.items():

@@ -18,7 +18,7 @@ from hardstone.plan.params import limits_text
 from hardstone.stats.conditions import Condition, condition_of
 from hardstone.study.exhibits import StudyView
 from hardstone.study.layout import lay_out
-from hardstone.study.papers import Paper, load_papers
+from hardstone.study.papers import load_papers
 from hardstone.study.screen import print_exhibit, system_text
 from hardstone.systems.published import Study, figures_of
 from hardstone.terminal.console import (
@@ -222,26 +222,41 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "needs", [words(", ".join(test.needs) or "nothing special")])
     _print_part(console, "CPU", [words(cpu_text(test))])
     _print_part(console, "priority", _sentence(PRIORITY))
+    for view in published_views(test.id):
+        _print_published(console, view, test.id)
+
+
+def published_views(test: str) -> Iterator[StudyView]:
+    """Each paper that has figures of `test`, laid out with their exhibits alone."""
     for paper in load_papers().values():
-        _print_published(console, paper, test.id)
+        view = lay_out(paper, [], only_tests=(test,))
+        if view.exhibits:
+            yield view
 
 
-def _print_published(console: Console, paper: Paper, test: str) -> None:
-    """Prints the exhibits of `paper` with figures of `test`, then the conditions of the paper."""
-    view = lay_out(paper, [], only_tests=(test,))
-    if not view.exhibits:
-        return
-    study = paper.study
+def study_title(view: StudyView) -> str:
+    """The short name of a study, its title and its authors."""
+    study = view.paper.study
     author = f" ({study.author})" if study.author else ""
+    return f"{study.reading.short}: {study.title}{author}"
+
+
+def published_conditions(view: StudyView, test: str) -> list[str]:
+    """Under which conditions the paper measured `test`, and on which systems."""
+    study = view.paper.study
+    tables = dict.fromkeys(one.table for one in figures_of(test) if one.study == study.key)
+    found = (line for table in tables for line in study_conditions(study, table))
+    return [*dict.fromkeys(found), *_systems(view)]
+
+
+def _print_published(console: Console, view: StudyView, test: str) -> None:
     console.print()
-    print_wrapped(console, f"published: {study.reading.short}: {study.title}{author}", style="bold")
+    print_wrapped(console, f"published: {study_title(view)}", style="bold")
     for number, one in enumerate(view.exhibits):
         if number and not (one.exhibit.plots and view.exhibits[number - 1].exhibit.plots):
             console.print()
         print_exhibit(console, view, one, has_addresses=True)
-    tables = dict.fromkeys(one.table for one in figures_of(test) if one.study == study.key)
-    found = (line for table in tables for line in study_conditions(study, table))
-    lines = [*dict.fromkeys(found), *_systems(view)]
+    lines = published_conditions(view, test)
     if lines:
         console.print()
     for line in lines:

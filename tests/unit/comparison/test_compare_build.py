@@ -391,3 +391,15 @@ def test_the_document_has_ratings_reasons_and_what_is_missing() -> None:
     (period,) = [one for one in found.summary if one.address.endswith("minimal_period")]
     assert [one.figures[1].statistic for one in period.cells] == ["min", "min", "min"]
     assert "THR-P-SLS/2/switch" in [one.address for one in found.summary]
+
+
+def test_what_systems_share_stands_first_where_hardly_a_decisive_figure_is_shared() -> None:
+    lynx, solaris = (published_system(one, "none") for one in ("lynx", "solaris-1rt"))
+    view = compare_view([lynx, solaris])
+    addresses = [row.address for row in view.opening]
+    assert addresses[:2] == ["RSP-P-FIX/add/time", "RSP-P-FIX/copy/time"] and not view.decisive
+    assert all(row.known_count == 2 for row in view.opening)
+    assert compare_view([QNX, lynx]).opening == []
+    for systems in ([QNX, CE7], [switching(spread(500)), switching(spread(600))]):
+        decided = compare_view(systems)
+        assert decided.shared is None and decided.opening == decided.decisive

@@ -324,11 +324,11 @@ def test_a_hand_over_by_a_mutex_stands_in_no_row_of_semaphores() -> None:
     view = compare_view([run, xenomai, linux])
     one, mutex, semaphore = cells_at(view, "SEM-P-SHF/unnamed/thread/shuffle")
     assert isinstance(one.worst, Amount) and isinstance(semaphore.worst, Amount)
-    assert mutex.worst == Missing("published of kind mutex only, not of unnamed")
+    assert mutex.worst == Missing("published of mutex only")
     one, mutex, semaphore = cells_at(view, "SEM-P-SHF/mutex/thread/shuffle")
     assert isinstance(one.worst, Amount) and isinstance(mutex.worst, Amount)
     assert mutex.worst.value == 1282 and not mutex.is_grey
-    assert semaphore.worst == Missing("published of kind unnamed only, not of mutex")
+    assert semaphore.worst == Missing("published of unnamed only")
 
 
 def test_a_semaphore_that_inherits_stands_beside_none_without_an_owner() -> None:

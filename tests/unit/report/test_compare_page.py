@@ -329,3 +329,18 @@ def test_a_heading_names_its_test_once() -> None:
     headings = [words(one) for one in re.findall(r"<h3 .*?</h3>", page)]
     assert "IRQ-S-SUS" in headings and "CLK-P-DUR" in headings
     assert not any(len(one.split()) == 2 and len(set(one.split())) == 1 for one in headings)
+
+
+@pytest.mark.slow
+def test_the_overview_has_what_systems_share() -> None:
+    """Where hardly a decisive figure is shared its table would be one of gaps."""
+    names = ("lynx", "solaris-1rt")
+    usual = static(compare_view([made_run(1), published_system("qnx")]))
+    overview = words(usual.partition('id="why"')[0])
+    assert "Decisive tests" in overview and "Shared figures" not in overview
+    published = static(compare_view([published_system(one, "none") for one in names]))
+    overview = words(published.partition('id="why"')[0])
+    assert "Shared figures" in overview and "Decisive tests" not in overview
+    assert "RSP-P-FIX time, add" in overview and "9.9 ms" in overview
+    nothing = static(compare_view([published_system(one) for one in ("qnx", "lynx")]))
+    assert "The systems share no figure" in words(nothing)

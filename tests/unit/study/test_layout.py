@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -384,7 +385,8 @@ def test_figures_that_cannot_be_true_or_are_not_trustworthy_are_not_compared() -
 def test_lengths_of_kernel_sections_have_their_interval() -> None:
     view = view_of(HP, run(msgspec.structs.replace(kernel_result(), conditions=conditions())))
     cell = cell_at(view, "KRN-P-PRE/all/dispatch", statistic="time_90")
-    assert cell.kind == "measured" and " to " in cell.text
+    assert cell.kind == "measured" and re.fullmatch(r"(< )?[\d.]+ [num]?s", cell.text)
+    assert re.fullmatch(r"interval .+ to .+", cell.notes[0])
     assert cell.amount is not None and cell.amount.statistic == "time_90"
     short = msgspec.structs.replace(kernel_result(count=300), conditions=conditions())
     cell = cell_at(view_of(HP, run(short)), "KRN-P-PRE/all/dispatch", statistic="time_99")

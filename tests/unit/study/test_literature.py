@@ -397,8 +397,8 @@ def test_the_label_of_a_row_says_what_its_address_does(name: str) -> None:
     for exhibit in PAPERS[name].exhibits:
         rows = [(row.label, row.at.split("/")) for row in exhibit.rows if "/" in row.at]
         for label, (test, *values, series) in rows:
-            alike = [set(at[1:-1]) for _, at in rows if at[0] == test]
-            for value in set(values) - set.intersection(*alike) - TITLED:
+            shared = set[str].intersection(*(set(at[1:-1]) for _, at in rows if at[0] == test))
+            for value in set(values) - shared - TITLED:
                 said = LABELS.get(value, value.replace("-", " "))
                 assert said in label, (exhibit.number, label, value)
             if series in DIRECTIONS and len({at[-1] for _, at in rows}) > 1:

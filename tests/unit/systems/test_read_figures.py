@@ -18,7 +18,6 @@ from hardstone.systems.published import (
     load_studies,
     read_studies,
     study_figures,
-    tables_of,
 )
 from hardstone.terminal.explain import study_conditions
 from tests.process.targets import sample
@@ -101,6 +100,11 @@ def test_what_has_several_figures_of_one_address_has_them_for_several_systems() 
         for one in all_figures()
     ]
     assert len(keys) == len(set(keys))
+
+
+def tables_of(test: str) -> list[str]:
+    """The tables of published.json with figures of `test`."""
+    return list(dict.fromkeys(f"{one.study}/{one.table}" for one in figures_of(test)))
 
 
 SHOWN = [(test, reference) for test in load_catalogue().ids() for reference in tables_of(test)]

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from hardstone.model import ClockCheck, Conditions, Result, RunDocument, Trust
+from hardstone.report.literature import PublishedBeside, PublishedFigures
 from hardstone.report.pdf import render_pdf
-from hardstone.report.published import PublishedBeside, PublishedFigures
 from tests.unit.comparison.made_systems import labelled
 from tests.unit.report.media import Sketches, sketched, texts_of, words
 from tests.unit.stats.make import document, result, series
