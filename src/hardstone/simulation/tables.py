@@ -792,7 +792,7 @@ def prediction_sentences(document: RunDocument, points: Sequence[Point]) -> list
     table = prediction_table(document, points)
     return [
         f"{row[0]}, {row[1]} thread{'' if row[1] == '1' else 's'}: predicted {row[2]} ({row[3]}), "
-        f"held {row[4]}: {row[6]}"
+        f"held {row[4]}: {row[6].partition(':')[0]}"
         for row in table.rows
     ]
 
