@@ -23,6 +23,7 @@ from hardstone.plan.make import Request
 from hardstone.simulation.request import SweepRequest, make_sweep_plan
 from hardstone.simulation.sweep import SIMULATIONS, single
 from tests.process.targets import sample
+from tests.unit.simulation.tires import timed_costs
 from tests.unit.stats import make
 
 SECOND_NS = 1_000_000_000
@@ -106,6 +107,7 @@ def stream(planned: PlannedTest | None, test: str, missed: int) -> list[str]:
 def scenario(folder: Path, most: int, under: Sequence[dict[str, Any]] = (), **changed: Any) -> str:
     """A target that misses deadlines above `most` masses; `under` has entries of its own."""
     own = [
+        {"test": "SIM-S-RT", "params": {"costs_only": "1.."}, "steps": timed()},
         {"test": "SIM-S-RT", "params": {"masses": f"..{most}"}, "steps": held()},
         {"test": "SIM-S-RT", "params": {"masses": f"{most + 1}.."}, "steps": missing()},
         {"test": "SIM-P-RF", "params": {"masses": "1.."}, "steps": stream(None, "SIM-P-RF", 7)},
@@ -122,6 +124,19 @@ def scenario(folder: Path, most: int, under: Sequence[dict[str, Any]] = (), **ch
         **changed,
     )
     return f"fake:{path}"
+
+
+def timed() -> list[str]:
+    """The costs of a step, and no step."""
+    lines = [json.loads(line) for line in stream(None, "SIM-S-RT", 0)]
+    lines = [one for one in lines if one["type"] != "series"]
+    place = next(at for at, one in enumerate(lines) if one["type"] == "result")
+    for threads in (1, 2):
+        event = timed_costs(10_000, threads)
+        data = {"type": "event", "name": event.name, "at_ns": None, "data": event.data}
+        lines.insert(place, data | {"text": "made up"})
+    lines[-1] |= {"lines": len(lines) - 1, "events": 2, "series": 0}
+    return [json.dumps(one) for one in lines]
 
 
 def held() -> list[str]:

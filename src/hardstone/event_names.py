@@ -50,7 +50,7 @@ LIMIT_CLAIMS = ("limits_at_least_posix_minimum", "base_limits_at_least_posix_min
 POSIX = (POSIX_OPTIONS, POSIX_WHY, POSIX_LIMITS, POSIX_CLOCKS, POSIX_PROFILE, POSIX_NAMED)
 # The simulation of the tire.
 TIRE_TESTS = ("SIM-S-RT", "SIM-P-RF")
-TIRE = ("simulation", "tire_costs")
+TIRE = TIRE_STEPS, TIRE_COSTS = ("simulation", "tire_costs")
 TIRE_PREDICTED = "size_predicted"  # the largest that a curve will hold, before its first point
 # The load was not what was asked for.
 SHORT = ("load_short", "load_unseen", "load_ended_early")

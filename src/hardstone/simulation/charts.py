@@ -254,13 +254,17 @@ _TERMS = {
     "hand-over": "hand-overs",
     "switch": "switches",
     "semaphore": "4e semaphores (not in the paper)",
+    "access": "reads and writes (not in the paper)",
 }
 
 
 def model_rows(panel: str, place: str, model: Model) -> Iterator[Row]:
     """A row for each term, from where it begins to where it ends, and one for the measured time."""
     start = 0.0
-    for term in (*model.terms, *([model.semaphore] if model.semaphore else [])):
+    more = model.access or model.semaphore
+    left_out = "hand-over" if model.access else ""  # it is part of the reads and writes
+    own = (term for term in model.terms if term.name != left_out)
+    for term in (*own, *([more] if more else [])):
         yield {
             "p": panel,
             "x": place,
@@ -277,16 +281,35 @@ def model_rows(panel: str, place: str, model: Model) -> Iterator[Row]:
 
 def model_chart(rows: Sequence[Row]) -> Spec:
     """A bar for each place, its number of masses above it; the tick is what was measured."""
-    names = [name for name in _TERMS.values() if any(row.get("c") == name for row in rows)]
-    places = list(dict.fromkeys(str(row["x"]) for row in rows))
-    top = 1.18 * max((number_in(row, "w") for row in rows), default=1.0)
-    x: Spec = {
+    measured: Spec = {
+        "transform": [{"filter": "isValid(datum.m)"}],
+        "mark": mark("tick", thickness=3, width={"band": 0.8}, color="var(--ink)"),
+        "encoding": {
+            "x": _places(rows),
+            "y": {"field": "m", "type": "quantitative"},
+            "tooltip": [_named("x", "point"), _model_time("m", "measured (ns)")],
+        },
+    }
+    return _stacked(rows, list(_TERMS.values()), "time of a step", "term", [measured])
+
+
+def _places(rows: Sequence[Row]) -> Spec:
+    return {
         "field": "x",
         "type": "ordinal",
-        "sort": places,
+        "sort": list(dict.fromkeys(str(row["x"]) for row in rows)),
         "title": None,
         "axis": {"labelAngle": 0, "labelOverlap": "greedy"},
     }
+
+
+def _stacked(
+    rows: Sequence[Row], parts: Sequence[str], title: str, part: str, marks: Sequence[Spec]
+) -> Spec:
+    """Bars of rows that begin at `b` and end at `t`, with a text above each."""
+    names = [name for name in parts if any(row.get("c") == name for row in rows)]
+    top = 1.18 * max((number_in(row, "w") for row in rows), default=1.0)
+    x = _places(rows)
     bars: Spec = {
         "transform": [{"filter": "isValid(datum.t)"}],
         "mark": mark("bar", width={"band": 0.5}),
@@ -295,7 +318,7 @@ def model_chart(rows: Sequence[Row]) -> Spec:
             "y": {
                 "field": "b",
                 "type": "quantitative",
-                "title": "time of a step",
+                "title": title,
                 "scale": {"domain": [0, top], "nice": False},
                 "axis": {"labelExpr": LABEL_OF_UNIT["ns"], "grid": True, "tickCount": 4},
             },
@@ -307,16 +330,7 @@ def model_chart(rows: Sequence[Row]) -> Spec:
                 "scale": {"domain": names, "range": PALETTE[: len(names)]},
                 "legend": {"columns": 3, "symbolType": "square", "symbolSize": 80},
             },
-            "tooltip": [_named("c", "term"), _named("x", "point"), _model_time("l", "time (ns)")],
-        },
-    }
-    measured: Spec = {
-        "transform": [{"filter": "isValid(datum.m)"}],
-        "mark": mark("tick", thickness=3, width={"band": 0.8}, color="var(--ink)"),
-        "encoding": {
-            "x": x,
-            "y": {"field": "m", "type": "quantitative"},
-            "tooltip": [_named("x", "point"), _model_time("m", "measured (ns)")],
+            "tooltip": [_named("c", part), _named("x", "point"), _model_time("l", "time (ns)")],
         },
     }
     masses: Spec = {
@@ -328,9 +342,26 @@ def model_chart(rows: Sequence[Row]) -> Spec:
             "text": {"field": "y", "type": "nominal"},
         },
     }
-    spec = figure(_group_of(rows, names), list(rows), [bars, measured, masses])
+    spec = figure(_group_of(rows, names), list(rows), [bars, *marks, masses])
     spec.get("spec", spec)["usermeta"] = {"zoom": ["y"]}
     return spec
+
+
+PERIOD_PARTS = ("dispatch", "step", "idle")
+
+
+def period_rows(panel: str, place: str, parts: Sequence[float], masses: int) -> Iterator[Row]:
+    """A row for each part of a period, from where it begins to where it ends."""
+    start = 0.0
+    for name, length in zip(PERIOD_PARTS, parts, strict=True):
+        yield {"p": panel, "x": place, "c": name, "b": start, "t": start + length, "l": length}
+        start += length
+    yield {"p": panel, "x": place, "w": start, "y": format_count(masses)}
+
+
+def period_chart(rows: Sequence[Row]) -> Spec:
+    """Figure 1 of the study: a bar for each place, of dispatch, step and idle time."""
+    return _stacked(rows, PERIOD_PARTS, "time of a period", "part", [])
 
 
 def _named(field: str, title: str) -> Spec:

@@ -26,6 +26,7 @@ from hardstone.simulation.charts import (
     shown_steps,
     shown_threads,
 )
+from hardstone.simulation.prediction import parts_of_period
 from hardstone.simulation.results import (
     TESTS,
     Frame,
@@ -44,6 +45,7 @@ from hardstone.simulation.tables import (
     BoundRow,
     CostTable,
     CurveNames,
+    PredictionTable,
     PublishedTire,
     StatementText,
     block_rows,
@@ -55,7 +57,9 @@ from hardstone.simulation.tables import (
     fast_rows,
     headings,
     paused_lines,
+    period_rows,
     point_rows,
+    prediction_table,
     published_points,
     published_tire,
     statement_texts,
@@ -90,6 +94,7 @@ def tire_figures(document: RunDocument, points: Sequence[Point], drawer: Drawer)
         *_steps(sound, names),
         *_maps(bounds, names),
         *_models(document, sound, names),
+        *_periods(document, sound, names),
         *_study(document, sound, bounds, names),
     ]
     return [
@@ -249,7 +254,8 @@ def _models(document: RunDocument, points: Sequence[Point], names: CurveNames) -
         yield _Chart(
             "model",
             "A step by the cost model, and measured",
-            "Bars: terms of the model, stacked; the last one is not in the paper. Tick: measured "
+            "Bars: terms of the model, stacked; the last one is not in the paper, and has the "
+            "hand-overs in it where it is the reads and writes. Tick: measured "
             "mean. Of each curve the largest simulation that held, its masses above the bar."
             + _left_out(all_panels, shown),
             "; ".join(
@@ -258,6 +264,41 @@ def _models(document: RunDocument, points: Sequence[Point], names: CurveNames) -
                 for one, panel in kept[:_MOST_SPOKEN]
             ),
             charts.model_chart(rows),
+        )
+
+
+def _periods(document: RunDocument, points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
+    timed = [
+        (one, parts)
+        for one in chosen_points(points)
+        if (parts := parts_of_period(document, one)) is not None
+    ]
+    all_panels = [names.panel(one.curve) for one, _ in timed]
+    shown = _shown_panels(all_panels)
+    kept = [pair for pair, panel in zip(timed, all_panels, strict=True) if panel in shown][:24]
+    rows = [
+        row
+        for one, parts in kept
+        for row in charts.period_rows(
+            names.panel(one.curve), threads_text(one.threads), parts, one.masses
+        )
+    ]
+    if rows:
+        yield _Chart(
+            "period",
+            "A period: dispatch, step and idle",
+            "Figure 1 of the study: T = T_i + T_s + T_w. Means of the largest simulation of each "
+            "curve that held, its masses above the bar. A step that missed its deadline has no "
+            "idle time." + _left_out(all_panels, shown),
+            "; ".join(
+                f"{names.panel(one.curve)}, {threads_text(one.threads)}: "
+                + ", ".join(
+                    f"{name} {format_ns(ns)}"
+                    for name, ns in zip(charts.PERIOD_PARTS, parts, strict=True)
+                )
+                for one, parts in kept[:_MOST_SPOKEN]
+            ),
+            charts.period_chart(rows),
         )
 
 
@@ -296,7 +337,10 @@ def _study(
         f"{study.refused or study.own_hardware}{lacking}. The hardware differs: compare the "
         "distances between systems, not the numbers.",
         "; ".join(
-            f"{row[0]}, {row[1]} threads: held {row[2]}, missed at {row[3]}"
+            f"{row[0]}, {row[1]} threads: "
+            + ", ".join(
+                f"{who} {cell}" for who, cell in zip(study.headings[2:], row[2:], strict=True)
+            )
             for row in study.rows[:_MOST_SPOKEN]
         ),
         charts.study_chart(rows),
@@ -432,6 +476,8 @@ class TirePage:
     beside: list[StatementText]
     beside_sides: list[Figure]
     not_beside: str
+    predicted: PredictionTable
+    periods: list[tuple[str, ...]]
     costs: CostTable
     study: PublishedTire
     figures: list[Figure]
@@ -450,9 +496,12 @@ class TirePage:
     statement_title: str = tables.TITLE
     statement_meaning: str = tables.STATEMENT_ABOUT
     one_side: str = tables.ONE_SIDE
+    predicted_meaning: str = tables.PREDICTED
+    predicted_headings: tuple[str, ...] = tuple(map(str.capitalize, tables.PREDICTED_HEADINGS))
+    periods_meaning: str = tables.PERIOD
+    period_headings: tuple[str, ...] = tuple(map(str.capitalize, tables.PERIOD_HEADINGS))
     costs_meaning: str = tables.COST_ABOUT
     cost_headings: tuple[str, ...] = tuple(map(str.capitalize, tables.COST_HEADINGS))
-    study_headings: tuple[str, ...] = tuple(map(str.capitalize, tables.PUBLISHED_HEADINGS))
     point_headings: tuple[str, ...] = tuple(
         one[0].upper() + one[1:] for one in tables.POINT_HEADINGS
     )
@@ -488,6 +537,8 @@ def tire_page(
         beside=compared,
         beside_sides=_side_figures(compared, "tire-beside", drawer),
         not_beside=between if isinstance(between, str) else "",
+        predicted=prediction_table(document, points),
+        periods=period_rows(document, points),
         costs=cost_table(document, points),
         study=published_tire(document, points),
         figures=tire_figures(document, points, drawer),
@@ -547,6 +598,14 @@ def _held(subject: str, page: TirePage) -> Sheet:
     sheet.table(head, rows)
     for text in page.scaling:
         sheet.text(text, 8)
+    if page.predicted.rows:
+        sheet.table(page.predicted_headings, page.predicted.rows)
+        sheet.text(page.predicted_meaning, 7.5, colour="quiet")
+    for text in page.predicted.lacking:
+        sheet.text(text, 7.5, colour="quiet")
+    if page.periods:
+        sheet.table(page.period_headings, page.periods)
+        sheet.text(page.periods_meaning, 7.5, colour="quiet")
     for text in (page.held_meaning, page.steps_meaning):
         sheet.text(text, 7.5, colour="quiet")
     sheet.gap(6)
@@ -572,7 +631,7 @@ def _model(subject: str, page: TirePage) -> Sheet:
         sheet.text(text, 7.5, colour="quiet")
     sheet.gap(6)
     sheet.text(f"Published: {page.study.short}, on {page.study.hardware}", 11, bold=True)
-    sheet.table(page.study_headings, page.study.rows)
+    sheet.table(page.study.headings, page.study.rows)
     sheet.text(f"This run: {page.study.refused or page.study.own_hardware}", 7.5, colour="quiet")
     sheet.text(f"Pre-test of the study: {page.study.pretest}", 7.5, colour="quiet")
     return sheet

@@ -6,7 +6,9 @@ each of i threads a step takes e loop + access(n). The reads and writes are inte
 sizes, and go on in proportion beyond them. The largest n is that whose step fits the period less
 the time from a release to the first thread.
 
-The interval is what the same sum gives with the first and the ninth decile of all repeats. It does
+Each size is timed several times, with new threads, since threads that meet at a mass in one start
+may not in another. The interval is what the same sum gives with the first and the ninth decile
+(their means over the repeats, and no less wide than the means of the repeats lie apart). It does
 not cover what none of them saw: a CPU that changes its speed later, a load, or single long delays,
 of which one is enough for a miss.
 
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import exp, log
+from statistics import median
 from typing import Literal
 
 import msgspec
@@ -33,7 +36,9 @@ _SOLVER = "semaphore"
 _STEP = 4
 _MOST_MASSES = 4_000_000
 _DEFAULT_NS = 10_000_000
+_WIDE = 2.0
 _GAP = 0.1  # a limit that is known no better than this decides little
+_Which = Literal["low", "mean", "high"]
 Check = Literal["inside", "below", "above", "not decided"]
 
 
@@ -58,6 +63,12 @@ class Checked(msgspec.Struct, kw_only=True, frozen=True):
     bound: Bound
     check: Check
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether the interval is so wide that lying inside it says little."""
+        low, high = self.prediction.low, self.prediction.high
+        return low is not None and high is not None and high > _WIDE * low
+
 
 def predict(
     costs: Sequence[Costs], threads: int, period_ns: int, cpus: int | None
@@ -67,7 +78,7 @@ def predict(
         return (
             f"{threads} threads on {'1 CPU' if cpus == 1 else f'{cpus} CPUs'} wait for each other"
         )
-    own = sorted((one for one in costs if one.threads == threads), key=lambda one: one.masses)
+    own = [one for one in costs if one.threads == threads and one.masses > 0]
     own = [one for one in own if one.access_ns is not None and one.loop_ns is not None]
     if not own:
         return "the costs of a step were not timed with this number of threads"
@@ -75,34 +86,61 @@ def predict(
     slowest = [one.dispatch_high_ns for one in own if one.dispatch_high_ns is not None]
     if not dispatch or not slowest:
         return "the time from a release to the first thread is not known"
-    middle_ns = period_ns - sorted(dispatch)[len(dispatch) // 2]
     found = (
-        _largest(own, "mean", middle_ns),
-        _largest(own, "high", period_ns - max(slowest)),
+        _largest(own, "mean", period_ns - median(dispatch)),
+        _largest(own, "high", period_ns - median(slowest)),
         _largest(own, "low", period_ns - min(dispatch)),
     )
     return found[0], min(found), max(found)
 
 
-_Which = Literal["low", "mean", "high"]
+class _Size(msgspec.Struct, kw_only=True, frozen=True):
+    """All repeats at one number of masses."""
+
+    masses: int
+    threads: int
+    repeats: list[Costs]
+
+    def loop_of(self, which: _Which) -> float:
+        return _joined(which, [(one.loop_of(which), one.loop_of("mean")) for one in self.repeats])
+
+    def access_of(self, which: _Which) -> float:
+        found = [(one.access_of(which), one.access_of("mean")) for one in self.repeats]
+        return _joined(which, found)
 
 
-def step_ns(costs: Sequence[Costs], which: _Which, masses: int) -> float:
-    """A step of `masses` by costs at ascending sizes."""
-    arithmetic = [one.loop_of(which) for one in costs]
-    loop_ns = {"low": min, "high": max}.get(which, _mean)(arithmetic)
-    own = masses / costs[0].threads
-    return own * loop_ns + _access_ns(costs, which, masses)
+def _joined(which: _Which, repeats: Sequence[tuple[float, float]]) -> float:
+    """Of repeats, each with its value and its mean."""
+    found, means = _mean([one for one, _ in repeats]), [mean for _, mean in repeats]
+    return {"low": min(found, *means), "mean": found, "high": max(found, *means)}[which]
+
+
+def _sizes(costs: Sequence[Costs]) -> list[_Size]:
+    """Ascending."""
+    found: dict[int, list[Costs]] = {}
+    for one in costs:
+        found.setdefault(one.masses, []).append(one)
+    return [
+        _Size(masses=masses, threads=found[masses][0].threads, repeats=found[masses])
+        for masses in sorted(found)
+    ]
 
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _access_ns(costs: Sequence[Costs], which: _Which, masses: int) -> float:
+def step_ns(costs: Sequence[Costs], which: _Which, masses: int) -> float:
+    """A step of `masses` by costs of one number of threads, at any sizes."""
+    sizes = _sizes(costs)
+    loop_ns = _joined(which, [(one.loop_of(which), one.loop_of("mean")) for one in sizes])
+    return masses / sizes[0].threads * loop_ns + _access_ns(sizes, which, masses)
+
+
+def _access_ns(sizes: Sequence[_Size], which: _Which, masses: int) -> float:
     """Between two sizes a power of the masses; beyond them in proportion."""
-    below = [one for one in costs if one.masses <= masses]
-    above = [one for one in costs if one.masses > masses]
+    below = [one for one in sizes if one.masses <= masses]
+    above = [one for one in sizes if one.masses > masses]
     if not below or not above:
         nearest = below[-1] if below else above[0]
         return nearest.access_of(which) * masses / nearest.masses

@@ -315,7 +315,7 @@ def _sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
 # Sizes at which the parts of a step are timed before a sweep, and the time that one takes: in the
 # caches of a CPU, in a common one, and in memory.
 _COST_GRID = (400, 10_000, 250_000)
-_COST_NS = 200_000_000
+_COST_NS = 600_000_000  # of its three repeats
 _FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 1
 # The cost of a switch and of a hand-over, for the cost model of the same run.
 _OPENING = ("THR-P-SLS", "SEM-P-SHF")

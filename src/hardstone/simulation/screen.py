@@ -81,7 +81,9 @@ def screen_lines(console: Console, document: RunDocument, room: int) -> list[Tex
     statements = list(_statements(document, points, console.width))[: max(room // 3, 1)]
     table = _bound_table(console.width, bound_rows(document, points), room - len(statements))
     reasons = list(_reasons(document, points, console.width))
-    left = room - len(statements) - len(table) - len(reasons)
+    sentences = tables.prediction_sentences(document, points)[: max(room // 6, 1)]
+    predicted = [Text(shorten(one, console.width)) for one in sentences if table]
+    left = room - len(statements) - len(table) - len(reasons) - len(predicted)
     if not table:
         return [*_fast(console.width, fast_rows(document, points), left), *statements]
     maps = [] if left < _LEAST_MAP else list(_map_lines(console, document, points))
@@ -91,7 +93,7 @@ def screen_lines(console: Console, document: RunDocument, room: int) -> list[Tex
     opening = tables.opening_text(document)
     if opening:
         statements.append(Text(opening, style="dim"))
-    return [*table, *meaning, *reasons, *maps, *statements][: max(room, 0)]
+    return [*table, *meaning, *predicted, *reasons, *maps, *statements][: max(room, 0)]
 
 
 def _statements(document: RunDocument, points: Sequence[Point], width: int) -> Iterator[Text]:
@@ -226,6 +228,8 @@ def show_tire(console: Console, document: RunDocument) -> None:
         _print_statements(console, statements)
         console.print(words(tables.STATEMENT_ABOUT, "dim"))
         console.print()
+    _show_predictions(console, tables.prediction_table(document, points))
+    _show_period(console, tables.period_rows(document, points))
     _show_costs(console, tables.cost_table(document, points))
     _show_published(console, tables.published_tire(document, points))
     _show_points(console, document, points)
@@ -264,11 +268,36 @@ def _show_fast(console: Console, rows: Sequence[Sequence[str]]) -> None:
     console.print()
 
 
+def _show_predictions(console: Console, found: tables.PredictionTable) -> None:
+    if not found.rows and not found.lacking:
+        return
+    headings = tables.PREDICTED_HEADINGS
+    console.print(words("largest simulation: predicted and held", "bold"))
+    if found.rows:
+        table = figures_table(headings)
+        for row in found.rows:
+            table.add_row(*map(words, row[:-1]), words(row[-1].split(":")[0]))
+        print_table(console, table)
+    for text in found.lacking:
+        console.print(words(text, "dim"))
+    console.print(words(tables.PREDICTED, "dim"))
+    console.print()
+
+
+def _show_period(console: Console, rows: Sequence[Sequence[str]]) -> None:
+    if not rows:
+        return
+    console.print(words("a period of the largest simulation that held", "bold"))
+    print_table(console, _columns_of(tables.PERIOD_HEADINGS, rows, range(len(rows[0]))))
+    console.print(words(tables.PERIOD, "dim"))
+    console.print()
+
+
 def _show_costs(console: Console, found: tables.CostTable) -> None:
     if found.rows:
         has_under = any(row[3] != "-" for row in found.rows)
         # What fits into 80 columns: masses, threads, policy, model, measured, residuals.
-        places = (2, *[3] * has_under, 1, 0, 8, 9, 10, 12)
+        places = (2, *[3] * has_under, 1, 0, 8, 9, 10, 12, 13)
         console.print(words("a step by the cost model", "bold"))
         print_table(console, _columns_of(tables.COST_HEADINGS, found.rows, places))
         console.print(words(tables.COST_ABOUT, "dim"))
@@ -279,7 +308,7 @@ def _show_costs(console: Console, found: tables.CostTable) -> None:
 
 
 def _show_published(console: Console, found: tables.PublishedTire) -> None:
-    headings = tables.PUBLISHED_HEADINGS
+    headings = found.headings
     console.print(words(f"published: {found.short}, on {found.hardware}", "bold"))
     print_table(console, _columns_of(headings, found.rows, range(len(headings))))
     console.print(words(f"This run: {found.refused or found.own_hardware}", "dim"))

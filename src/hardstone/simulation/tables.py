@@ -31,6 +31,7 @@ from hardstone.simulation.analysis import (
     statements_within,
     steps_each,
 )
+from hardstone.simulation.prediction import Checked, checked, parts_of_period, series_at
 from hardstone.simulation.results import (
     REAL_FAST,
     REAL_TIME,
@@ -468,9 +469,7 @@ def _fast_row(document: RunDocument, point: Point, names: CurveNames) -> tuple[s
 
 
 STUDY = "garre-2014"
-_PUBLISHED_ROWS = 24
 MOST_HELD, FIRST_MISSED = "most without a miss", "fewest with a miss"
-PUBLISHED_HEADINGS = ("system", "threads", "held", "missed at")
 _STEP_NS = 10_000_000
 _MOST_SHOWN = 8
 
@@ -487,11 +486,13 @@ class PublishedPoint:
 
 @dataclass(frozen=True)
 class PublishedTire:
-    """`rows` as in PUBLISHED_HEADINGS, those of the study first; `refused`: why none of this
-    run."""
+    """A row for each size that the study gives; columns: the size, the number of threads, each
+    system of the study, and each policy and condition of this run. `refused`: why this run may not
+    be compared; its columns say so."""
 
     short: str
     hardware: str
+    headings: tuple[str, ...]
     rows: list[tuple[str, ...]]
     pretest: str
     own_hardware: str
@@ -523,41 +524,66 @@ def _threads_of(figure: Figure) -> int | None:
     return next((int(one) for one in figure.address.parts if one.isdecimal()), None)
 
 
+_OWN_COLUMNS = 4
+
+
 def published_tire(document: RunDocument, points: Sequence[Point]) -> PublishedTire:
-    """The study's points, then the curves of this run with its step and the solver of the study."""
+    """The sizes of the study beside those of this run with its step and its solver."""
     study = load_studies()[STUDY]
-    rows: list[tuple[str, ...]] = [
-        (
-            one.system,
-            "any" if one.threads is None else format_count(one.threads),
-            "-" if one.held is None else format_count(one.held),
-            "-" if one.missed_from is None else format_count(one.missed_from),
-        )
-        for one in published_points()
-    ]
+    published = published_points()
+    systems = list(dict.fromkeys(one.system for one in published))
     refused = why_not_comparable_to_hardware(document) or ""
-    if not refused:
-        names = CurveNames(document)
-        own = [one for one in bounds_of(points) if comparable(one)]
-        rows += [
-            (
-                f"this run, {names.panel(one.curve)}",
-                format_count(one.curve.threads),
-                _held_text(one),
-                format_count(one.first_missed.masses) if one.first_missed else "-",
-            )
-            for one in own[:_PUBLISHED_ROWS]
-        ]
+    own: dict[str, list[Bound]] = {}
+    names = CurveNames(document)
+    for bound in filter(comparable, bounds_of(points)):
+        own.setdefault(names.panel(bound.curve), []).append(bound)
+    shown = dict(list(own.items())[:_OWN_COLUMNS])
+    rows = []
+    for is_held, threads in _published_sizes(published):
+        cells = [_published_cell(published, system, threads, is_held) for system in systems]
+        cells += [_own_cell(bounds, threads, is_held=is_held) for bounds in shown.values()]
+        which = "any" if threads is None else format_count(threads)
+        rows.append(("held" if is_held else "missed at", which, *cells))
+    who = "this run (not comparable)" if refused else "this run"
     pretest = study.tables["simulation"]["pretest"]
     step = format_ns(float(pretest["time_step_ms"]) * 1e6)
     return PublishedTire(
         short=study.reading.short,
         hardware=study.conditions.get("hardware", ""),
+        headings=("masses", "threads", *systems, *(f"{who}, {panel}" for panel in shown)),
         rows=rows,
         pretest=f"step {step}, Linux: first miss at {pretest['linux first miss']}",
         own_hardware=target_text(document),
         refused=refused,
     )
+
+
+def _published_sizes(published: Sequence[PublishedPoint]) -> list[tuple[bool, int | None]]:
+    """What was held first, with any number of threads before a given one."""
+    sizes = {(one.held is not None, one.threads) for one in published}
+    return sorted(sizes, key=lambda one: (not one[0], one[1] or 0))
+
+
+def _published_cell(
+    published: Sequence[PublishedPoint], system: str, threads: int | None, is_held: bool
+) -> str:
+    for one in published:
+        masses = one.held if is_held else one.missed_from
+        if (one.system, one.threads) == (system, threads) and masses is not None:
+            return format_count(masses)
+    return "-"
+
+
+def _own_cell(bounds: Sequence[Bound], threads: int | None, *, is_held: bool) -> str:
+    """Of this run. With any number of threads: what all of those that were measured held."""
+    own = [one for one in bounds if threads in (None, one.curve.threads)]
+    if not own:
+        return "not measured"
+    text = _held_text if is_held else _first_missed_text
+    if threads is not None:
+        return text(own[0])
+    least = min(own, key=lambda one: one.held.masses if one.held else 0)
+    return f"{text(least)} ({threads_text(least.curve.threads)})"
 
 
 def comparable(bound: Bound) -> bool:
@@ -598,16 +624,20 @@ COST_HEADINGS = (
     "model",
     "measured",
     "residual",
-    "4e semaphores",
+    "reads and writes",
+    "with them",
     "residual with them",
 )
 COST_ABOUT = (
     "T_s = N_switch T_switch + 4e N_ipc T_ipc + (2e + 1) T_spring + e T_mass with e = floor(n/i) "
     "masses of each of i threads; for one thread 3n/2 T_spring + n T_mass. Not fitted: T_spring "
-    "and T_mass are timed on one thread by the test, T_switch is the mean of THR-P-SLS with 2 "
-    "threads, T_ipc that of SEM-P-SHF. The model of the paper has no term for semaphore operations "
-    "that do not block: they are a column of their own, 4e times one uncontended wait and post. "
-    "Nor has it a term for waiting for a CPU or for memory: these are in the residual."
+    "and T_mass are timed by the threads of the simulation on their CPUs, T_switch is the mean of "
+    "THR-P-SLS with 2 threads, T_ipc that of SEM-P-SHF. The model of the paper has no term for "
+    "semaphore operations that do not block, for cache lines that another thread has written, and "
+    "for memory. All of them are in the reads and writes of a step, which the threads time before "
+    "the first step and after the last, without the arithmetic: with them in place of the "
+    "hand-overs the model is complete but for the wait for a CPU. Runs of earlier versions have 4e "
+    "uncontended operations in this column, and keep the hand-overs."
 )
 
 
@@ -645,13 +675,15 @@ def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
     """The times of single operations, and those on the machine of the study."""
     if not models:
         return
-    found = inputs_of(document, models[0].point)
+    point = models[0].point
+    found = inputs_of(document, point)
     if isinstance(found, str):
         return
     known = {
         "one spring": found.spring_ns,
         "one mass": found.mass_ns,
         "one uncontended semaphore": found.semaphore_ns,
+        "the reads and writes of a step": found.access_ns,
         "a switch": found.switch_ns,
         "a hand-over": found.hand_over_ns,
     }
@@ -659,7 +691,8 @@ def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
     published = load_studies()[STUDY].tables["simulation"]["cost_ns"]
     spring, mass = float(published["one spring force"]), float(published["integrate one mass"])
     study = f"a spring {format_ns(spring)} and a mass {format_ns(mass)}"
-    yield f"{', '.join(own)}; on the machine of the study {study}"
+    who = f"{format_count(point.masses)} masses, {threads_text(point.threads)}"
+    yield f"{who}: {', '.join(own)}; on the machine of the study {study}"
 
 
 def chosen_points(points: Sequence[Point]) -> list[Point]:
@@ -675,6 +708,7 @@ def _cost_row(model: Model, names: CurveNames) -> tuple[str, ...]:
     point = model.point
     terms = {one.name: one.ns for one in model.terms}
     is_fast = point.test != REAL_TIME
+    more = model.access or model.semaphore
     return (
         format_count(point.masses),
         format_count(point.threads),
@@ -684,7 +718,8 @@ def _cost_row(model: Model, names: CurveNames) -> tuple[str, ...]:
         format_ns(model.model_ns),
         format_ns(model.measured_ns),
         residual_text(model.residual_ns, model.measured_ns),
-        format_ns(model.semaphore.ns if model.semaphore else None),
+        format_ns(more.ns if more else None),
+        format_ns(model.extended_ns),
         residual_text(model.extended_residual_ns, model.measured_ns),
     )
 
@@ -692,6 +727,115 @@ def _cost_row(model: Model, names: CurveNames) -> tuple[str, ...]:
 def residual_text(residual: float | None, measured: float) -> str:
     """ "+42 %" of the measured time: above 0 the step takes longer than the model."""
     return f"{100 * residual / measured:+.0f} %" if residual is not None and measured > 0 else "-"
+
+
+PREDICTED_HEADINGS = ("policy", "threads", "predicted", "interval", "held", "missed at", "check")
+PREDICTED = (
+    "Predicted before the first point, from the costs of a step at a few sizes: the largest number "
+    "of masses whose step fits the period less the time from a release to the first thread. "
+    "Interval: the same with the first and the ninth decile of the costs, repeated with new "
+    "threads. It does not cover a CPU that changes its speed later, or single long delays: one is "
+    "enough for a miss."
+)
+_CHECKS = {
+    "inside": "inside",
+    "below": "below: single steps were late, or the costs changed",
+    "above": "above",
+    "not decided": "not decided",
+}
+
+
+@dataclass(frozen=True)
+class PredictionTable:
+    """`rows` as in PREDICTED_HEADINGS; `lacking`: why curves have no prediction."""
+
+    rows: list[tuple[str, ...]]
+    lacking: list[str]
+
+
+def prediction_table(document: RunDocument, points: Sequence[Point]) -> PredictionTable:
+    """What was predicted for each curve beside what it held."""
+    names = CurveNames(document)
+    found = checked(document, points)
+    by_reason: dict[str, list[str]] = {}
+    for one in found:
+        if one.prediction.masses is None:
+            who = f"{names.panel(one.bound.curve)}, {threads_text(one.bound.curve.threads)}"
+            by_reason.setdefault(one_line(one.prediction.why or "no reason"), []).append(who)
+    return PredictionTable(
+        rows=[
+            _prediction_row(one, names)
+            for one in found[:_BOUND_ROWS]
+            if one.prediction.masses is not None
+        ],
+        lacking=[
+            f"no prediction: {shorten(why, 200)} ({listed(who)})" for why, who in by_reason.items()
+        ],
+    )
+
+
+def _prediction_row(one: Checked, names: CurveNames) -> tuple[str, ...]:
+    found = one.prediction
+    return (
+        names.panel(one.bound.curve),
+        format_count(found.threads),
+        format_count(found.masses or 0),
+        f"{format_count(found.low or 0)} to {format_count(found.high or 0)}",
+        _held_text(one.bound),
+        _first_missed_text(one.bound),
+        _CHECKS[one.check] + (" a wide interval" if one.check == "inside" and one.is_wide else ""),
+    )
+
+
+def prediction_sentences(document: RunDocument, points: Sequence[Point]) -> list[str]:
+    """ "fifo, 2 threads: predicted 41 000 (38 000 to 45 000), held 39 500: inside"."""
+    table = prediction_table(document, points)
+    return [
+        f"{row[0]}, {row[1]} thread{'' if row[1] == '1' else 's'}: predicted {row[2]} ({row[3]}), "
+        f"held {row[4]}: {row[6].partition(':')[0]}"
+        for row in table.rows
+    ]
+
+
+PERIOD_HEADINGS = (
+    "policy",
+    "threads",
+    "masses",
+    "dispatch",
+    "step",
+    "idle",
+    "period",
+    "longest dispatch",
+    "least idle",
+)
+PERIOD = (
+    "T = T_i + T_s + T_w, means at the largest number of masses that held: from the release of a "
+    "step to its first thread, the step, and the rest of the period until the next release. A step "
+    "that missed its deadline has no rest: it counts as 0, and lateness has how late it was."
+)
+
+
+def period_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, ...]]:
+    """A row as in PERIOD_HEADINGS for each curve in real time that has these series."""
+    names = CurveNames(document)
+    rows = []
+    for point in chosen_points(points):
+        parts = parts_of_period(document, point)
+        if parts is None:
+            continue
+        dispatch, idle = (series_at(document, point, name) for name in ("dispatch", "idle"))
+        rows.append(
+            (
+                names.panel(point.curve),
+                format_count(point.threads),
+                format_count(point.masses),
+                *(format_ns(one) for one in parts),
+                format_ns(point.period_ns),
+                format_ns(dispatch.max if dispatch else None),
+                format_ns(idle.min if idle else None),
+            )
+        )
+    return rows[:_BOUND_ROWS]
 
 
 def headings(blocks: StepBlocks) -> tuple[str, ...]:

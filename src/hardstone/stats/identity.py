@@ -19,6 +19,7 @@ from typing import NamedTuple
 from weakref import KeyedRef
 
 from hardstone.errors import InputError
+from hardstone.event_names import TIRE_COSTS
 from hardstone.model import (
     YEAR_NS,
     Histogram,
@@ -254,8 +255,10 @@ _LONGEST_TICK_NS = 10_000_000  # of a kernel's timer
 
 
 def has_observed(result: Result) -> bool:
-    """Whether anything is behind `result`: a value, a verdict, or a loop that watched for so long
-    that a tick of the kernel was due."""
+    """Whether anything is behind `result`: a value, a verdict, costs of a step, or a loop that
+    watched for so long that a tick of the kernel was due."""
+    if any(event.name == TIRE_COSTS for event in result.events):
+        return True
     if result.verdicts or any(series.count for series in result.series):
         return True
     return sum(one.end_ns - one.begin_ns for one in result.windows) >= _LONGEST_TICK_NS

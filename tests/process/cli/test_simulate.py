@@ -25,7 +25,9 @@ from hardstone.errors import (
     EXIT_USAGE,
     HardstoneError,
 )
+from hardstone.event_names import TIRE_PREDICTED
 from hardstone.model import RunDocument
+from hardstone.simulation.results import has_costs_only
 from hardstone.simulation.sweep import curve_of, is_whole, masses_of, single
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place
@@ -95,7 +97,12 @@ def test_a_sweep_is_one_run_with_a_result_for_each_point(
     assert len(document.plan.tests) == len(document.results)
     check(document)
     counts = Counter(curve_of(one) for one in document.results if one.test == "SIM-S-RT")
+    assert counts.pop(None) == 1  # the costs of a step
     assert len(counts) == 4 and set(counts.values()) == {10}
+    (costs,) = [one for one in document.results if has_costs_only(one)]
+    assert [one.name for one in costs.events].count(TIRE_PREDICTED) == 4
+    first = next(one for one in document.results if curve_of(one))
+    assert document.results.index(costs) < document.results.index(first)
     assert {one.id for one in document.descriptors} >= {"SIM-S-RT", "SIM-P-RF", "SEM-P-SHF"}
     (report,) = (Store().path / "reports").iterdir()
     assert report.stat().st_size > 10_000
@@ -105,16 +112,17 @@ def test_progress_names_the_point_and_the_time_left(simulate: Hardstone, tmp_pat
     done = simulate("--target", scenario(tmp_path, 900), *ONE)
     told = [" ".join(line.split()) for line in done.told]
     assert told[0].startswith("hardstone: 1 curve, about ")
-    assert "hardstone: 4 SIM-S-RT 800 masses, 1 thread, fifo about" in " ".join(told)
-    assert "left" in told[3]
+    assert "hardstone: 3 SIM-S-RT, for the cost model about" in " ".join(told)
+    assert "hardstone: 5 SIM-S-RT 800 masses, 1 thread, fifo about" in " ".join(told)
+    assert "left" in told[4]
 
 
 def test_a_dry_run_shows_what_is_known(simulate: Hardstone, tmp_path: Path) -> None:
     words = ("--dry-run", "--json", "--load", "none,heavy")
     done = simulate("-q", "--target", scenario(tmp_path, 900), *words)
     tests = [one["test"] for one in done.document["tests"]]
-    # of 2 CPUs: 1, 2, 4 and 6 threads; 2 loads
-    assert Counter(tests) == {"THR-P-SLS": 2, "SEM-P-SHF": 2, "SIM-P-RF": 1, "SIM-S-RT": 8}
+    # of 2 CPUs: 1, 2, 4 and 6 threads, and the costs of a step; 2 loads
+    assert Counter(tests) == {"THR-P-SLS": 2, "SEM-P-SHF": 2, "SIM-P-RF": 1, "SIM-S-RT": 10}
     assert done.document["sweep"]["within_ns"] == 480 * 10**9
     assert Store().runs() == []
     told = simulate("-q", "--target", scenario(tmp_path, 900), "--dry-run").out
@@ -177,7 +185,7 @@ def test_what_is_denied_everywhere_is_one_line(simulate: Hardstone, tmp_path: Pa
     exit_line, reason = done.told
     assert "exit code 5" in exit_line
     assert reason == "hardstone: no point was measured: denied at 400 masses: admission refused"
-    results = Store().load("last").results
+    results = [one for one in Store().load("last").results if curve_of(one)]
     assert [one.status for one in results if one.test == "SIM-S-RT"] == ["denied"]
 
 
@@ -202,7 +210,7 @@ def wait_for(sweep: Forked, count: int) -> None:
 
 
 # The opening, 400, 800, 1600, 3200, 6400 and then 2400, in the middle of which it ends.
-AT, BEFORE = "2400", 7
+AT, BEFORE = "2400", 8
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
@@ -252,7 +260,7 @@ def test_killed_twice_at_the_same_point(
     assert done.code == EXIT_OK, done.err
     found = Store().load(cut.id)
     assert (found.status, len(found.parts)) == ("complete", 4)
-    assert len(found.results) == 14 and all(map(is_whole, found.results))
+    assert len(found.results) == 15 and all(map(is_whole, found.results))
     again = simulate("-q", "--resume", cut.id)
     assert again.code == EXIT_USAGE and "is complete and cannot be resumed" in again.err
     assert "there is none to resume" in simulate("-q", "--resume").err
@@ -274,7 +282,7 @@ def test_only_a_plan_of_a_sweep_of_this_version_is_resumed_also_with_the_same_op
         assert done.code == (EXIT_OK if plan is whole else EXIT_USAGE), done.err
         assert ("this version does not support the plan" in done.err) == (plan is not whole)
     found = Store().load(document.id)
-    assert found.status == "complete" and len(found.results) == 14
+    assert found.status == "complete" and len(found.results) == 15
 
 
 def test_time_that_is_spent_is_not_given_again(
@@ -290,7 +298,7 @@ def test_time_that_is_spent_is_not_given_again(
     done = simulate("-q", "--resume")
     assert done.code in (EXIT_OK, EXIT_UNTRUSTWORTHY), done.err
     assert "the limit is rough" in done.err
-    assert len(Store().load("last").results) < 14
+    assert len(Store().load("last").results) < 15
 
 
 def test_a_real_fast_sweep_is_resumed_too(simulate: Hardstone, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hardstone.report.pdf import render_pdf
 from hardstone.simulation.analysis import Cell
 from hardstone.simulation.charts import NO_SHARE, NOT_COUNTED, map_chart, map_row
 from hardstone.simulation.page import MOST_DRAWN, tire_figures
+from hardstone.simulation.prediction import prediction_events
 from hardstone.simulation.results import points_of
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.whole_run import print_whole
@@ -25,7 +26,16 @@ from tests.unit.report.media import (
     sketched,
     texts_of,
 )
-from tests.unit.simulation.tires import real_fast, real_time, sweep, whole_sweep
+from tests.unit.simulation.tires import (
+    costs_only,
+    parts_of,
+    planned_curves,
+    real_fast,
+    real_time,
+    sweep,
+    timed_costs,
+    whole_sweep,
+)
 from tests.unit.stats import make
 
 
@@ -79,7 +89,22 @@ def test_each_chart_can_be_drawn_and_made_interactive_and_has_its_figures_in_wor
     assert "other, heavy, 4 threads, 1 000 masses: 400 ms" in words["tire-total"]
     spoken = words["tire-map-10000000-10000000"]
     assert "fifo, none, 1 thread: none missed up to 12 000" in spoken
-    assert "Xenomai 2.6.2.1 (Linux 3.5.7), any threads: held 14" in words["tire-study"]
+    assert "held, any threads: Xenomai 2.6.2.1 (Linux 3.5.7) 14" in words["tire-study"]
+
+
+@pytest.mark.slow
+def test_what_was_predicted_and_the_parts_of_a_period_are_shown() -> None:
+    before = costs_only(timed_costs(400, 2), timed_costs(10_000, 2))
+    before.events += prediction_events(before, planned_curves(2))
+    points = real_time(640_000, 2), real_time(680_000, 2, missed=4)
+    for one in points:
+        one.series += parts_of(one, dispatch_ns=50_000, idle_ns=300_000)
+    text = html.unescape(sketched(sweep(before, *points)))
+    assert "tire-period" in ids(text) and "Predicted and held" in text
+    shown = text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "663 332" in shown and "600 000 to 737 036" in shown
+    none = sketched(sweep(real_time(400), real_time(800)))
+    assert "tire-period" not in none and "Predicted and held" not in none
 
 
 @pytest.mark.slow

@@ -185,8 +185,10 @@ def keys(results: Iterable[Result]) -> list[tuple[object, ...]]:
 
 def test_a_sweep_opens_and_ends_with_what_the_model_needs() -> None:
     results = swept(plan_of(threads="1,2", frames="3"), threshold(3000))
-    assert [one.test for one in results[:3]] == ["THR-P-SLS", "SEM-P-SHF", "SIM-P-RF"]
-    assert single(results[2].params["frames"]) == 3
+    opening = ["THR-P-SLS", "SEM-P-SHF", "SIM-S-RT", "SIM-P-RF"]
+    assert [one.test for one in results[:4]] == opening
+    assert single(results[2].params["costs_only"]) == 1 and curve_of(results[2]) is None
+    assert single(results[3].params["frames"]) == 3
     assert {one.test for one in results[-10:]} == {"SIM-P-RF"}
     ends = [(masses_of(one), single(one.params["threads"])) for one in results[-10:]]
     assert sorted(ends) == [(n, i) for n in (400, 1000, 2000, 4000, 5900) for i in (1, 2)]
@@ -194,13 +196,15 @@ def test_a_sweep_opens_and_ends_with_what_the_model_needs() -> None:
     without = swept(plan_of(threads="1", has_fast=False, frames="0"), threshold(3000))
     assert {one.test for one in without} == {"THR-P-SLS", "SEM-P-SHF", "SIM-S-RT"}
     bound = swept(plan_of(threads="1,2", points="7"), threshold(100_000))
-    assert {*Counter(curve_of(one) for one in bound if one.test == "SIM-S-RT").values()} == {7}
+    counts = Counter(curve_of(one) for one in bound if one.test == "SIM-S-RT")
+    assert counts.pop(None) == 1 and {*counts.values()} == {7}
 
 
 @pytest.mark.slow
 def test_curves_take_turns_and_loads_do_not_alternate() -> None:
     plan = plan_of(threads="1,2", policy="fifo,other", load=("none", "heavy"), frames="0")
     results = [one for one in swept(plan, threshold(3000)) if one.test == "SIM-S-RT"]
+    results = [one for one in results if curve_of(one) is not None]
     for start in range(0, 40, 8):  # rounds of eight curves
         round_of = results[start : start + 8]
         assert len({curve_of(one) for one in round_of}) == 8
@@ -372,9 +376,31 @@ def test_the_longest_stable_step_is_the_limit(stiffness: int) -> None:
 
 
 def test_a_rate_without_a_step_has_the_step_of_real_time() -> None:
-    (point,) = [one for one in plan_of(rate="1000", threads="1").tests if one.test == "SIM-S-RT"]
+    costs, point = [
+        one for one in plan_of(rate="1000", threads="1").tests if one.test == "SIM-S-RT"
+    ]
+    assert (costs.params["step_ns"], costs.params["period_ns"]) == (1_000_000, 1_000_000)
     assert (point.params["step_ns"], point.params["period_ns"]) == (1_000_000, 1_000_000)
     assert point.samples == 1000
+
+
+def costs_of_plan(**request: Any) -> list[PlannedTest]:
+    return [one for one in plan_of(**request).tests if single(one.params.get("costs_only"))]
+
+
+def test_costs_are_timed_under_each_condition_before_the_first_point() -> None:
+    """For as many threads as there are CPUs: with more, nothing is predicted."""
+    plain, loaded = costs_of_plan(threads="1,2,4", policy="fifo,other", load=("none", "heavy"))
+    assert plain.load == "none" and loaded.load != "none"
+    assert plain.params["masses"] == [400, 10_000, 250_000]
+    assert (plain.params["threads"], plain.params["policy"]) == ([1, 2], ["fifo", "other"])
+    assert plain.params["solver"] == ["semaphore"]
+    tests = [curve_of(one) is not None for one in plan_of(threads="1,2").tests]
+    assert tests == sorted(tests)  # no point before them
+    small = costs_of_plan(threads="1", masses="8,16")
+    assert [one.params["masses"] for one in small] == [[8]]
+    assert not costs_of_plan(threads="4") and not costs_of_plan(threads="1", solver="barrier")
+    assert not costs_of_plan(mode="realfast", threads="1")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,15 @@ from hardstone.simulation.results import (
     problems_of,
 )
 from hardstone.stats.conditions import listed_results, sweep_points
-from tests.unit.simulation.tires import labelled, labels, real_fast, real_time, simulation, sweep
+from tests.unit.simulation.tires import (
+    labelled,
+    labels,
+    real_fast,
+    real_time,
+    simulation,
+    sweep,
+    timed_costs,
+)
 from tests.unit.stats.made_tables import COLUMNS, MS, blocks, frame, steps
 from tests.unit.stats.make import document, result
 
@@ -378,6 +386,32 @@ def test_threads_have_the_terms_of_the_paper() -> None:
     rest_ns = 50_000 - found.model_ns - 4 * each * SEMAPHORE
     assert found.extended_residual_ns == pytest.approx(rest_ns)
     assert any("3 threads on 2 CPUs" in note for note in found.notes)
+
+
+def test_reads_and_writes_take_the_place_of_the_hand_overs() -> None:
+    """Springs, masses and switches stay as they are."""
+    counts = {"involuntary_count": 30, "semaphore_operations_count": 1600}
+    counts["semaphore_blocked_count"] = 80
+    point = real_time(400, 2, step_ns=50_000, data=counts)
+    point.events += [
+        timed_costs(800, 2, access_ns=9.0),
+        timed_costs(400, 2, "other", access_ns=9.0),
+        timed_costs(400, 2, spring_ns=SPRING, mass_ns=MASS, access_ns=30_000.0),
+    ]
+    found = model(point, *inputs())
+    terms = {one.name: one.ns for one in found.terms}
+    assert (found.access.ns, found.semaphore) == (30_000, None)
+    assert found.model_ns == pytest.approx(sum(terms.values()))
+    whole_ns = terms["spring"] + terms["mass"] + terms["switch"] + 30_000
+    assert found.extended_ns == pytest.approx(whole_ns)
+    assert found.extended_residual_ns == pytest.approx(50_000 - whole_ns)
+
+
+def test_one_thread_has_accesses_too() -> None:
+    point = real_time(400, 1, step_ns=7000)
+    point.events.append(timed_costs(400, 1, spring_ns=SPRING, mass_ns=MASS, access_ns=500.0))
+    found = model(point)
+    assert found.extended_ns == 1.5 * 400 * SPRING + 400 * MASS + 500
 
 
 def test_real_fast_steps_come_from_the_total_time() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.model import Result, RunDocument
+from hardstone.simulation.prediction import prediction_events
 from hardstone.simulation.results import points_of
 from hardstone.simulation.tables import (
     bound_rows,
@@ -19,7 +20,9 @@ from hardstone.simulation.tables import (
     map_texts,
     paused_lines,
     percent,
+    period_rows,
     point_rows,
+    prediction_table,
     published_points,
     published_tire,
     residual_text,
@@ -30,11 +33,15 @@ from hardstone.simulation.tables import (
 from tests.unit.golden import assert_as_stored
 from tests.unit.simulation.tires import (
     costs,
+    costs_only,
     opening,
+    parts_of,
+    planned_curves,
     real_fast,
     real_time,
     simulation,
     sweep,
+    timed_costs,
     whole_sweep,
 )
 
@@ -65,8 +72,12 @@ def told(document: RunDocument) -> str:
     costed = cost_table(document, points)
     lines += [f"cost: {' | '.join(row)}" for row in costed.rows]
     lines += [f"lacking: {one}" for one in costed.lacking] + costed.notes
-    study = published_tire(document, points).rows
-    lines += [" | ".join(row) for row in study if row[0].startswith("this run")]
+    study = published_tire(document, points)
+    if len(study.headings) > 4:
+        lines += [" | ".join(row) for row in (study.headings, *study.rows)]
+    predicted = prediction_table(document, points)
+    lines += [f"predicted: {' | '.join(row)}" for row in predicted.rows] + predicted.lacking
+    lines += [f"period: {' | '.join(row)}" for row in period_rows(document, points)]
     lines += [*denied_lines(points), *paused_lines(points), *tire_lines(document)]
     return "\n".join([*lines, deadlines_missed(document)])
 
@@ -123,6 +134,16 @@ def sweeps() -> Iterator[tuple[str, RunDocument]]:
     emulated = sweep(*like)
     emulated.system["virtual.hypervisor"] = "TCG"
     yield "nothing emulated stands beside it", emulated
+    timed = real_time(400, 2), real_time(800, 2, missed=4)
+    for one, masses in zip(timed, (400, 800), strict=True):
+        one.events.append(timed_costs(masses, 2))
+        one.series += parts_of(one, dispatch_ns=50_000, idle_ns=9_000_000)
+    before = costs_only(timed_costs(400, 2), timed_costs(10_000, 2))
+    before.events += prediction_events(before, planned_curves(1, 2, 4))
+    yield (
+        "predicted before the first point, and the parts of a period",
+        sweep(*opening(), before, *timed, real_time(400, 4)),
+    )
     yield "a battery", sweep(real_time(400, 2, missed=3), real_fast(400, 1))
     refusal = {"status": "denied", "reason": "admission refused", "remedy": "fewer threads"}
     refused = (real_time(n, **refusal, series=[]) for n in (400, 800))

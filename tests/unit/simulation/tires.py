@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hardstone.model import Conditions, DataValue, Event, Result, RunDocument, Series
+from hardstone.simulation.sweep import Curve
 from tests.unit.stats.make import document, result, series
 
 
@@ -106,6 +107,60 @@ def sweep(*results: Result) -> RunDocument:
 def costs(spring_ns: float = 40.0, mass_ns: float = 12.0) -> Event:
     data = {"spring_ns": spring_ns, "mass_ns": mass_ns, "semaphore_ns": 22.0, "masses_count": 128}
     return Event(name="tire_costs", text="made up", data=data)
+
+
+def timed_costs(
+    masses: int, threads: int, policy: str = "fifo", *, loop_ns: float = 10.0, **changed: DataValue
+) -> Event:
+    """What the threads of a variant timed. Its accesses take 20 ns for each mass of a thread, a
+    tenth less or more; it has 50 us from a release to the first thread."""
+    access_ns = 20.0 * masses / threads
+    data: dict[str, DataValue] = {
+        "masses_count": masses,
+        "threads_count": threads,
+        "policy": policy,
+        "spring_ns": 4.0,
+        "mass_ns": loop_ns - (6.0 if threads == 1 else 8.0),
+        "loop_ns": loop_ns,
+        "loop_low_ns": 0.9 * loop_ns,
+        "loop_high_ns": 1.1 * loop_ns,
+        "semaphore_ns": 5.0,
+        "access_ns": access_ns,
+        "access_low_ns": 0.9 * access_ns,
+        "access_high_ns": 1.1 * access_ns,
+        "dispatch_ns": 50_000.0,
+        "dispatch_high_ns": 100_000.0,
+        "steps_count": 20,
+        "cpus_count": 2,
+    }
+    known = {name: value for name, value in (data | changed).items() if value is not None}
+    return Event(name="tire_costs", text="made up", data=known)
+
+
+def costs_only(*events: Event, load: str = "none", **changed: object) -> Result:
+    """A result of costs, as it is before a sweep."""
+    fields: dict[str, object] = {
+        "test": "SIM-S-RT",
+        "params": {"masses": [400, 10_000], "threads": [1, 2], "costs_only": 1}
+        | {"solver": ["semaphore"], "policy": ["fifo"], "step_ns": 10_000_000, "period_ns": 0},
+        "conditions": conditions(load),
+        "series": [],
+        "events": list(events),
+    }
+    return result(**(fields | changed))
+
+
+def planned_curves(*threads: int, policy: str = "fifo", load: str = "none") -> list[Curve]:
+    return [Curve("SIM-S-RT", "semaphore", policy, one, load, "shared") for one in threads]
+
+
+def parts_of(one: Result, *, dispatch_ns: int, idle_ns: int, count: int = 100) -> list[Series]:
+    """The other two parts of its periods."""
+    own = {name: value for name, value in one.series[0].labels.items() if value is not None}
+    return [
+        labelled("dispatch", "ns", [dispatch_ns] * count, own),
+        labelled("idle", "ns", [idle_ns] * count, own),
+    ]
 
 
 def opening() -> list[Result]:

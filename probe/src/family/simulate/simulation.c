@@ -186,7 +186,7 @@ uint64_t simulation_steps(const struct run *run)
 int simulation_declare(struct run *run, int64_t expected_ns)
 {
     run->plan.duration_ns = expected_ns < RUN_LONGEST_NS ? expected_ns : RUN_LONGEST_NS;
-    run->plan.more_events = (uint32_t)variant_count(run) * 4;
+    run->plan.more_events = (uint32_t)variant_count(run) * 4; /* costs up to three times */
     step_blocks_plan(run);
     tire_plan_frames(run);
     return variant_declare(run);

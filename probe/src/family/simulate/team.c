@@ -369,12 +369,12 @@ static void time_costs(struct team_member *member)
     member->semaphore.blocked = blocked;
 }
 
-/* As often as the team asks for it. */
+/* Times the costs first where they are due. */
 static void await_start(struct team_member *member)
 {
     struct team *team = member->team;
     await(&member->go);
-    if (!team->costs)
+    if (!team->is_cost_due)
         return;
     if (!atomic_load(&team->is_over))
         time_costs(member);
@@ -474,8 +474,10 @@ static void let_all_time_costs(struct team *team, int started, enum cost_time ti
     team->costs_releases.period_ns = period_ns < COST_PERIOD_NS ? period_ns : COST_PERIOD_NS;
     team->costs_releases.start_ns[time] =
         clock_monotonic_ns() + LEAD_NS + LEAD_EACH_NS * team->threads;
+    team->is_cost_due = true;
     let_all_go(team, started);
     await_all(team, started);
+    team->is_cost_due = false;
 }
 
 static void end_members(struct team *team, int started)

@@ -155,7 +155,8 @@ struct team {
     struct solver_barrier barrier;
     struct thread_costs *costs; /* of each member; NULL: nothing is timed before the first step */
     struct cost_releases costs_releases;
-    enum cost_time cost_time; /* that is due */
+    enum cost_time cost_time;
+    bool is_cost_due; /* for the threads that are let go next, while they time it */
     int64_t start_ns;
     atomic_bool is_over;
     _Atomic int64_t over_ns; /* CLOCK_MONOTONIC: when it was ended early; 0: it was not */
