@@ -13,6 +13,7 @@ system is allowed there, as are limits in its own units, such as a block that it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from hardstone.study.evidence import NOT_DECIDED, Finding, System, run_it, undecided
 from hardstone.study.exhibits import Answer, StudyView
@@ -71,9 +72,11 @@ def answers_of(view: StudyView) -> tuple[Answer, ...]:
 
 
 def _answers(conclusion: Conclusion, systems: Sequence[System]) -> Iterator[Answer]:
+    """One answer for systems of which the same is said."""
+    same: dict[tuple[str, ...], list[Answer]] = {}
     for title, limits, found in _findings(conclusion, systems):
         is_open = found.decision == NOT_DECIDED
-        yield Answer(
+        answer = Answer(
             conclusion=conclusion,
             decision=found.decision,
             text=found.text if is_open else found.text + limits,
@@ -81,6 +84,11 @@ def _answers(conclusion: Conclusion, systems: Sequence[System]) -> Iterator[Answ
             evidence=found.evidence,
             needed=found.needed if is_open else "",
         )
+        key = answer.decision, answer.text, answer.needed, *answer.evidence
+        same.setdefault(key, []).append(answer)
+    for own in same.values():
+        titles = dict.fromkeys(one.column for one in own if one.column)
+        yield replace(own[0], column=" and ".join(titles))
 
 
 def _findings(conclusion: Conclusion, systems: Sequence[System]) -> list[tuple[str, str, Finding]]:

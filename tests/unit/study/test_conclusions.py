@@ -267,6 +267,7 @@ def points(*results: Result, **facts: Scalar) -> Column:
 
 RESERVED = {"cpu_config": "shielded"}
 # By conclusion: systems that bear it out, that contradict it, and that leave it open.
+CALM = blocks(10 * MS, load="none")
 CASES: dict[str, tuple[Case, Case, Case]] = {
     "both-suit": (
         lambda: [system(blocks(10 * MS), timers(150 * US))],
@@ -279,9 +280,9 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
         lambda: [system(*overhead("none", number=100), *overhead("heavy", number=100))],
     ),
     "standard-unsuitable": (
-        lambda: [system(blocks(25 * MS))],
+        lambda: [system(CALM, blocks(25 * MS))],
         lambda: [system(blocks(10_900_000))],
-        lambda: [system(blocks(15 * MS))],
+        lambda: [system(CALM, blocks(15 * MS))],
     ),
     "reserved-cpu": (
         lambda: [system(blocks(10_900_000, **RESERVED)), system(blocks(40 * MS))],
@@ -735,12 +736,14 @@ def test_a_block_of_another_length_than_calibrated_is_left_out() -> None:
         assert found.decision == "not decided"
         assert "Left out" in found.text
         assert "add" in found.text
-    late = system(result("RSP-P-FIX", quick.series[0], *blocks(40 * MS).series[1:], load="heavy"))
+    slow = result("RSP-P-FIX", quick.series[0], *blocks(40 * MS).series[1:], load="heavy")
+    late = system(CALM, slow)
     assert answer("standard-unsuitable", late).decision == "borne out"
 
 
 def test_a_timer_that_misses_its_next_release_is_unsuitable() -> None:
-    made = system(blocks(10 * MS), timers(10_200_000, load="heavy"))
+    on_time = timers(100_000, load="none")
+    made = system(on_time, blocks(10 * MS), timers(10_200_000, load="heavy"))
     assert answer("standard-unsuitable", made).decision == "borne out"
     in_between = system(blocks(10 * MS), timers(5 * MS, load="heavy"))
     assert answer("standard-unsuitable", in_between).decision == "not decided"
@@ -753,8 +756,31 @@ def test_one_kind_of_block_that_is_late_is_enough() -> None:
     )
     reserved = system(result("RSP-P-FIX", good, late, load="heavy", **RESERVED))
     assert answer("reserved-cpu", reserved).decision == "not borne out"
-    standard = system(result("RSP-P-FIX", good, late, load="heavy"))
+    standard = system(CALM, result("RSP-P-FIX", good, late, load="heavy"))
     assert answer("standard-unsuitable", standard).decision == "borne out"
+
+
+def test_load_is_no_cause_of_what_is_late_without_it() -> None:
+    found = answer("standard-unsuitable", system(blocks(12 * MS, load="none"), blocks(25 * MS)))
+    assert (found.decision, "not only load" in found.text) == ("not decided", True)
+    alone = answer("standard-unsuitable", system(blocks(25 * MS)))
+    assert (alone.decision, "--load none,heavy" in alone.needed) == ("not decided", True)
+    early, late = (
+        timers(worst, load=load) for worst, load in ((3 * MS, "none"), (11 * MS, "heavy"))
+    )
+    found = answer("standard-unsuitable", system(CALM, blocks(10 * MS), early, late))
+    assert (found.decision, "timers of 10" in found.text) == ("not decided", True)
+
+
+def test_systems_that_say_the_same_have_one_answer() -> None:
+    first, second = (system(CALM, blocks(15 * MS), title=title) for title in ("first", "second"))
+    (found,) = answers("both-suit", first, second)
+    assert found.column == "first and second"
+    opened = answers("semaphore-without-kernel", first, second)
+    assert [one.column for one in opened] == ["first and second"]
+    late = system(CALM, blocks(40 * MS), title="late")
+    found_apart = answers("standard-unsuitable", first, late, second)
+    assert [one.column for one in found_apart] == ["first", "late", "second"]
 
 
 def test_a_few_blocks_of_one_kind_leave_it_open() -> None:

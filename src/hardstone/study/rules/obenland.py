@@ -147,9 +147,11 @@ def _standard_of(one: System, systems: Sequence[System]) -> System | None:
 
 def standard_unsuitable(system: System) -> Finding | None:
     """Decides, for a system without a reserved CPU under load heavy: a block that takes over twice
-    its calibrated time, or a timer that is late by over its period, bears it out. No block above
-    1.1 times and no timer late by over a tenth of its period contradicts it. In between nothing
-    follows. Wrong where the load did not reach its degree: then the answer stays open."""
+    its calibrated time, or a timer that is late by over its period, bears it out, if none of its
+    kind took over 1.1 times, or was late by over a tenth, without load: else something other than
+    load delays it. No block above 1.1 times and no timer late by over a tenth of its period: not
+    borne out. In between nothing follows. Wrong where the load did not reach its degree: then the
+    answer stays open."""
     if system.cpu_config != STANDARD:
         return None
     if system.is_emulated:
@@ -163,15 +165,33 @@ def standard_unsuitable(system: System) -> Finding | None:
     text = f"Under load heavy: {'; '.join(texts)}."
     series = [one for own in blocks.values() for one in own.series]
     series += [one for own, _ in timers.values() for one in own]
-    late = [beyond(own, period) for period, (own, _) in timers.items()]
-    unsuitable = [one.unsuitable for one in blocks.values()] + [one for one in late if one]
-    if any(one.is_exceeded for one in unsuitable):
-        return Finding(BORNE_OUT, text, _worst(series))
+    slow = {kind for kind, one in blocks.items() if one.unsuitable.is_exceeded}
+    late = {
+        period
+        for period, (own, _) in timers.items()
+        if (found := beyond(own, period)) is not None and found.is_exceeded
+    }
+    if slow or late:
+        return _by_load(Finding(BORNE_OUT, text, _worst(series)), slow, late, system)
     limits = [one.within for one in blocks.values()] + [one for _, one in timers.values()]
     if all(one.is_within for one in limits):
         kept = under_full_load(Finding(NOT_BORNE_OUT, text, _worst(series)), series, system)
         return _all_kinds(kept, blocks, system)
     return undecided(text, more_values(RESPONSE, JITTER, load="heavy"), _worst(series))
+
+
+def _by_load(found: Finding, slow: set[str], late: set[int], system: System) -> Finding:
+    """`found`, if the blocks or the timers that are late under load are not late without."""
+    calm = {kind: one.within for kind, one in _blocks(system, "none").items() if kind in slow}
+    timers = {period: one for period, (_, one) in _timers(system, "none").items() if period in late}
+    if not calm and not timers:
+        return undecided(found.text, run_it(RESPONSE, JITTER, load="none,heavy"), found.evidence)
+    if any(one.is_within for one in (*calm.values(), *timers.values())):
+        return found
+    said = [f"blocks ({kind}) {one.text}" for kind, one in calm.items()]
+    said += [f"timers of {format_ns(period)} {one.text}" for period, one in timers.items()]
+    text = f"{found.text} Without load {'; '.join(said)}: not only load delays this system."
+    return undecided(text, "a machine that is quiet without load", found.evidence)
 
 
 def _timers(system: System, load: str) -> dict[int, tuple[list[Sound], Beyond]]:
