@@ -167,7 +167,7 @@ TEST(simulation_stays)
         for (int i = 0; i < threads_count; i++) {
             solver_semaphore_part(&solver, i, &part);
             if (threads_count == 1) {
-                solver_semaphore_touch(&solver);
+                solver_semaphore_touch(&solver, threads[0].ring);
                 continue;
             }
             solver_semaphore_read(&solver, &part);

@@ -17,7 +17,8 @@ from hardstone.cli import tire
 from hardstone.cli.simulate import RealtimeOptions
 from hardstone.cli.simulate import command as simulate_command
 from hardstone.model import Result, StreamTable
-from hardstone.simulation.sweep import masses_of, missed_of, single
+from hardstone.simulation.results import has_costs_only
+from hardstone.simulation.sweep import curve_of, masses_of, missed_of, single
 from hardstone.store.store import Store
 from tests import machine
 from tests.running import GIVE_UP_S, Stream, has_ended, measuring, run
@@ -323,9 +324,12 @@ def test_a_sweep_on_this_machine(probe: Path, monkeypatch: pytest.MonkeyPatch) -
     context = simulate_command.commands["realtime"].make_context("realtime", [*SWEEP, "-q"])
     tire.simulate("realtime", RealtimeOptions(**context.params), wants_report=False)
     document = Store().load("last")
-    points = [one for one in document.results if one.test == "SIM-S-RT"]
+    points = [one for one in document.results if one.test == "SIM-S-RT" and curve_of(one)]
     if any(one.status == "denied" for one in points):
         pytest.skip(f"denied: {points[0].reason}")
+    (costs,) = [one for one in document.results if has_costs_only(one)]
+    assert costs.status == "measured" and costs.series == []
+    assert [one.name for one in costs.events].count("size_predicted") == 2
     (pictures,) = [one for one in document.results if one.test == "SIM-P-RF"]
     assert sum(table.name == "frame" for table in pictures.tables) == 8
     places = [(masses_of(one), single(one.params["threads"])) for one in points]

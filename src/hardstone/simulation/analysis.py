@@ -195,6 +195,7 @@ SWITCH_TEST, HAND_OVER_TEST = "THR-P-SLS", "SEM-P-SHF"
 _MODEL_SOLVER = "semaphore"
 TermName = Literal["spring", "mass", "hand-over", "switch", "semaphore", "access"]
 _MOST_NS = 1e15
+_LEAST_CPU_SHARE = 0.9
 
 
 class Inputs(msgspec.Struct, kw_only=True, frozen=True):
@@ -295,6 +296,10 @@ def model_of(document: RunDocument, point: Point) -> Model | NoModel:
     if cpus and point.threads > cpus:
         threads = f"{point.threads} threads on {cpus} CPUs"
         notes = (*notes, f"{threads}: the model does not count the wait for a CPU")
+    share = _cpu_share(point)
+    if share is not None and share < _LEAST_CPU_SHARE:
+        has = f"{_threads_text(point)} of SIM-P-RF had a CPU for {100 * share:.0f} % of the time"
+        notes = (*notes, f"{has}: the model does not count the wait for one")
     return Model(
         point=point,
         terms=terms,
@@ -303,6 +308,20 @@ def model_of(document: RunDocument, point: Point) -> Model | NoModel:
         measured_ns=measured,
         notes=notes,
     )
+
+
+def _threads_text(point: Point) -> str:
+    return "the thread" if point.threads == 1 else f"{point.threads} threads"
+
+
+def _cpu_share(point: Point) -> float | None:
+    """The share of the time for which each thread had a CPU, where all always compute and have one
+    each."""
+    cpus, cpu_ns = point.work.cpus_count, point.work.cpu_ns
+    if point.total is None or cpu_ns is None or not cpus or point.threads > cpus:
+        return None
+    is_single = point.total.repeats_count == 1  # the CPU time is that of the last repeat
+    return cpu_ns / (point.threads * point.total.mean_ns) if is_single else None
 
 
 def inputs_of(document: RunDocument, point: Point) -> Inputs | str:

@@ -420,6 +420,15 @@ def test_real_fast_steps_come_from_the_total_time() -> None:
     assert model(fast).measured_ns == pytest.approx(63_000_000 / 6000)
 
 
+def test_threads_that_shared_a_cpu_are_told() -> None:
+    """Both had one CPU, one after the other: the model has no term for that."""
+    for cpu_ns, is_told in ((60_000_000, True), (115_000_000, False)):
+        one = with_costs(real_fast(400, 2, totals=[60_000_000], data={"cpu_ns": cpu_ns}))
+        one.params["simulated_s"] = 60
+        notes = model(one, *inputs()).notes
+        assert any("had a CPU for 50 % of the time" in note for note in notes) == is_told
+
+
 def test_inputs_of_another_condition_are_told() -> None:
     point = with_costs(real_time(load="heavy"))
     notes = model(point, *inputs("none")).notes

@@ -351,19 +351,33 @@ void solver_semaphore_write(struct solver_semaphore *solver, struct semaphore_pa
     part->operations += (uint64_t)(part->end - part->begin);
 }
 
-/* The compiler may leave out none of them. */
-void solver_semaphore_touch(struct solver_semaphore *solver)
+/* As compute_all. The compiler may leave out no access. */
+void solver_semaphore_touch(struct solver_semaphore *solver, const struct tire_mass *cached)
 {
-    int64_t masses = solver->tire->masses, half = masses / 2;
+    const struct tire *tire = solver->tire;
+    int64_t masses = tire->masses, half = masses / 2;
     volatile double *touched;
+    double sum = 0;
     for (int64_t i = 0; i < half; i++) {
-        touched = &mass_at(solver, i + half)->x;
-        double x = *touched;
+        const struct tire_mass *one = &cached[i % TOUCH_CACHED];
         touched = &mass_at(solver, i)->x;
-        solver->across[i].x = x - *touched;
+        sum += *touched;
+        touched = &mass_at(solver, i + half)->x;
+        sum += *touched;
+        solver->across[i] = tire_spring(tire, one, one + 1, tire->rest_across_m);
     }
+    struct tire_force previous = {0, 0};
     for (int64_t i = 0; i < masses; i++) {
+        const struct tire_mass *one = &cached[i % TOUCH_CACHED];
+        struct tire_mass moved = *one;
+        struct tire_force next = tire_spring(tire, one, one + 1, tire->rest_ring_m);
+        struct tire_force across =
+            i < half ? solver->across[i] : negative(solver->across[i - half]);
+        tire_integrate(tire, &moved, previous, next, across);
+        previous = negative(next);
         touched = &mass_at(solver, i)->x;
         *touched = *touched;
+        sum += moved.x + moved.y + moved.vx + moved.vy;
     }
+    solver->across[0].x = sum;
 }

@@ -160,8 +160,12 @@ void solver_semaphore_read(struct solver_semaphore *solver, struct semaphore_par
 void solver_semaphore_compute(struct solver_semaphore *solver, struct semaphore_part *part);
 void solver_semaphore_write(struct solver_semaphore *solver, struct semaphore_part *part);
 
-/* For one thread: the cache lines that its arithmetic reads and writes, in its order. Changes no
+enum { TOUCH_CACHED = 128 };
+
+/* For one thread: reads and writes each cache line that a step does, in its order, with the
+ * arithmetic of as many masses, which is that of `cached`: TOUCH_CACHED masses and one more. What
+ * it takes beyond the same in the cache is memory that the arithmetic does not hide. Changes no
  * mass. */
-void solver_semaphore_touch(struct solver_semaphore *solver);
+void solver_semaphore_touch(struct solver_semaphore *solver, const struct tire_mass *cached);
 
 #endif

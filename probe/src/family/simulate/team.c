@@ -327,7 +327,7 @@ static void access_masses(struct team *team, struct team_member *member, int64_t
 {
     struct solver_semaphore *solver = &team->semaphore;
     if (team->threads == 1) {
-        solver_semaphore_touch(solver);
+        solver_semaphore_touch(solver, member->costs->ring);
         return;
     }
     solver_semaphore_read(solver, &member->semaphore);

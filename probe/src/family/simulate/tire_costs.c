@@ -103,7 +103,7 @@ static void do_touches(struct thread_costs *costs)
 {
     struct solver_semaphore solver = {
         .tire = &costs->tire, .threads = 1, .masses = costs->masses, .across = costs->forces};
-    solver_semaphore_touch(&solver);
+    solver_semaphore_touch(&solver, costs->ring);
 }
 
 int thread_costs_time(struct thread_costs *costs, const struct clock *clock,

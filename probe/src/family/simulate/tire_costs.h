@@ -9,8 +9,9 @@
  *               steps are: semaphores, cache lines that other threads have written, threads that
  *               meet at one mass. In place of the arithmetic each thread spins as long as that
  *               takes, since otherwise threads would meet more often; this is subtracted. One
- *               thread touches each cache line; what that takes in the cache is in its arithmetic,
- *               and is subtracted. The simulation stays as it is.
+ *               thread touches each cache line next to arithmetic on masses in the cache, which
+ *               hides a part of it; what that takes with all lines in the cache is subtracted. The
+ *               simulation stays as it is.
  *
  * Both are timed before the first step and after the last, since CPUs change their speed. In real
  * time the steps of `access` have releases of their own, so that they come after a sleep as those
