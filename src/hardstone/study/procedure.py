@@ -2,7 +2,7 @@
 
 The data is `procedure.toml`. Each part of a study is one stored run, which the commands run,
 latstat and simulate could measure too. What the facts of a system rule out is left out of the
-parts, and said before anything is measured.
+parts, and reported before anything is measured.
 """
 
 from __future__ import annotations
@@ -421,7 +421,7 @@ class _Missing:
             yield Missing("locked memory", "the right is refused", how)
 
     def _figures(self) -> Iterator[Missing]:
-        """Why no time may stand beside the published ones."""
+        """Why no time may be compared with the published ones."""
         if self._facts.get("virtual.time") == "instructions":
             why = "time counts instructions"
         elif self._facts.get("virtual.emulated") is True:
@@ -504,7 +504,7 @@ class _Missing:
             here = f"{self._cpus} CPU{'' if self._cpus == 1 else 's'}"
             why = f"the machine of the paper had {wanted} hardware threads and this one has {here}"
             remedy = f"a machine with {wanted} hardware threads"
-            yield Missing("as many threads on each CPU as in the paper", why, remedy)
+            yield Missing("as many threads on each CPU as in the paper", why, remedy, is_many=True)
 
 
 def _with_models(kernel: str) -> str:

@@ -32,7 +32,7 @@ from tests.process.targets import sample
 
 Hardstone = Callable[..., Done]
 PAPERS = list(load_papers())
-SHORT = "latstat-2007"  # with --quick two parts
+SHORT = "latstat-2007"  # with --quick three parts
 LONGER = "dedicated-systems-2012"  # four
 
 
@@ -188,7 +188,7 @@ def test_a_part_that_can_be_resumed_itself(
 def test_resume_of_a_whole_study_measures_nothing(hardstone: Hardstone, target: str) -> None:
     hardstone("study", SHORT, "--quick", "--target", target)
     done = hardstone("study", SHORT, "--quick", "--target", target, "--resume")
-    assert done.code == EXIT_OK and len(stored()) == 2
+    assert done.code == EXIT_OK and len(stored()) == 3
     assert "Total latency" in done.out
     other = hardstone("study", SHORT, "--target", target, "--resume")
     assert other.code == EXIT_USAGE
@@ -219,10 +219,10 @@ def test_several_targets_are_columns(hardstone: Hardstone, tmp_path: Path, lab: 
     words = [word for one in names for word in ("--target", one)]
     done = hardstone("study", SHORT, "--quick", *words)
     assert done.code == EXIT_OK, done.err
-    assert [one.target for one in Store().runs()].count(names[0]) == 2
+    assert [one.target for one in Store().runs()].count(names[0]) == 3
     assert "target 2 of 2" in done.err
     firsts = {Store().load(one.id).plan.study.first for one in Store().runs()}  # type: ignore
-    assert len(firsts) == 2 and "" in firsts  # one call of four parts
+    assert len(firsts) == 2 and "" in firsts  # one call
     found = hardstone("study", SHORT, "last", "--json").document
     own = [one["title"] for one in found["columns"] if not one["is_published"]]
     assert len(own) == 4  # of each target one with a reserved CPU and one without
@@ -387,8 +387,10 @@ def test_quiet_says_only_what_matters(hardstone: Hardstone, target: str) -> None
 def test_list(hardstone: Hardstone) -> None:
     done = hardstone("study", "list")
     assert done.code == EXIT_OK and all(name in done.out for name in PAPERS)
+    assert "about 12 min" in done.out
     found = hardstone("study", "list", "--json").document
     assert [one["study"] for one in found] == PAPERS
+    assert all(0 < one["about_min"] <= 15 for one in found)
     assert found[3]["tests"] == ["TMR-P-LAT"] and "Table 8" in found[0]["exhibits"]
 
 
@@ -401,7 +403,7 @@ def test_a_reader_that_leaves_early_has_seen_enough(target: str) -> None:
     with Forked("study", SHORT, "--quick", "-q", "--target", target, out=write) as child:
         assert child.wait() == EXIT_OK and "page: " in child.err  # it is stored all the same
     os.close(write)
-    assert [status for _, status in stored()] == ["complete", "complete"]
+    assert [status for _, status in stored()] == ["complete"] * 3
 
 
 ANSWERS = """
@@ -438,6 +440,6 @@ def test_a_questionnaire_stands_among_the_exhibits(hardstone: Hardstone, tmp_pat
 def test_commands_to_type_name_the_store(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
     place = tmp_path / "elsewhere"
     done = hardstone("study", SHORT, "--quick", "--target", target, "--store", place)
-    first, last = by_name(Store(place))
+    first, _, last = by_name(Store(place))
     assert done.typed[-1].endswith(f"study {SHORT} {first.id} --store {place}")
     assert (place / "reports" / f"{SHORT}-{last.id}.html").is_file() and Store().runs() == []
