@@ -85,7 +85,7 @@ class StudyOptions(LabOptions, TargetsOption):
     dry_run: bool = shared(
         OutcomeOptions,
         "dry_run",
-        help="Print what would be measured, and what cannot be; measure nothing.",
+        help="Print what would be measured, and what is not available; measure nothing.",
     )
     quiet: bool = shared(OutcomeOptions, "quiet")
     store: Path | None = shared(OutcomeOptions, "store")
@@ -114,10 +114,11 @@ def command(
 ) -> int:
     """Repeat a published study: its tables with your figures.
 
-    STUDY is obenland-2000, dedicated-systems-2012, hp-1987, latstat-2007 or garre-2014, or the
-    start of one; "list" lists them. What the paper ran is measured in parts, each of which is a
-    stored run. Then its tables and figures are printed in its order, and what it concluded with
-    this machine's answer. What cannot be had here is said before the first part.
+    STUDY is obenland-2000, dedicated-systems-2012, hp-1987, latstat-2007 or garre-2014, or at
+    least the first three letters of one; "list" lists them. What the paper ran is measured in
+    parts, each of which is a stored run. What is not available here is reported before the first
+    part. At the end the tables and figures of the paper are printed in its order, and for each of
+    its conclusions whether this machine bears it out.
 
     With RUNs (IDs, names, last, last~1) stored runs are laid out, and nothing is measured. One that
     is a part of this study stands for all parts of the same call.
@@ -157,7 +158,7 @@ def _refuse(given: set[str], where: str, why: str) -> None:
 def _list(*, as_json: bool) -> int:
     from hardstone.cli.messages import print_json
     from hardstone.study.papers import load_papers
-    from hardstone.study.procedure import measured_tests
+    from hardstone.study.procedure import about_minutes, measured_tests
 
     papers = load_papers().values()
     if as_json:
@@ -170,6 +171,7 @@ def _list(*, as_json: bool) -> int:
                     "systems": [system.name for system in one.study.systems.values()],
                     "exhibits": [exhibit.number for exhibit in one.exhibits],
                     "tests": measured_tests(one.name),
+                    "about_min": about_minutes(one.name),
                 }
                 for one in papers
             ]
@@ -177,7 +179,7 @@ def _list(*, as_json: bool) -> int:
         return EXIT_OK
     from hardstone.study.screen import print_study_list
 
-    print_study_list()
+    print_study_list({one.name: f"{about_minutes(one.name)} min" for one in papers})
     return EXIT_OK
 
 

@@ -48,7 +48,8 @@ from hardstone.stats.consistency import (
 from hardstone.stats.quantiles import is_printable, median_of
 from hardstone.stats.trust import has_run, lacks_realtime
 from hardstone.systems.criteria import load_criteria
-from hardstone.systems.published import Address, figures_of
+from hardstone.systems.published import Address, figures_of, load_studies
+from hardstone.systems.published import Figure as PublishedFigure
 from hardstone.systems.rating import ns_of_score
 from hardstone.systems.subjects import amount_of
 from hardstone.units import format_count
@@ -490,7 +491,7 @@ def _row(
     worst_of = max(fitting, key=lambda pair: pair[1].max or 0, default=None)
     # What stands for a figure is another interval: no reference for it.
     has_reference = is_of_hardware and not about
-    reference = _reference(row, worst_of[1] if worst_of else None) if has_reference else None
+    reference = _reference(row, worst_of) if has_reference else None
     return ScreenRow(row.name, row.test, figures, states, reference)
 
 
@@ -519,9 +520,11 @@ def _state(results: Sequence[Result], condition: Condition) -> str:
     return f"{own[0].status}{reason}"
 
 
-def _reference(row: FirstScreenRow, shown: Series | None) -> tuple[str, float] | None:
+def _reference(
+    row: FirstScreenRow, shown: tuple[Result, Series] | None
+) -> tuple[str, float] | None:
     """The worst observed of a published system, of the series with the same labels; else the limit
-    for 3 stars."""
+    for 3 stars. What was published under load is none for a figure without: it would flatter it."""
     if row.reference == "rating":
         return _of_rating()
     own = row.figures[0]
@@ -532,10 +535,22 @@ def _reference(row: FirstScreenRow, shown: Series | None) -> tuple[str, float] |
         == (row.reference, "max", (own.series,))
         and all(one.address.labels.get(key, value) == value for key, value in own.labels.items())
     ]
-    labels = {str(value) for value in shown.labels.values()} if shown else set()
-    same = [one for one in fitting if labels.issuperset(_values_in(one.address))]
+    labels = {str(value) for value in shown[1].labels.values()} if shown else set()
+    is_loaded = shown is not None and condition_of(shown[0]).load not in ("none", NOT_KNOWN)
+    same = [
+        one
+        for one in fitting
+        if labels.issuperset(_values_in(one.address))
+        and (is_loaded or _published_load(one) == "none")
+    ]
     values = [amount.value for one in same if (amount := amount_of(one)).value]
     return (row.reference_name, max(values)) if values else _of_rating()
+
+
+def _published_load(one: PublishedFigure) -> str:
+    """Under which load a figure was published; of a study that names one for all, that one."""
+    own = one.address.conditions.get("load")
+    return own or load_studies()[one.study].conditions.get("load", "none")
 
 
 def _of_rating() -> tuple[str, float]:

@@ -160,14 +160,19 @@ def load_papers() -> Mapping[str, Paper]:
     return papers
 
 
+_LEAST_LETTERS = 3  # a slip of the finger starts nothing that takes CPUs offline
+
+
 def paper_named(name: str) -> Paper:
-    """The paper `name`, by its name, its key or the start of one. InputError if it is none."""
+    """The paper `name`, by its name, its key, its first word ("hp") or a start of at least three
+    letters. InputError if it is none."""
     papers = load_papers()
     wanted = name.lower()
     for paper in papers.values():
-        if wanted in (paper.name, paper.key):
+        if wanted in (paper.name, paper.key, paper.name.partition("-")[0]):
             return paper
     begun = [one for one in papers.values() if wanted and one.name.startswith(wanted)]
-    if len(begun) == 1:
+    if len(begun) == 1 and len(wanted) >= _LEAST_LETTERS:
         return begun[0]
-    raise InputError(f"no study '{name[:40]}'", f"there are {', '.join(papers)}")
+    why = f"'{name[:40]}' is too short for the name of a study" if begun else ""
+    raise InputError(why or f"no study '{name[:40]}'", f"there are {', '.join(papers)}")

@@ -2,15 +2,16 @@
 
 The data is `procedure.toml`. Each part of a study is one stored run, which the commands run,
 latstat and simulate could measure too. What the facts of a system rule out is left out of the
-parts, and said before anything is measured.
+parts, and reported before anything is measured.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -69,12 +70,12 @@ class _Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     policies: str = "fifo"
     compares_preemption: bool = False
     records: bool = False
-    quick: _Extent
+    quick: _Extent | None = None  # None: left out
     default: _Extent
     as_published: _Extent
 
-    def extent(self, length: Length) -> _Extent:
-        found: _Extent = getattr(self, length.replace("-", "_"))
+    def extent(self, length: Length) -> _Extent | None:
+        found: _Extent | None = getattr(self, length.replace("-", "_"))
         return found
 
 
@@ -82,6 +83,8 @@ class _Procedure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_field
     priority: str
     waiters: int = 0
     hardware_threads: int = 0
+    quick_min: int
+    default_min: int
     parts: list[_Entry]
 
 
@@ -156,9 +159,11 @@ class Missing:
     what: str
     why: str
     remedy: str
+    is_many: bool = False
 
     def __str__(self) -> str:
-        return f"{self.what}: not here because {self.why}; to have it: {self.remedy}"
+        found = "them" if self.is_many else "it"
+        return f"Not available here: {self.what}, since {self.why}. To have {found}: {self.remedy}"
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,13 @@ def measured_tests(name: str) -> list[str]:
 
 def _tests(entry: _Entry) -> tuple[str, ...]:
     return entry.tests if entry.kind == "run" else (MODES[entry.kind],)
+
+
+def about_minutes(name: str, length: Length = "default") -> int | None:
+    """About how long the study `name` takes on a machine with two CPUs on which all of it can be
+    measured; None for the paper's own lengths."""
+    found = _procedures()[name]
+    return {"quick": found.quick_min, "default": found.default_min}.get(length)
 
 
 def needs_loads(name: str) -> bool:
@@ -200,15 +212,18 @@ def procedure_of(
     found = _procedures()[paper.name]
     given = [*params, *_device_of(here, params)]
     missing = _Missing(here, given)
-    entries = [(entry, missing.possible_tests(entry)) for entry in found.parts]
-    kept = [(entry, tests) for entry, tests in entries if tests]
+    kept = missing.without_repeats(
+        (entry, extent, tests)
+        for entry in found.parts
+        if (extent := entry.extent(length)) and (tests := missing.possible_tests(entry))
+    )
     title = name or f"study {paper.name}{'' if length == 'default' else f' {length}'}"
     parts = []
-    for place, (entry, tests) in enumerate(kept, 1):
+    for place, (entry, extent, tests) in enumerate(kept, 1):
         base = Request(
             tests=tuple(tests),
             name=f"{title} {place}/{len(kept)}",
-            profile=entry.extent(length).profile,
+            profile=extent.profile,
             target=here.target,
             load=tuple(missing.possible_loads(entry)),
             cpu_config=tuple(missing.possible_configs(entry)),
@@ -226,7 +241,8 @@ def procedure_of(
             tests=tuple(tests),
             request=base,
         )
-        parts.append(_with_options(part, entry, length, given, here))
+        frames = "0" if length == "quick" else SweepRequest.frames
+        parts.append(_with_options(part, entry, extent, frames, given, here))
     _check_params(params, parts, here.register)
     return Procedure(tuple(parts), tuple(missing.found_in(found)))
 
@@ -247,10 +263,9 @@ def _check_params(params: Sequence[str], parts: Sequence[Part], register: Regist
 
 
 def _with_options(
-    part: Part, entry: _Entry, length: Length, given: Sequence[str], here: Here
+    part: Part, entry: _Entry, extent: _Extent, frames: str, given: Sequence[str], here: Here
 ) -> Part:
     """`part` with the options of its length, and the pairs in `given` that its tests take."""
-    extent = entry.extent(length)
     if part.kind == "run":
         tests = [one for one in here.register.tests if one.id in part.tests]
         names = {spec.name for one in tests for spec in one.params}
@@ -268,7 +283,7 @@ def _with_options(
         policy=entry.policies,
         duration=extent.duration,
         within=extent.within,
-        frames="0" if length == "quick" else SweepRequest.frames,
+        frames=frames,
         has_fast=part.kind == "realfast",  # of its own; one in real time leaves it to its part
     )
     return replace(part, sweep=sweep)
@@ -332,6 +347,21 @@ class _Missing:
         kept = [one for one in entry.cpu_configs if not self._why_no_config(one)]
         return kept or [SHARED]
 
+    def without_repeats(
+        self, entries: Iterable[tuple[_Entry, _Extent, list[str]]]
+    ) -> list[tuple[_Entry, _Extent, list[str]]]:
+        """Without the parts that repeat an earlier one on this system: where no CPU can be
+        reserved, those that differ from it by the reserved CPU alone."""
+        kept = []
+        done: dict[tuple[Kind, tuple[str, ...], tuple[str, ...]], set[tuple[str, str]]] = {}
+        for entry, extent, tests in entries:
+            own = set(product(self.possible_loads(entry), self.possible_configs(entry)))
+            known = done.setdefault((entry.kind, tuple(tests), entry.params), set())
+            if not own <= known:
+                kept.append((entry, extent, tests))
+            known |= own
+        return kept
+
     def why_no_highest(self) -> str:
         """Why threads cannot have the highest priority; "" if they can."""
         if not isinstance(self._facts.get("limits.priority_max"), int):
@@ -356,7 +386,7 @@ class _Missing:
         yield from self._figures()
         for test in tests:
             if test not in self._known:
-                yield Missing(test, "the probe has no such test", "hardstone probe build")
+                yield Missing(test, "the probe does not have the test", "hardstone probe build")
         for load in loads:
             if load != NONE and load not in self._loads:
                 why = f"the probe of this system has no load {load}"
@@ -375,10 +405,9 @@ class _Missing:
             yield from self._trace()
         if "heavy" in loads and "heavy" in self._loads:
             what = "the load's packets from another machine and its serial interrupts"
-            why = "no host and no device is named: heavy has loopback and timers"
-            yield Missing(
-                what, why, "a load with network=4000/s@HOST:PORT (docs/reference/load.md)"
-            )
+            why = "no host and no device is named (heavy has loopback and timers)"
+            remedy = "a load with network=4000/s@HOST:PORT (docs/reference/load.md)"
+            yield Missing(what, why, remedy, is_many=True)
         yield from self._numbers(procedure)
 
     def _rights(self) -> Iterator[Missing]:
@@ -392,7 +421,7 @@ class _Missing:
             yield Missing("locked memory", "the right is refused", how)
 
     def _figures(self) -> Iterator[Missing]:
-        """Why no time may stand beside the published ones."""
+        """Why no time may be compared with the published ones."""
         if self._facts.get("virtual.time") == "instructions":
             why = "time counts instructions"
         elif self._facts.get("virtual.emulated") is True:
@@ -400,7 +429,7 @@ class _Missing:
         else:
             return
         what = "times that may be compared with the published ones"
-        yield Missing(what, why, "hardware, or a guest with --accel kvm")
+        yield Missing(what, why, "hardware, or a guest with --accel kvm", is_many=True)
 
     @property
     def _loads(self) -> set[str]:
@@ -445,11 +474,11 @@ class _Missing:
             return
         if any(_key(one) == "uio" for one in self._given):
             return
-        why = "no device is named that raises them: other CPUs and timers do"
+        why = "no device is named (other CPUs and timers raise interrupts instead)"
         remedy = "-p uio=N (docs/how-to/external-interrupts.md)"
         if self._here.is_guest:
             remedy = "--device edu"
-        yield Missing("interrupts of an external device", why, remedy)
+        yield Missing("the interrupts of an external device", why, remedy, is_many=True)
 
     def _trace(self) -> Iterator[Missing]:
         if isinstance(self._facts.get("tracing.tracer"), str):
@@ -469,13 +498,13 @@ class _Missing:
         if isinstance(low, int) and isinstance(high, int) and high - low + 1 < procedure.waiters:
             what = f"{procedure.waiters} threads of different priorities"
             why = f"the system has {high - low + 1} real-time priorities"
-            yield Missing(what, why, "a system with more priorities")
+            yield Missing(what, why, "a system with more priorities", is_many=True)
         wanted = procedure.hardware_threads
         if 0 < self._cpus < wanted:
             here = f"{self._cpus} CPU{'' if self._cpus == 1 else 's'}"
-            why = f"the paper had {wanted} hardware threads, and this machine has {here}"
+            why = f"the machine of the paper had {wanted} hardware threads and this one has {here}"
             remedy = f"a machine with {wanted} hardware threads"
-            yield Missing("as many threads on each CPU as published", why, remedy)
+            yield Missing("as many threads on each CPU as in the paper", why, remedy, is_many=True)
 
 
 def _with_models(kernel: str) -> str:

@@ -287,7 +287,7 @@ def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
 
 
 def _reference_text(row: ScreenRow) -> str:
-    """ "x143 Solaris 10": how many times the reference, and which."""
+    """ "x143 Solaris": how many times the reference, and which."""
     if row.reference is None or row.ratio is None:
         return ""
     return f"x{ratio_text(row.ratio)} {row.reference[0]}"

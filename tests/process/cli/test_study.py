@@ -21,7 +21,7 @@ from hardstone.errors import (
 )
 from hardstone.schema import FOLDER, file_name
 from hardstone.store.place import default_root
-from hardstone.store.store import Store
+from hardstone.store.store import RunEntry, Store
 from hardstone.study.json_document import STUDY_SCHEMA
 from hardstone.study.papers import load_papers
 from hardstone.study.procedure import measured_tests
@@ -32,8 +32,8 @@ from tests.process.targets import sample
 
 Hardstone = Callable[..., Done]
 PAPERS = list(load_papers())
-SHORT = "latstat-2007"  # one part
-THREE = "dedicated-systems-2012"
+SHORT = "latstat-2007"  # with --quick three parts
+LONGER = "dedicated-systems-2012"  # four
 
 
 def fake(folder: Path, tests: dict[str, list[str]] | None = None, **changed: Any) -> str:
@@ -66,6 +66,11 @@ def stored() -> list[tuple[str, str]]:
     return [(one.name, one.status) for one in Store().runs()]
 
 
+def by_name(store: Store) -> list[RunEntry]:
+    """The parts of one call: those of one second have no order in the store."""
+    return sorted(store.runs(), key=lambda one: one.name)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_whole_study(hardstone: Hardstone, target: str, name: str) -> None:
@@ -92,11 +97,11 @@ def test_a_dry_run_measures_nothing_and_names_the_parts(hardstone: Hardstone, ta
     done = hardstone("study", "obenland-2000", "--dry-run", "--target", target)
     assert done.code == EXIT_OK and Store().runs() == []
     flat = " ".join(done.out.split())
-    assert "5 parts, about 11 min" in flat and "Table 10" in flat and "Figure 6" in flat
-    assert "not here because" in flat
+    assert "6 parts, about 11 min" in flat and "Table 10" in flat and "Figure 6" in flat
+    assert "Not available here: the load's packets" in flat and "To have them: a load" in flat
     assert all(len(line.rstrip()) <= 80 for line in done.out.splitlines()[1:])
     found = hardstone("study", "obenland-2000", "--dry-run", "--json", "--target", target)
-    assert [one["study"]["number"] for one in found.document["plans"]] == [1, 2, 3, 4, 5]
+    assert [one["study"]["number"] for one in found.document["plans"]] == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.slow
@@ -117,39 +122,43 @@ def test_what_cannot_be_had_is_said_before_the_first_part(
 ) -> None:
     target = fake(tmp_path / "user", facts={"user.effective_id": 1000})
     done = hardstone("study", SHORT, "--quick", "--target", target)
-    said = next(one for one in done.told if "CPU configuration shielded: not here" in one)
+    said = next(one for one in done.told if "Not available here: CPU configuration shielded" in one)
     assert done.told.index(said) < next(
-        place for place, one in enumerate(done.told) if "part 1 of 1" in one
+        place for place, one in enumerate(done.told) if "part 1 of 2" in one
     )
-    (run,) = Store().runs()
-    assert Store().load(run.id).plan.cpu_configs == ["shared"]
+    plans = [Store().load(run.id).plan for run in by_name(Store())]
+    assert [(one.loads, one.cpu_configs) for one in plans] == [
+        (["latstat"], ["shared"]),
+        (["none"], ["shared"]),
+    ]
 
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_was_measured_and_says_how_to_go_on(
     hardstone: Hardstone, tmp_path: Path, target: str, lab: Lab
 ) -> None:
-    watched = at_run(lab, target, 13, interrupt)  # part 1 has 11 tests
-    done = hardstone("study", THREE, "--quick", "--target", watched)
+    watched = at_run(lab, target, 13, interrupt)  # parts 1 and 2 have 11 tests
+    done = hardstone("study", LONGER, "--quick", "--target", watched)
     assert done.code == EXIT_INTERRUPTED
     assert dict(stored()) == {
-        f"study {THREE} quick 1/3": "complete",
-        f"study {THREE} quick 2/3": "interrupted",
+        f"study {LONGER} quick 1/4": "complete",
+        f"study {LONGER} quick 2/4": "complete",
+        f"study {LONGER} quick 3/4": "interrupted",
     }
     assert "Table 8" in done.out  # of part 1
-    (told,) = (one for one in done.told if "stopped in part 2 of 3" in one)
+    (told,) = (one for one in done.told if "stopped in part 3 of 4" in one)
     assert told.endswith("to measure the rest:")
-    assert done.typed[-1].endswith(f"study {THREE} --quick --target lab:watched --resume")
+    assert done.typed[-1].endswith(f"study {LONGER} --quick --target lab:watched --resume")
     at_run(lab, target, 1000, interrupt)
     again = hardstone(*done.typed[-1].split()[1:])
     assert again.code == EXIT_OK, again.err
     parts = [one.split(":")[1].strip() for one in again.told if "hardstone: part " in one]
-    assert parts == ["part 2 of 3", "part 3 of 3"]
+    assert parts == ["part 3 of 4", "part 4 of 4"]
     assert sorted(name for name, status in stored() if status == "complete") == [
-        f"study {THREE} quick {number}/3" for number in (1, 2, 3)
+        f"study {LONGER} quick {number}/4" for number in (1, 2, 3, 4)
     ]
     # all parts of both calls are one study: the one that was cut off is not laid out again
-    done = hardstone("study", THREE, "last", "--json")
+    done = hardstone("study", LONGER, "last", "--json")
     used = done.document["columns"][-1]["id"]
     complete = {run.id for run in Store().runs() if run.status == "complete"}
     assert {one for one in complete if one in used} == complete
@@ -179,7 +188,7 @@ def test_a_part_that_can_be_resumed_itself(
 def test_resume_of_a_whole_study_measures_nothing(hardstone: Hardstone, target: str) -> None:
     hardstone("study", SHORT, "--quick", "--target", target)
     done = hardstone("study", SHORT, "--quick", "--target", target, "--resume")
-    assert done.code == EXIT_OK and len(stored()) == 1
+    assert done.code == EXIT_OK and len(stored()) == 3
     assert "Total latency" in done.out
     other = hardstone("study", SHORT, "--target", target, "--resume")
     assert other.code == EXIT_USAGE
@@ -210,12 +219,13 @@ def test_several_targets_are_columns(hardstone: Hardstone, tmp_path: Path, lab: 
     words = [word for one in names for word in ("--target", one)]
     done = hardstone("study", SHORT, "--quick", *words)
     assert done.code == EXIT_OK, done.err
-    assert [one.target for one in Store().runs()].count(names[0]) == 1
+    assert [one.target for one in Store().runs()].count(names[0]) == 3
     assert "target 2 of 2" in done.err
     firsts = {Store().load(one.id).plan.study.first for one in Store().runs()}  # type: ignore
     assert len(firsts) == 2 and "" in firsts  # one call
     found = hardstone("study", SHORT, "last", "--json").document
-    assert len([one for one in found["columns"] if not one["is_published"]]) == 2
+    own = [one["title"] for one in found["columns"] if not one["is_published"]]
+    assert len(own) == 4  # of each target one with a reserved CPU and one without
 
 
 @pytest.mark.slow
@@ -223,7 +233,7 @@ def test_resume_on_several_targets(hardstone: Hardstone, tmp_path: Path, lab: La
     """Ctrl-C on the first target: the second one has nothing stored yet."""
     second = fake(tmp_path / "second")
     watched = at_run(lab, fake(tmp_path / "first"), 13, interrupt)
-    words = ("study", THREE, "--quick", "--target", watched, "--target", second)
+    words = ("study", LONGER, "--quick", "--target", watched, "--target", second)
     done = hardstone(*words)
     assert done.code == EXIT_INTERRUPTED
     assert f"hardstone: {second} was not measured: the command was interrupted" in done.told
@@ -231,7 +241,7 @@ def test_resume_on_several_targets(hardstone: Hardstone, tmp_path: Path, lab: La
     again = hardstone(*words, "--resume")
     assert again.code == EXIT_OK, again.err
     complete = [one for one in Store().runs() if one.status == "complete"]
-    assert sorted(one.target for one in complete) == sorted([watched] * 3 + [second] * 3)
+    assert sorted(one.target for one in complete) == sorted([watched] * 4 + [second] * 4)
     calls = {
         ((study := Store().load(one.id).plan.study) and study.first) or one.id for one in complete
     }
@@ -253,11 +263,11 @@ def test_a_target_that_is_not_there(hardstone: Hardstone, target: str, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_target_that_vanishes_in_part_2(hardstone: Hardstone, tmp_path: Path) -> None:
+def test_a_target_that_vanishes_in_a_part(hardstone: Hardstone, tmp_path: Path) -> None:
     target = fake(tmp_path / "gone", {"THR-B-NEW": [{"vanish": True}]})  # type: ignore[list-item]
-    done = hardstone("study", THREE, "--quick", "--target", target)
+    done = hardstone("study", LONGER, "--quick", "--target", target)
     assert done.code == EXIT_UNREACHABLE
-    assert "Table 8" in done.out and "stopped in part 2 of 3" in done.err
+    assert "Table 8" in done.out and "stopped in part 3 of 4" in done.err
 
 
 def validate(document: Any) -> None:
@@ -326,7 +336,8 @@ def test_stored_runs_of_other_commands_are_laid_out(hardstone: Hardstone, target
     ("words", "said"),
     [
         ((), "Missing argument 'STUDY'"),
-        (("obenland-1999",), "no study 'obenland-1999'"),
+        (("obenland-1999",), "no study 'obenland-1999'; there are obenland-2000, dedicated"),
+        (("o",), "'o' is too short for the name of a study; there are obenland-2000, dedicated"),
         (("hp", "--quick", "--as-published"), "--quick and --as-published are both given"),
         (("hp", "last", "--published"), "--published takes no RUN"),
         (("hp", "--published", "--quick"), "--quick has no effect with --published"),
@@ -349,7 +360,7 @@ def test_wrong_usage(hardstone: Hardstone, words: tuple[str, ...], said: str) ->
 
 
 def test_a_parameter_that_the_study_sets(hardstone: Hardstone, target: str) -> None:
-    done = hardstone("study", THREE, "--target", target, "-p", "protocols=none")
+    done = hardstone("study", LONGER, "--target", target, "-p", "protocols=none")
     assert done.code == EXIT_USAGE
     assert done.told == ["hardstone: -p 'protocols': the study sets it; leave it out"]
 
@@ -360,7 +371,7 @@ def test_pages(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
     done = hardstone("study", SHORT, "--published", "-o", page)
     assert done.told == [f"hardstone: page: {page}"] and page.stat().st_size > 1000
     done = hardstone("study", SHORT, "--quick", "--target", target)
-    (run,) = Store().runs()
+    *_, run = by_name(Store())
     own = Store().path / "reports" / f"{SHORT}-{run.id}.html"
     assert f"hardstone: page: {own}" in done.told and own.is_file()
 
@@ -370,14 +381,16 @@ def test_quiet_says_only_what_matters(hardstone: Hardstone, target: str) -> None
     done = hardstone("study", SHORT, "--quick", "-q", "--target", target)
     assert done.code == EXIT_OK
     assert not any(one.startswith("hardstone: part") for one in done.told)
-    assert any("to lay it out again" in one for one in done.told)
+    assert any("to lay them out again" in one for one in done.told)
 
 
 def test_list(hardstone: Hardstone) -> None:
     done = hardstone("study", "list")
     assert done.code == EXIT_OK and all(name in done.out for name in PAPERS)
+    assert "about 12 min" in done.out
     found = hardstone("study", "list", "--json").document
     assert [one["study"] for one in found] == PAPERS
+    assert all(0 < one["about_min"] <= 15 for one in found)
     assert found[3]["tests"] == ["TMR-P-LAT"] and "Table 8" in found[0]["exhibits"]
 
 
@@ -390,7 +403,7 @@ def test_a_reader_that_leaves_early_has_seen_enough(target: str) -> None:
     with Forked("study", SHORT, "--quick", "-q", "--target", target, out=write) as child:
         assert child.wait() == EXIT_OK and "page: " in child.err  # it is stored all the same
     os.close(write)
-    assert [status for _, status in stored()] == ["complete"]
+    assert [status for _, status in stored()] == ["complete"] * 3
 
 
 ANSWERS = """
@@ -407,19 +420,19 @@ def test_a_questionnaire_stands_among_the_exhibits(hardstone: Hardstone, tmp_pat
     answers = tmp_path / "answers.toml"
     answers.write_text(ANSWERS)
     words = ("--published", "--questionnaire", answers)
-    done = hardstone("study", THREE, *words)
+    done = hardstone("study", LONGER, *words)
     assert done.code == EXIT_OK and "yes: a contract" in done.out and "\x1b" not in done.out
-    found = hardstone("study", THREE, *words, "--json").document
+    found = hardstone("study", LONGER, *words, "--json").document
     validate(found)
     numbers = [one["number"] for one in found["exhibits"]]
     assert numbers[numbers.index("Table 4") + 1] == "no number: questionnaire"
-    plain = hardstone("study", THREE, "--published", "--json").document
+    plain = hardstone("study", LONGER, "--published", "--json").document
     assert found["counts"] == plain["counts"]  # words are in no count
     other = hardstone("study", "hp", *words)
     assert other.code == EXIT_USAGE and "questions of dedicated-systems-2012" in other.err
     answers.write_text("broken")
     for more in (words, words[1:]):  # also before anything is measured
-        assert hardstone("study", THREE, *more).code == EXIT_USAGE
+        assert hardstone("study", LONGER, *more).code == EXIT_USAGE
     assert Store().runs() == []
 
 
@@ -427,6 +440,6 @@ def test_a_questionnaire_stands_among_the_exhibits(hardstone: Hardstone, tmp_pat
 def test_commands_to_type_name_the_store(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
     place = tmp_path / "elsewhere"
     done = hardstone("study", SHORT, "--quick", "--target", target, "--store", place)
-    (run,) = Store(place).runs()
-    assert done.typed[-1].endswith(f"study {SHORT} {run.id} --store {place}")
-    assert (place / "reports" / f"{SHORT}-{run.id}.html").is_file() and Store().runs() == []
+    first, _, last = by_name(Store(place))
+    assert done.typed[-1].endswith(f"study {SHORT} {first.id} --store {place}")
+    assert (place / "reports" / f"{SHORT}-{last.id}.html").is_file() and Store().runs() == []

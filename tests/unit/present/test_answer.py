@@ -233,6 +233,22 @@ def test_a_reference_is_of_the_same_labels_and_of_hardware() -> None:
     assert rows_of(switching(US), system=GUEST)["THR-P-SLS"].reference is None
 
 
+def test_what_was_published_under_load_is_a_reference_under_load_only() -> None:
+    def woken(load: str) -> Any:
+        found = make.result(values=(US, 2 * US))
+        found.conditions = where(load)
+        return found
+
+    for load, wanted in (
+        ("latstat", ("Solaris", 32_000.0)),
+        ("heavy", ("Solaris", 32_000.0)),
+        ("none", ("3 stars", 40_000.0)),
+    ):
+        assert rows_of(woken(load))["TMR-P-LAT"].reference == wanted
+    # the worst counts: it is of the loaded half
+    assert rows_of(woken("none"), woken("heavy"))["TMR-P-LAT"].reference == ("3 stars", 40_000.0)
+
+
 def test_a_mark_needs_a_figure_that_can_be_true_and_values() -> None:
     few = switching(US)
     few.series = [series_of((US, US), "switch", {"threads": 2})]

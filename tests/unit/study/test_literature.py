@@ -457,11 +457,19 @@ def test_readings_do_not_compare_what_is_no_such_thing() -> None:
         ("hp-1987", "hp-1987"),
         ("hp-ux-rt-1987", "hp-1987"),
         ("GARRE", "garre-2014"),
-        ("o", "obenland-2000"),
+        ("obe", "obenland-2000"),
+        ("hp", "hp-1987"),
     ],
 )
 def test_a_paper_is_found_by_its_name_its_key_or_a_start(typed: str, name: str) -> None:
     assert paper_named(typed).name == name
+
+
+@pytest.mark.parametrize("typed", ["o", "ob", "h", "g"])
+def test_a_start_of_fewer_than_three_letters_is_too_short(typed: str) -> None:
+    with pytest.raises(InputError, match=f"'{typed}' is too short") as caught:
+        paper_named(typed)
+    assert "obenland-2000, dedicated-systems-2012, hp-1987" in caught.value.remedy
 
 
 @pytest.mark.parametrize("typed", ["", "x", "2014"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -17,6 +19,7 @@ from hardstone.study.procedure import (
     Here,
     Length,
     Procedure,
+    about_minutes,
     measured_tests,
     plan_of,
     planned_ns,
@@ -70,6 +73,7 @@ def plans(name: str, length: Length = "default", on: Here | None = None) -> list
 def test_the_lengths_are_kept(name: str, length: Length) -> None:
     total_s = sum(planned_ns(one, sample.register()) for one in plans(name, length)) / 1e9
     assert total_s <= MOST_S[length]
+    assert about_minutes(name, length) == math.ceil(total_s / 60)
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -81,7 +85,7 @@ def test_each_length_is_longer(name: str) -> None:
 
 
 def test_as_published_has_the_lengths_of_the_papers() -> None:
-    (latstat,) = plans("latstat-2007", "as-published")
+    latstat, *_ = plans("latstat-2007", "as-published")
     assert latstat.tests[0].samples == 300_000_000
     hours = planned_ns(latstat, sample.register()) / 3600e9
     assert 83 < hours < 84
@@ -129,10 +133,16 @@ ALL = ["shared", "single", "shielded"]
 def test_conditions_are_those_of_the_papers() -> None:
     obenland = conditions("obenland-2000")
     assert obenland["RSP-P-FIX"] == (["none", "heavy"], ALL)
-    assert obenland["MSG-P-LAT"] == (["none"], ALL)  # Table 10 is without load
+    assert obenland["MSG-P-LAT"] == (["none", "heavy"], ALL)
+    assert obenland["MSG-P-THR"] == (["none"], ALL)  # Table 10 is without load
     for plain in ("dedicated-systems-2012", "hp-1987", "garre-2014"):
         assert all(one == (["none"], ["shared"]) for one in conditions(plain).values())
-    assert conditions("latstat-2007") == {"TMR-P-LAT": (["latstat"], ["shielded"])}
+    assert [(one.loads, one.cpu_configs) for one in plans("latstat-2007")] == [
+        (["latstat"], ["shielded"]),
+        (["none"], ["shielded"]),
+        (["none"], ["shared"]),
+        (["latstat"], ["shared"]),
+    ]
     first, *others = plans("hp-1987")
     assert first.preemption_models == ["none", "full"]
     assert not any(one.preemption_models for one in others)
@@ -173,8 +183,8 @@ LACKING = [
         "as root",
     ),
     ("dedicated-systems-2012", {}, "128 threads of different priorities", "more priorities"),
-    ("dedicated-systems-2012", {}, "interrupts of an external device", "uio=N"),
-    ("dedicated-systems-2012", {"target": "lab:x"}, "interrupts of an ext", "--device edu"),
+    ("dedicated-systems-2012", {}, "the interrupts of an external device", "uio=N"),
+    ("dedicated-systems-2012", {"target": "lab:x"}, "the interrupts of an ext", "--device edu"),
     ("garre-2014", {}, "as many threads on each CPU", "12 hardware threads"),
     ("obenland-2000", {}, "the load's packets from another machine", "network="),
 ]
@@ -187,7 +197,8 @@ def test_what_cannot_be_had_is_said_with_what_it_would_take(
     found = {one.what: one for one in procedure(name, on=here(**changed)).missing}
     (one,) = (one for key, one in found.items() if key.startswith(what))
     assert remedy in one.remedy and one.why
-    assert str(one) == f"{one.what}: not here because {one.why}; to have it: {one.remedy}"
+    assert str(one).startswith(f"Not available here: {one.what}, since {one.why}. To have ")
+    assert str(one).endswith(f"{'them' if one.is_many else 'it'}: {one.remedy}")
     assert "\n" not in str(one)
 
 
@@ -228,6 +239,56 @@ def test_a_cpu_that_cannot_be_reserved() -> None:
     assert found.parts[0].request.cpu_config == ("shared",)
 
 
+def reached(name: str) -> set[tuple[str, str, str, str]]:
+    """Test, load, CPU configuration and kind of semaphore that a study measures by default."""
+    return {
+        (one.test, one.load, one.cpu_config, str(kind))
+        for plan in plans(name)
+        for one in plan.tests
+        for kind in ("", *as_texts(one.params.get("kinds")))
+    }
+
+
+def as_texts(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+# What the answers of a conclusion rest on, beside what the exhibits have.
+DECIDING = [
+    ("obenland-2000", "MSG-P-LAT", ("none", "heavy"), ("shared", "single", "shielded"), ("",)),
+    ("obenland-2000", "RSP-P-FIX", ("none", "heavy"), ("shared", "single", "shielded"), ("",)),
+    ("obenland-2000", "TMR-P-JIT", ("none", "heavy"), ("shared", "single", "shielded"), ("",)),
+    ("obenland-2000", "SEM-P-RTP", ("none", "heavy"), ("shared", "shielded"), ("unnamed",)),
+    (
+        "dedicated-systems-2012",
+        "SEM-P-ARN",
+        ("none",),
+        ("shared",),
+        ("unnamed", "sysv", "eventfd"),
+    ),
+    ("latstat-2007", "TMR-P-LAT", ("none", "latstat"), ("shared", "shielded"), ("",)),
+]
+
+
+@pytest.mark.parametrize(("name", "test", "loads", "configs", "kinds"), DECIDING)
+def test_the_conclusions_can_be_answered(
+    name: str, test: str, loads: tuple[str], configs: tuple[str], kinds: tuple[str]
+) -> None:
+    assert set(product([test], loads, configs, kinds)) <= reached(name)
+
+
+def test_a_part_that_would_repeat_another_is_left_out() -> None:
+    """Without a reserved CPU the latency is measured once under each load."""
+    for changed, wanted in (
+        ({"user__effective_id": 1000}, [["latstat"], ["none"]]),
+        ({"cpu__allowed": "0", "loads": None}, [["none"]]),
+    ):
+        found = plans("latstat-2007", on=here(**changed))
+        assert [one.loads for one in found] == wanted
+        assert all(one.cpu_configs == ["shared"] for one in found)
+    assert plans("latstat-2007", on=here(user__effective_id=1000))[0].tests[0].duration_ns > 200e9
+
+
 def test_what_is_missing_is_left_out_of_the_plans() -> None:
     assert conditions("obenland-2000", here(cpu__allowed="0"))["RSP-P-FIX"][1] == ["shared"]
     user = here(user__effective_id=1000)
@@ -245,8 +306,8 @@ def test_tests_that_the_probe_lacks() -> None:
     found = procedure("obenland-2000", on=system)
     missing = {one.what: one for one in found.missing}
     assert missing["MUT-P-INV"].remedy == "hardstone probe build"
-    assert len(found.parts) == 4  # that of TMR-P-JIT has no test left
-    assert [(one.number, one.count) for one in found.parts] == [(n, 4) for n in range(1, 5)]
+    assert len(found.parts) == 5  # that of TMR-P-JIT has no test left
+    assert [(one.number, one.count) for one in found.parts] == [(n, 5) for n in range(1, 6)]
     assert "MUT-P-INV" not in found.parts[0].tests
 
 
@@ -258,9 +319,9 @@ def test_a_guest_that_is_booted_with_a_model_is_one_column() -> None:
 def test_a_guest_with_a_device_has_external_interrupts() -> None:
     system = here(target="lab:debian,device=edu")
     found = procedure("dedicated-systems-2012", on=system)
-    assert "interrupts of an external device" not in {one.what for one in found.missing}
+    assert "the interrupts of an external device" not in {one.what for one in found.missing}
     assert "uio=0" in found.parts[0].request.params
-    assert "uio=0" in found.parts[2].request.params
+    assert "uio=0" in found.parts[3].request.params
     given = procedure_of(PAPERS["dedicated-systems-2012"], "quick", system, params=["uio=3"])
     assert "uio=3" in given.parts[0].request.params
     assert "uio=0" not in given.parts[0].request.params
