@@ -172,6 +172,7 @@ def standard_unsuitable(system: System) -> Finding | None:
         if (found := beyond(own, period)) is not None and found.is_exceeded
     }
     if slow or late:
+        text = f"{text} In the paper blocks took 460 to 1 200 times their time."
         return _by_load(Finding(BORNE_OUT, text, _worst(series)), slow, late, system)
     limits = [one.within for one in blocks.values()] + [one for _, one in timers.values()]
     if all(one.is_within for one in limits):
