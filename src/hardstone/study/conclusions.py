@@ -12,6 +12,8 @@ system is allowed there, as are limits in its own units, such as a block that it
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -19,6 +21,7 @@ from hardstone.study.evidence import NOT_DECIDED, Finding, System, run_it, undec
 from hardstone.study.exhibits import Answer, StudyView
 from hardstone.study.papers import Conclusion
 from hardstone.study.rules import dedicated, garre, hp, latstat, obenland
+from hardstone.wording import shorten
 
 # Of one system; None: the conclusion does not concern it.
 JUDGING: Mapping[str, Callable[[System], Finding | None]] = {
@@ -96,14 +99,31 @@ def _findings(conclusion: Conclusion, systems: Sequence[System]) -> list[tuple[s
     compare, judge = COMPARING.get(conclusion.id), JUDGING.get(conclusion.id)
     if compare is not None:
         limits = next((one.limits for one in systems if one.limits), "")
-        return [(one.systems, limits, one) for one in compare(systems)]
+        targets = {one.target for one in systems}
+        target = targets.pop() if len(targets) == 1 else ""
+        return [(one.systems, limits, _aimed(one, target)) for one in compare(systems)]
     if judge is None:
         return [
             ("", "", undecided("No figure of a run decides it.", "nothing that a run measures"))
         ]
     each = [(one, judge(one)) for one in systems]
-    judged = [(one.title, one.limits, own) for one, own in each if own is not None]
+    judged = [
+        (one.title, one.limits, _aimed(own, one.target)) for one, own in each if own is not None
+    ]
     if judged:
         return judged
     text = "It is about another configuration than those that were measured."
     return [("", "", undecided(text, run_it(*conclusion.tests)))]
+
+
+_MEASURING = re.compile(r"\bhardstone (?:run|evaluate|latstat|simulate \w+)\b")
+_ELSEWHERE = ("--target ", "second")  # commands for a system that they name, or for another one
+
+
+def _aimed(found: Finding, target: str) -> Finding:
+    """The finding, whose commands measure the target that was measured."""
+    if target in ("", "local") or any(one in found.needed for one in _ELSEWHERE):
+        return found
+    option = f" --target {shlex.quote(shorten(target))}"
+    needed = _MEASURING.sub(lambda command: command[0] + option, found.needed)
+    return replace(found, needed=needed)

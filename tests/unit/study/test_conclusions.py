@@ -59,15 +59,9 @@ def overhead(load: str, factor: float = 1.0, number: int = 20_000) -> list[Resul
         own("round_trip", 5000, kind="unnamed", scope=scope) for scope in ("thread", "process")
     ]
     signals = own("latency", 4500, receiver="handler", scope="process")
-    messages = [
-        own("latency", 3000 + size, kind="mq", scope="thread", size_bytes=size)
-        for size in (1, 8192)
-    ]
-    return [
-        result("SEM-P-RTP", *trips, load=load),
-        result("SIG-P-LAT", signals, load=load),
-        result("MSG-P-LAT", *messages, load=load),
-    ]
+    found = [result("SEM-P-RTP", *trips, load=load), result("SIG-P-LAT", signals, load=load)]
+    on_time = [blocks(10 * MS), timers(100 * US, load="heavy")] if load == "heavy" else []
+    return [*found, *on_time]
 
 
 def inversions(plain: int, inheriting: int, number: int = 15, **changed: Any) -> Result:
@@ -111,18 +105,23 @@ def messages(latency: int, rates: Sequence[int], **facts: Scalar) -> Column:
 OTHER: dict[str, Scalar] = {"kernel__release": "5.0"}
 
 
-def switches(many: int, worst: int, tick: int = 20 * US, ticks: int = 100) -> list[Result]:
+def switches(
+    many: int, worst: int, tick: int = 20 * US, ticks: int = 100, hit: int = 20, between: int = 0
+) -> list[Result]:
+    """So many switches, in the longest ring, were delayed by the worst; among 10 threads by
+    `between`, if it is given."""
     few = values("switch", around(1000), threads=2)
-    more = values("switch", [*around(many), worst], threads=1000)
+    middle = values("switch", [*around(1200), *([between] * hit if between else [])], threads=10)
+    more = values("switch", [*around(many), *[worst] * hit], threads=1000)
     own = values("tick", [10 * US] * (ticks - 1) + [tick])
-    return [result("THR-P-SLS", few, more), result("CLK-P-DUR", own)]
+    return [result("THR-P-SLS", few, middle, more), result("CLK-P-DUR", own)]
 
 
-def contended(release: int, worst: int, test: str = "SEM-P-ARC") -> list[Result]:
+def contended(release: int, worst: int, test: str = "SEM-P-ARC", hit: int = 20) -> list[Result]:
     labels: dict[str, int | str] = {"kind": "unnamed", "scope": "thread", "waiters": 97}
     series = [
         values("acquire", around(2000), **labels),
-        values("release", [*around(release), worst], **labels),
+        values("release", [*around(release), *[worst] * hit], **labels),
         values("release", [900 * US], **(labels | {"waiters": 1})),
     ]
     return [result(test, *series), result("CLK-P-DUR", values("tick", [10 * US] * 99 + [20 * US]))]
@@ -199,16 +198,20 @@ def models(off: dict[str, float], on: dict[str, float], **facts: Scalar) -> list
 
 SLOW = {"fork": 3_000_000.0, "map": 300_000.0}
 QUICK = {"fork": 30_000.0, "map": 3_000.0}
+PATHS_OF_1987 = {"copy": 9e5, "fork": 3e6, "exec": 3e5, "map": 2e4, "terminal": 1e4}
+OTHER_PATHS = {"map": 9e6, "open": 3e6, "stat": 9e5, "copy": 2e4, "fork": 1e4, "exec": 5e3}
 
 
-def wakeups(middle: int, worst: int, number: int, load: str = "latstat") -> Result:
+def wakeups(
+    middle: int, worst: int, number: int, load: str = "latstat", cpu_config: str = "shielded"
+) -> Result:
     """So many values, the last of them the worst; from a histogram, as there may be millions."""
     found = values("wakeup", [middle, worst], part="total", cpu=0)
     (low, _), (high, count) = found.histogram.buckets
     found.histogram.buckets[:] = [(low, number - 1), (high, count)]
     found.count, found.stddev = number, 10.0
     found.mean = (middle * (number - 1) + worst) / number
-    return result("TMR-P-LAT", found, load=load)
+    return result("TMR-P-LAT", found, load=load, cpu_config=cpu_config)
 
 
 SIZES = (400, 800, 1200, 1600, 2000, 2400, 2800, 3200, 3600, 4000)
@@ -266,9 +269,9 @@ def points(*results: Result, **facts: Scalar) -> Column:
 
 
 RESERVED = {"cpu_config": "shielded"}
-# By conclusion: systems that bear it out, that contradict it, and that leave it open.
+# By conclusion: systems that bear it out (None: none can), that contradict it, that leave it open.
 CALM = blocks(10 * MS, load="none")
-CASES: dict[str, tuple[Case, Case, Case]] = {
+CASES: dict[str, tuple[Case | None, Case, Case]] = {
     "both-suit": (
         lambda: [system(blocks(10 * MS), timers(150 * US))],
         lambda: [system(blocks(10 * MS, **RESERVED), timers(250 * US, **RESERVED))],
@@ -360,13 +363,9 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
         lambda: [system(kernel(SLOW))],
     ),
     "longest-paths": (
-        lambda: models(
-            {"copy": 900_000.0, "terminal": 10_000.0}, {"copy": 3_000.0, "terminal": 90_000.0}
-        ),
-        lambda: models(
-            {"copy": 3_000.0, "terminal": 900_000.0}, {"copy": 3_000.0, "terminal": 90_000.0}
-        ),
-        lambda: [system(kernel({"copy": 900_000.0, "terminal": 10_000.0}))],
+        lambda: models(PATHS_OF_1987, {"copy": 3_000.0, "terminal": 90_000.0}),
+        lambda: models(OTHER_PATHS, {"copy": 3_000.0, "terminal": 90_000.0}),
+        lambda: [system(kernel(PATHS_OF_1987))],
     ),
     "mean-and-worst": (
         lambda: [system(wakeups(4000, 30 * US, 4_000_000))],
@@ -380,13 +379,13 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     ),
     "hard-real-time": (
         lambda: [system(wakeups(9000, 40 * US, 100_000))],
-        lambda: [system(wakeups(11_000, 40 * US, 100_000, load="none"))],
+        lambda: [system(wakeups(11_000, 40 * US, 100_000))],
         lambda: [system(wakeups(9000, 40 * US, 100_000, load="heavy"))],
     ),
     "challenges-linux": (
-        lambda: [system(wakeups(6000, 20 * US, 4_000_000, load="none"))],
+        None,
         lambda: [system(wakeups(3000, 20 * US, 4_000_000, load="none"))],
-        lambda: [system(wakeups(3000, 20 * US, 100_000, load="none"))],
+        lambda: [system(wakeups(6000, 20 * US, 4_000_000, load="none"))],
     ),
     "linux-real-fast": (
         lambda: [points(*tire({"fifo": 6_000_000, "other": 5_000_000}))],
@@ -437,6 +436,14 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
         lambda: [system(preemptions(900_000, number=10))],
     ),
 }
+
+
+def of(conclusion: str, place: int = 0) -> Sequence[Column]:
+    case = CASES[conclusion][place]
+    assert case is not None
+    return case()
+
+
 DECISIONS = ("borne out", "not borne out", "not decided")
 
 
@@ -450,6 +457,8 @@ def is_command_or_words(needed: str) -> bool:
 @pytest.mark.parametrize("conclusion", CASES)
 def test_a_rule_can_say_all_three(conclusion: str, wanted: str) -> None:
     case = CASES[conclusion][DECISIONS.index(wanted)]
+    if case is None:
+        pytest.skip("a universal claim: only a counter-example decides it")
     found = answers(conclusion, *case())
     assert [one.decision for one in found] == [wanted], found
     (only,) = found
@@ -560,11 +569,11 @@ def test_an_untrustworthy_run_is_not_used() -> None:
     assert "not trustworthy" in found.text
 
 
-def test_a_decision_says_that_its_run_is_indicative_only() -> None:
+def test_a_decision_says_that_its_run_is_indicative_only_without_the_reason() -> None:
     trust = Trust(grade="indicative", reasons=["virtual machine (KVM); more"])
     for worst in (2 * MS, 900_000):
         found = answer("linux-preemption", column(run(preemptions(worst), trust=trust)))
-        assert found.text.endswith("Indicative only: virtual machine (KVM).")
+        assert found.text.endswith(". Indicative only.")
     few = column(run(preemptions(900_000, number=5), trust=trust))
     assert "Indicative" not in answer("linux-preemption", few).text
 
@@ -580,7 +589,7 @@ PUBLISHED_TIMES = (
 def test_times_of_an_emulator_are_not_held_against_published_ones(
     conclusion: str, facts: dict[str, Scalar]
 ) -> None:
-    for case in CASES[conclusion][:2]:
+    for case in filter(None, CASES[conclusion][:2]):
         columns = [with_facts(one, facts) for one in case()]
         assert [one.decision for one in answers(conclusion, *columns)] == ["not decided"]
 
@@ -600,7 +609,7 @@ def test_the_layout_may_say_that_times_are_apart() -> None:
 
 @pytest.mark.parametrize("conclusion", ["preemption-shortens", "worst-over-50", "inheritance"])
 def test_counted_instructions_divide_within_one_system(conclusion: str) -> None:
-    columns = [with_facts(one, COUNTED) for one in CASES[conclusion][0]()]
+    columns = [with_facts(one, COUNTED) for one in of(conclusion)]
     assert answer(conclusion, *columns).decision == "borne out"
 
 
@@ -609,11 +618,11 @@ def test_counted_instructions_divide_within_one_system(conclusion: str) -> None:
     [("low-overhead", 0), ("reserved-cpu", 0), ("standard-unsuitable", 1), ("processes-switch", 1)],
 )
 def test_where_instructions_are_counted_no_cache_is_no_merit(conclusion: str, place: int) -> None:
-    columns = [with_facts(one, COUNTED) for one in CASES[conclusion][place]()]
+    columns = [with_facts(one, COUNTED) for one in of(conclusion, place)]
     found = answer(conclusion, *columns)
     assert found.decision == "not decided"
     assert "caches and memory take no time" in found.text
-    emulated = [with_facts(one, EMULATED) for one in CASES[conclusion][place]()]
+    emulated = [with_facts(one, EMULATED) for one in of(conclusion, place)]
     assert answer(conclusion, *emulated).decision == "not decided"
 
 
@@ -632,7 +641,7 @@ def test_two_kinds_of_time_are_never_divided() -> None:
     first, second = messages(3000, [10, 11, 12, 13]), messages(6000, [20, 21, 22, 23], **OTHER)
     trade = answer("latency-against-throughput", first, with_facts(second, COUNTED))
     assert trade.decision == "not decided"
-    assert "may not be compared" in trade.text
+    assert "cannot be compared" in trade.text
 
 
 @pytest.mark.parametrize(
@@ -699,7 +708,7 @@ def test_twenty_values_within_a_limit_are_needed() -> None:
 
 def test_another_kernel_than_linux_says_nothing_about_linux() -> None:
     for conclusion in ("linux-preemption", "mutex-release-grows", "challenges-linux"):
-        for case in CASES[conclusion][:2]:
+        for case in filter(None, CASES[conclusion][:2]):
             found = answer(conclusion, *(with_facts(one, {"kernel.name": "QNX"}) for one in case()))
             assert found.decision == "not decided"
             assert "about Linux" in found.text
@@ -791,15 +800,10 @@ def test_a_few_blocks_of_one_kind_leave_it_open() -> None:
         assert answer(conclusion, system(made)).decision == "not decided"
 
 
-def test_one_test_that_load_slows_is_enough_and_large_messages_do_not_count() -> None:
+def test_one_test_that_load_slows_is_enough() -> None:
     slow = overhead("heavy", 1.02)
     slow[1] = overhead("heavy", 1.3)[1]
     assert answer("low-overhead", system(*overhead("none"), *slow)).decision == "not borne out"
-    large = overhead("heavy", 1.02)
-    large[2].series[1] = values(
-        "latency", around(90_000), kind="mq", scope="thread", size_bytes=8192
-    )
-    assert answer("low-overhead", system(*overhead("none"), *large)).decision == "borne out"
 
 
 def test_inheritance_of_one_protocol_under_load_is_taken_from_the_other_load() -> None:
