@@ -21,6 +21,7 @@ from hardstone.preemption.tables import (
 from hardstone.stats.conditions import differing_parameters
 from hardstone.study.evidence import (
     BORNE_OUT,
+    LEAST_VALUES,
     NOT_BORNE_OUT,
     Finding,
     System,
@@ -230,9 +231,10 @@ def _over_50(found: _Compared) -> Finding:
         f"{worst.words}. Above 50 times the longest latency with preemption: without it "
         f"{above[0].text}. Above a 50th of the longest without preemption: with it {below[1].text}."
     )
-    if are_apart(few=above[1], many=above[0]):
+    is_enough = min(found.releases) >= LEAST_VALUES
+    if is_enough and are_apart(few=above[1], many=above[0]):
         return about(Finding(BORNE_OUT, text, found.evidence), found.titles)
-    if are_apart(few=below[0], many=below[1]):
+    if is_enough and are_apart(few=below[0], many=below[1]):
         return about(Finding(NOT_BORNE_OUT, text, found.evidence), found.titles)
     needed = f"more releases of both: {_RUN} --profile standard"
     return about(undecided(text, needed, found.evidence), found.titles)
