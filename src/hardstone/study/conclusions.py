@@ -6,7 +6,7 @@ with so many values; a worst observed proves no bound. Beyond a limit one value 
 not decided says what to measure. docs/method/conclusions.md explains each rule to its readers; the
 code of the rules is in `study.rules`, the statistics are in `study.evidence`.
 
-Times of an emulated machine are never held against those of a paper. A ratio of two figures of one
+Times of an emulated machine are never compared with those of a paper. A ratio of two figures of one
 system is allowed there, as are limits in its own units, such as a block that it calibrated itself.
 """
 
@@ -104,7 +104,11 @@ def _findings(conclusion: Conclusion, systems: Sequence[System]) -> list[tuple[s
         return [(one.systems, limits, _aimed(one, target)) for one in compare(systems)]
     if judge is None:
         return [
-            ("", "", undecided("No figure of a run decides it.", "nothing that a run measures"))
+            (
+                "",
+                "",
+                undecided("No figure of a run decides it.", "a rule for it"),
+            )
         ]
     each = [(one, judge(one)) for one in systems]
     judged = [

@@ -9,7 +9,7 @@ is not untrustworthy, as one with a contradictory figure is. Three statistics de
 - The ratio of two medians. Below ten runs its interval is that within each run (98 %, wider as
   values of a run depend on each other), and all runs together span it; from ten runs on the run is
   the unit, and the interval that of Hodges and Lehmann (95 %).
-- The shares of two small groups, such as 15 of 15 rounds against none of 15: their exact intervals
+- The shares of two groups, such as 15 of 15 rounds against none of 15: their exact intervals
   are apart, or they are not.
 """
 
@@ -197,7 +197,7 @@ class Sound:
 
 
 class System:
-    """One measured column: its figures, and what its times may be held against."""
+    """One measured column: its figures, and what its times may be compared with."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -252,7 +252,7 @@ class System:
 
     @property
     def apart(self) -> str:
-        """Why its times may not be held against published ones; "" if they may."""
+        """Why its times cannot be compared with published ones; "" if they may."""
         found = map(why_not_comparable_to_hardware, self.documents)
         return self.column.apart or next(filter(None, found), "") or ""
 
@@ -345,11 +345,6 @@ def run_it(*tests: str, load: str = "", cpu_config: str = "") -> str:
     return f"hardstone run {' '.join(dict.fromkeys(tests))}{options}"
 
 
-def lacking_text(needed: int, count: int) -> str:
-    """ "too few: at least 20 values are needed"; "" where there are enough."""
-    return f"too few: at least {format_count(needed)} are needed" * (count < needed)
-
-
 @dataclass(frozen=True)
 class Beyond:
     """Values above `limit`, from `least` to `most` where a bucket holds it, of `total`."""
@@ -384,8 +379,8 @@ class Beyond:
         bound = ""
         if not self.most and self.total >= LEAST_VALUES:
             bound = f", the share above is at most {share_text(self.high)}"
-        elif not self.most:
-            bound = f"; {lacking_text(self.least_total, self.total)}".rstrip("; ")
+        elif not self.most and self.total < self.least_total:
+            bound = f"; at least {format_count(self.least_total)} values are needed"
         return (
             f"{count} of {format_count(self.total)} values above {format_value(self.limit, 'ns')} "
             f"(worst observed {format_value(self.worst, 'ns')}{bound})"

@@ -62,13 +62,13 @@ def _meets_hard(system: System, *, is_capped: bool) -> Finding:
     needed = "hardstone evaluate --load heavy --profile standard"
     found = _ratings(system)
     if not found:
-        return undecided("No run of it has an overall rating.", needed)
+        return undecided("None of its runs has an overall rating.", needed)
     stars, rating = min(
         ((_stars(one, is_capped=is_capped), one) for one in found), key=lambda pair: pair[0]
     )
     text = f"{stars_text(rating)}: {meaning_text(rating)}."
     if not is_capped:
-        text = f"{text} By its figures alone, whatever was configured, {stars:g}."
+        text = f"{text} Without the limit for its configuration: {stars:g} stars."
     evidence = tuple(
         f"rating of {one.id} under load {shorten(one.condition.load)}" for one in system.runs
     )
@@ -108,7 +108,7 @@ def linux_if_configured(system: System) -> Finding:
     if all(configuration_of(one) == OUT_OF_THE_BOX for one in system.column.subjects):
         command = "hardstone evaluate --load heavy --cpu-config shielded --profile standard"
         return undecided(
-            "Nothing was configured for it.",
+            "This system was not configured for real time.",
             f"configure it as hardstone doctor says, then {command}",
         )
     return _meets_hard(system, is_capped=False)
@@ -329,7 +329,7 @@ def semaphore_without_kernel(system: System) -> Finding:
     if not ratios:
         return missing(system, "SEM-P-ARN")
     words = "; ".join(f"{which} {one.text}" for which, one in ratios.items())
-    text = f"In memory over kinds that enter the kernel: {words}."
+    text = f"Semaphores in memory over those that enter the kernel: {words}."
     evidence = medians(used)
     if any(one.is_above(1 / _EQUAL) for one in ratios.values()):
         return Finding(NOT_BORNE_OUT, text, evidence)

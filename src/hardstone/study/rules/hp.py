@@ -23,12 +23,14 @@ from hardstone.study.evidence import (
     BORNE_OUT,
     LEAST_VALUES,
     NOT_BORNE_OUT,
+    Beyond,
     Finding,
     System,
     about,
     all_of,
     are_apart,
     beyond_of,
+    decided,
     missing,
     run_it,
     undecided,
@@ -176,11 +178,12 @@ def _ratio(statistic: str, off: Figure, on: Figure) -> _Ratio | None:
 
 
 def preemption_shortens(systems: Sequence[System]) -> list[Finding]:
-    """Decides: for 90 % and 99 % of kernel time and the worst observed, the length without
-    preemption over that with it. All surely above 1 bear it out, one surely below contradicts it;
-    how near they come to 28, 37 and 77 is named and decides nothing, as those are of one machine.
-    Wrong if anything but the model differs between the sides, such as the build of the kernel; and
-    a worst observed once on each side varies by itself, so it counts only with the two lengths."""
+    """Decides: for 90 % and 99 % of kernel time, the length without preemption over that with it;
+    and whether more releases without it than with it take longer than the longest with it, by exact
+    intervals. All surely longer without bear it out, a length that is surely shorter contradicts
+    it; how near they come to 28, 37 and 77 is named and decides nothing, as those are of one
+    machine. Wrong if anything but the model differs between the sides, such as the build of the
+    kernel."""
     return [_shortens(one) for one in _compared(systems)] or [_NO_PAIR]
 
 
@@ -193,11 +196,12 @@ def _shortens(found: _Compared) -> Finding:
     if found.why:
         return about(_not_divided(found.why), found.titles)
     lengths = [one for one in found.ratios.values() if one.statistic != WORST]
-    worst = found.ratios.get(WORST)
     text = f"{found.text} The paper: 28, 37 and 77 times."
     if any(one.most < 1 for one in lengths):
         return about(Finding(NOT_BORNE_OUT, text, found.evidence), found.titles)
-    is_shorter = worst is not None and worst.value > 1 and all(one.least > 1 for one in lengths)
+    longer = _longer(found, 1)
+    is_longest = longer is not None and longer.is_so is True
+    is_shorter = is_longest and all(one.least > 1 for one in lengths)
     if is_shorter and len(lengths) == len(STATISTICS) - 1:
         return about(Finding(BORNE_OUT, text, found.evidence), found.titles)
     needed = f"more releases of both: {_RUN} --profile standard"
@@ -217,27 +221,54 @@ def worst_over_50(systems: Sequence[System]) -> list[Finding]:
 
 def _over_50(found: _Compared) -> Finding:
     worst = found.ratios.get(WORST)
-    off, on = found.latencies
-    tops = [max((one.max or 0 for one in own), default=0) for own in (off, on)]
-    if worst is None or not all(tops):
+    longer = _longer(found, _WORST_LIMIT)
+    if worst is None or longer is None:
         why = found.why or "a worst latency of one model is not known"
         return about(_not_divided(why), found.titles)
-    off_limit, on_limit = _WORST_LIMIT * tops[1], tops[0] // _WORST_LIMIT
-    above = beyond_of(off, off_limit), beyond_of(on, tops[1])
-    below = beyond_of(off, tops[0]), beyond_of(on, on_limit)
-    if above[0] is None or above[1] is None or below[0] is None or below[1] is None:
-        return about(_not_divided("a histogram is not readable"), found.titles)
     text = (
         f"{worst.words}. Above 50 times the longest latency with preemption: without it "
-        f"{above[0].text}. Above a 50th of the longest without preemption: with it {below[1].text}."
+        f"{longer.off.text}. Above a 50th of the longest without preemption: with it "
+        f"{longer.on.text}."
     )
-    is_enough = min(found.releases) >= LEAST_VALUES
-    if is_enough and are_apart(few=above[1], many=above[0]):
-        return about(Finding(BORNE_OUT, text, found.evidence), found.titles)
-    if is_enough and are_apart(few=below[0], many=below[1]):
-        return about(Finding(NOT_BORNE_OUT, text, found.evidence), found.titles)
+    if longer.is_so is not None:
+        return about(decided(longer.is_so, text, found.evidence), found.titles)
     needed = f"more releases of both: {_RUN} --profile standard"
     return about(undecided(text, needed, found.evidence), found.titles)
+
+
+class _Longer(NamedTuple):
+    """Releases without preemption above `factor` times the longest with it, and those with it above
+    the longest without by that factor. `is_so`: whether those without are longer by it; None: the
+    exact intervals of the shares leave it open, or too few releases were made."""
+
+    off: Beyond
+    on: Beyond
+    is_so: bool | None
+
+
+def _longer(found: _Compared, factor: int) -> _Longer | None:
+    """None where a side has no latency, or an unreadable one."""
+    off, on = found.latencies
+    off_top, on_top = (max((one.max or 0 for one in own), default=0) for own in (off, on))
+    counted = [
+        beyond_of(own, limit)
+        for own, limit in (
+            (off, factor * on_top),
+            (on, on_top),
+            (on, off_top // factor),
+            (off, off_top),
+        )
+    ]
+    above, below = counted[:2], counted[2:]
+    if above[0] is None or above[1] is None or below[0] is None or below[1] is None:
+        return None
+    is_so = None
+    if min(found.releases) >= LEAST_VALUES:
+        if are_apart(few=above[1], many=above[0]):
+            is_so = True
+        elif are_apart(few=below[1], many=below[0]):
+            is_so = False
+    return _Longer(above[0], below[0], is_so)
 
 
 def _not_divided(why: str) -> Finding:
@@ -272,7 +303,7 @@ def longest_paths(systems: Sequence[System]) -> list[Finding]:
 
 def _longest(system: System | None, place: _Place) -> Finding:
     if system is None:
-        return undecided(f"Not measured {place.model} preemption.", _COMPARE)
+        return undecided(f"KRN-P-PRE was not run {place.model} preemption.", _COMPARE)
     results = _results(system, "none") or _results(system, "")
     if not results:
         return missing(system, TEST)

@@ -120,7 +120,7 @@ def _determinism(system: System) -> Finding:
 
 def reserved_cpu(systems: Sequence[System]) -> list[Finding]:
     """Decides: `_determinism` of each system with a reserved CPU; the same machine without one is
-    named beside it. Wrong if the reservation did not take: the run says so."""
+    named as well. Wrong if the reservation did not take: the run says so."""
     reserved = [one for one in systems if one.cpu_config == RESERVED]
     if not reserved:
         needed = run_it(RESPONSE, load="heavy", cpu_config=f"{STANDARD},{RESERVED}")
