@@ -17,7 +17,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from hardstone.study.evidence import NOT_DECIDED, Finding, System, run_it, undecided
+from hardstone.study.evidence import CONFIGURED, NOT_DECIDED, Finding, System, run_it, undecided
 from hardstone.study.exhibits import Answer, StudyView
 from hardstone.study.papers import Conclusion
 from hardstone.study.rules import dedicated, garre, hp, latstat, obenland
@@ -99,9 +99,9 @@ def _findings(conclusion: Conclusion, systems: Sequence[System]) -> list[tuple[s
     compare, judge = COMPARING.get(conclusion.id), JUDGING.get(conclusion.id)
     if compare is not None:
         limits = next((one.limits for one in systems if one.limits), "")
-        targets = {one.target for one in systems}
-        target = targets.pop() if len(targets) == 1 else ""
-        return [(one.systems, limits, _aimed(one, target)) for one in compare(systems)]
+        places = {(one.target, one.cpu_config) for one in systems}
+        target, config = places.pop() if len(places) == 1 else ("", "")
+        return [(one.systems, limits, _aimed(one, target, config)) for one in compare(systems)]
     if judge is None:
         return [
             (
@@ -112,7 +112,9 @@ def _findings(conclusion: Conclusion, systems: Sequence[System]) -> list[tuple[s
         ]
     each = [(one, judge(one)) for one in systems]
     judged = [
-        (one.title, one.limits, _aimed(own, one.target)) for one, own in each if own is not None
+        (one.title, one.limits, _aimed(own, one.target, one.cpu_config))
+        for one, own in each
+        if own is not None
     ]
     if judged:
         return judged
@@ -121,13 +123,18 @@ def _findings(conclusion: Conclusion, systems: Sequence[System]) -> list[tuple[s
 
 
 _MEASURING = re.compile(r"\bhardstone (?:run|evaluate|latstat|simulate \w+)\b")
-_ELSEWHERE = ("--target ", "second")  # commands for a system that they name, or for another one
+_SECOND = "second"  # commands for another system than the one that was measured
 
 
-def _aimed(found: Finding, target: str) -> Finding:
-    """The finding, whose commands measure the target that was measured."""
-    if target in ("", "local") or any(one in found.needed for one in _ELSEWHERE):
+def _aimed(found: Finding, target: str, cpu_config: str) -> Finding:
+    """The finding, whose commands measure the target and the CPU configuration that was measured,
+    unless they name another."""
+    if _SECOND in found.needed:
         return found
-    option = f" --target {shlex.quote(shorten(target))}"
-    needed = _MEASURING.sub(lambda command: command[0] + option, found.needed)
+    options = ""
+    if target not in ("", "local") and "--target " not in found.needed:
+        options += f" --target {shlex.quote(shorten(target))}"
+    if cpu_config in CONFIGURED and "--cpu-config " not in found.needed:
+        options += f" --cpu-config {cpu_config}"
+    needed = _MEASURING.sub(lambda command: command[0] + options, found.needed)
     return replace(found, needed=needed)

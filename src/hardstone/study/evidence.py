@@ -44,6 +44,7 @@ LEAST_VALUES = 20
 LEAST_RUNS = 10
 RESERVED = "shielded"
 STANDARD = "shared"
+CONFIGURED = ("single", RESERVED)  # CPU configurations that a command must name
 _TWO_SIDED = 0.025  # of each end of an interval at 95 %
 _MEDIAN = 0.5
 

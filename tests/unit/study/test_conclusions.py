@@ -1274,6 +1274,15 @@ def test_what_to_measure_names_the_target_that_was_measured() -> None:
     assert "; reboot'" in hostile.needed
 
 
+def test_what_to_measure_names_the_cpu_configuration_that_was_measured() -> None:
+    reserved = answer("inversion", system(blocks(10 * MS, **RESERVED)))
+    assert reserved.needed == "hardstone run --cpu-config shielded MUT-B-INV"
+    own = answer("mean-and-worst", system(timers(US, **RESERVED)))
+    assert own.needed.count("--cpu-config") <= 1
+    both = answer("reserved-cpu", system(blocks(10 * MS, cpu_config="single")))
+    assert both.needed.endswith("--cpu-config shared,shielded")
+
+
 def test_only_another_kind_of_time_asks_for_hardware() -> None:
     apart = replace(system(preemptions(2 * MS)), apart="not trustworthy: the clock stood still")
     assert answer("linux-preemption", apart).needed == "a run without this problem"
