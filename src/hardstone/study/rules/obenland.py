@@ -468,7 +468,7 @@ def resolution_and_priorities(systems: Sequence[System]) -> list[Finding]:
     tests = ("CLK-B-RES", "SEM-P-RTP", "SIG-P-LAT", "POS-B-INV")
     pairs = _different(systems)
     if not pairs:
-        needed = f"a second system, with {run_it(*tests)}"
+        needed = f"a second system: {run_it(*tests)}"
         return [about(_alone(one, needed), one.title) for one in systems]
     return [about(_differ_most(*pair), pair.titles) for pair in pairs]
 
