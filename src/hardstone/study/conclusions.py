@@ -6,19 +6,22 @@ with so many values; a worst observed proves no bound. Beyond a limit one value 
 not decided says what to measure. docs/method/conclusions.md explains each rule to its readers; the
 code of the rules is in `study.rules`, the statistics are in `study.evidence`.
 
-Times of an emulated machine are never held against those of a paper. A ratio of two figures of one
+Times of an emulated machine are never compared with those of a paper. A ratio of two figures of one
 system is allowed there, as are limits in its own units, such as a block that it calibrated itself.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from hardstone.study.evidence import NOT_DECIDED, Finding, System, run_it, undecided
+from hardstone.study.evidence import CONFIGURED, NOT_DECIDED, Finding, System, run_it, undecided
 from hardstone.study.exhibits import Answer, StudyView
 from hardstone.study.papers import Conclusion
 from hardstone.study.rules import dedicated, garre, hp, latstat, obenland
+from hardstone.wording import shorten
 
 # Of one system; None: the conclusion does not concern it.
 JUDGING: Mapping[str, Callable[[System], Finding | None]] = {
@@ -96,14 +99,42 @@ def _findings(conclusion: Conclusion, systems: Sequence[System]) -> list[tuple[s
     compare, judge = COMPARING.get(conclusion.id), JUDGING.get(conclusion.id)
     if compare is not None:
         limits = next((one.limits for one in systems if one.limits), "")
-        return [(one.systems, limits, one) for one in compare(systems)]
+        places = {(one.target, one.cpu_config) for one in systems}
+        target, config = places.pop() if len(places) == 1 else ("", "")
+        return [(one.systems, limits, _aimed(one, target, config)) for one in compare(systems)]
     if judge is None:
         return [
-            ("", "", undecided("No figure of a run decides it.", "nothing that a run measures"))
+            (
+                "",
+                "",
+                undecided("No figure of a run decides it.", "a rule for it"),
+            )
         ]
     each = [(one, judge(one)) for one in systems]
-    judged = [(one.title, one.limits, own) for one, own in each if own is not None]
+    judged = [
+        (one.title, one.limits, _aimed(own, one.target, one.cpu_config))
+        for one, own in each
+        if own is not None
+    ]
     if judged:
         return judged
     text = "It is about another configuration than those that were measured."
     return [("", "", undecided(text, run_it(*conclusion.tests)))]
+
+
+_MEASURING = re.compile(r"\bhardstone (?:run|evaluate|latstat|simulate \w+)\b")
+_SECOND = "second"  # commands for another system than the one that was measured
+
+
+def _aimed(found: Finding, target: str, cpu_config: str) -> Finding:
+    """The finding, whose commands measure the target and the CPU configuration that was measured,
+    unless they name another."""
+    if _SECOND in found.needed:
+        return found
+    options = ""
+    if target not in ("", "local") and "--target " not in found.needed:
+        options += f" --target {shlex.quote(shorten(target))}"
+    if cpu_config in CONFIGURED and "--cpu-config " not in found.needed:
+        options += f" --cpu-config {cpu_config}"
+    needed = _MEASURING.sub(lambda command: command[0] + options, found.needed)
+    return replace(found, needed=needed)

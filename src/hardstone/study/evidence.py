@@ -9,7 +9,7 @@ is not untrustworthy, as one with a contradictory figure is. Three statistics de
 - The ratio of two medians. Below ten runs its interval is that within each run (98 %, wider as
   values of a run depend on each other), and all runs together span it; from ten runs on the run is
   the unit, and the interval that of Hodges and Lehmann (95 %).
-- The shares of two small groups, such as 15 of 15 rounds against none of 15: their exact intervals
+- The shares of two groups, such as 15 of 15 rounds against none of 15: their exact intervals
   are apart, or they are not.
 """
 
@@ -24,7 +24,7 @@ from typing import Literal
 from hardstone.errors import InputError
 from hardstone.event_names import SHORT
 from hardstone.figure_text import level_text, share_text
-from hardstone.model import Result, RunDocument, Scalar
+from hardstone.model import Result, RunDocument, Scalar, Series
 from hardstone.stats.conditions import NOT_KNOWN, differing_parameters
 from hardstone.stats.consistency import (
     KindOfTime,
@@ -33,7 +33,7 @@ from hardstone.stats.consistency import (
     why_incomparable,
     why_not_comparable_to_hardware,
 )
-from hardstone.stats.quantiles import lacking, median_of, misses_of, share_high, share_low
+from hardstone.stats.quantiles import median_of, misses_of, share_high, share_low
 from hardstone.stats.trust import lacks_realtime
 from hardstone.study.exhibits import Column, Decision
 from hardstone.systems.subjects import Amount, MeasuredRun, MeasuredSeries
@@ -44,6 +44,7 @@ LEAST_VALUES = 20
 LEAST_RUNS = 10
 RESERVED = "shielded"
 STANDARD = "shared"
+CONFIGURED = ("single", RESERVED)  # CPU configurations that a command must name
 _TWO_SIDED = 0.025  # of each end of an interval at 95 %
 _MEDIAN = 0.5
 
@@ -89,9 +90,12 @@ def all_of(parts: Sequence[Finding]) -> Finding:
 
 
 def all_needed(parts: Iterable[Finding]) -> str:
-    """What all undecided parts need. One that begins with "hardstone" is a command as it is."""
+    """What the first undecided part needs, and how many do: one command, so that screens can show
+    it as it must be typed here. One that begins with "hardstone" is a command as it is."""
     needed = list(dict.fromkeys(one.needed for one in parts if one.needed))
-    return needed[0] if len(needed) == 1 else f"each of these: {'; '.join(needed)}" * bool(needed)
+    if len(needed) < 2:
+        return "".join(needed)
+    return f"first of {len(needed)} steps: {needed[0]}"
 
 
 def missing(system: System, test: str, load: str = "") -> Finding:
@@ -102,16 +106,18 @@ def missing(system: System, test: str, load: str = "") -> Finding:
 
 
 def not_published(system: System) -> Finding:
-    """Its times may not be held against those of a paper."""
-    text = f"Its times may not be held against published ones: {system.apart}."
-    return undecided(text, "a run on hardware")
+    """Its times may not be compared with those of a paper."""
+    text = f"Its times cannot be compared with published ones: {system.apart}."
+    documents = (one.document for one in system.column.subjects)
+    is_other_time = any(map(why_not_comparable_to_hardware, documents))
+    return undecided(text, "a run on hardware" if is_other_time else "a run without this problem")
 
 
 def on_linux(system: System) -> Finding | None:
     """Why a conclusion about Linux says nothing of this system; None where it does."""
     if system.is_linux:
         return None
-    return undecided("It is about Linux, and this system is another.", "a run on Linux")
+    return undecided("The conclusion is about Linux; this system is not Linux.", "a run on Linux")
 
 
 def more_values(*tests: str, load: str = "") -> str:
@@ -192,7 +198,7 @@ class Sound:
 
 
 class System:
-    """One measured column: its figures, and what its times may be held against."""
+    """One measured column: its figures, and what its times may be compared with."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -231,6 +237,11 @@ class System:
         return (self.switched or str(self.facts.get("kernel.preemption") or "")).partition(" ")[0]
 
     @property
+    def target(self) -> str:
+        """What its runs measured: "local", "lab:debian"."""
+        return self.column.subjects[0].document.plan.target if self.column.subjects else ""
+
+    @property
     def is_linux(self) -> bool:
         return self.facts.get("kernel.name") == "Linux"
 
@@ -242,7 +253,7 @@ class System:
 
     @property
     def apart(self) -> str:
-        """Why its times may not be held against published ones; "" if they may."""
+        """Why its times cannot be compared with published ones; "" if they may."""
         found = map(why_not_comparable_to_hardware, self.documents)
         return self.column.apart or next(filter(None, found), "") or ""
 
@@ -253,10 +264,9 @@ class System:
 
     @property
     def limits(self) -> str:
-        """How far its figures carry: "" of a run that is fully trusted."""
-        reasons = (one.trust.reasons[0] for one in self.runs if one.trust.reasons)
-        reason = next(reasons, "").partition(";")[0]
-        return f" Indicative only: {shorten(reason, 90)}." if reason else ""
+        """How far its figures carry: "" of a run that is fully trusted. Why is said once, where the
+        system is introduced."""
+        return " Indicative only." if any(one.trust.reasons for one in self.runs) else ""
 
     def found(self, test: str, name: str, load: str = "", **labels: int | str) -> list[Sound]:
         """The sound series of `test` with these labels; scope `both` is either.
@@ -370,8 +380,8 @@ class Beyond:
         bound = ""
         if not self.most and self.total >= LEAST_VALUES:
             bound = f", the share above is at most {share_text(self.high)}"
-        elif not self.most:
-            bound = f", {lacking(self.least_total, self.total)}".rstrip(", ")
+        elif not self.most and self.total < self.least_total:
+            bound = f"; at least {format_count(self.least_total)} values are needed"
         return (
             f"{count} of {format_count(self.total)} values above {format_value(self.limit, 'ns')} "
             f"(worst observed {format_value(self.worst, 'ns')}{bound})"
@@ -380,14 +390,21 @@ class Beyond:
 
 def beyond(found: Sequence[Sound], limit: int, least_total: int = LEAST_VALUES) -> Beyond | None:
     """The values of all `found` above `limit`; None without values or if one is unreadable."""
+    return beyond_of([one.held.series for one in found], limit, least_total)
+
+
+def beyond_of(
+    series: Iterable[Series], limit: int, least_total: int = LEAST_VALUES
+) -> Beyond | None:
+    """`beyond` of series, such as those that were pooled from others."""
     least = most = total = worst = 0
     try:
-        for one in found:
-            misses = misses_of(one.held.series, limit)
+        for one in series:
+            misses = misses_of(one, limit)
             least += misses.count if misses.least_count is None else misses.least_count
             most += misses.count
             total += misses.total
-            worst = max(worst, one.held.series.max or 0)
+            worst = max(worst, one.max or 0)
     except (InputError, ValueError):
         return None
     return Beyond(limit, least, most, total, worst, least_total) if total else None

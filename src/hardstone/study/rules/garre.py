@@ -83,7 +83,7 @@ def _by_statements(
     """What all statements say that decide; contrary ones decide nothing."""
     found = _statements(system)
     if not found:
-        text = "No points of a real-time policy and of SCHED_OTHER were measured in one run."
+        text = "No run measured both a real-time policy and SCHED_OTHER."
         why = text if any(one.test == test for one in _points(system)) else system.why_no(test)
         command = _FAST if test == REAL_FAST else _SIMULATE
         return undecided(f"{why[:1].upper()}{why[1:].rstrip('.')}.", command)
@@ -93,7 +93,7 @@ def _by_statements(
     if len(sides) == 1:
         return decided(sides == {wanted}, text, evidence)
     needed = dict.fromkeys(text for one in found for text in one.needed)
-    more = "; ".join(needed) if not sides else "the runs say the opposite of each other"
+    more = "; ".join(needed) if not sides else "more runs, as these contradict each other"
     command = _FAST if test == REAL_FAST else _SIMULATE
     return undecided(text, f"{more}: {command}", evidence)
 
@@ -143,7 +143,7 @@ def policy_alone(systems: Sequence[System]) -> list[Finding]:
         and (pair[0].machine, pair[0].model) != (pair[1].machine, pair[1].model)
     ]
     if not pairs:
-        return [undecided("It compares two kernels, and one was measured.", _TWO_KERNELS)]
+        return [undecided("Two kernels are needed; only one was measured.", _TWO_KERNELS)]
     return [_between(*pair) for pair in pairs]
 
 
@@ -167,7 +167,7 @@ def _between(one: System, other: System) -> Finding:
     ]
     found = [] if why else statements_between(*sides)
     if not found:
-        text = f"They may not be compared: {why}." if why else "They have no common points."
+        text = f"They cannot be compared: {why}." if why else "No point was measured on both."
         return Finding("not decided", text, (), _TWO_KERNELS, titles)
     text = " ".join(map(_same_policy, found))
     evidence = tuple(f"{one.first} against {one.second}: {_same_policy(one)}" for one in found)
