@@ -52,6 +52,7 @@ from hardstone.study.charts import (
     statistic_words,
 )
 from hardstone.study.exhibits import Column, Kind, LaidOut, StudyView
+from hardstone.study.layout import policies_named, why_other_totals
 from hardstone.systems.subjects import Amount
 from hardstone.units import format_count, format_ns
 from hardstone.wording import shorten
@@ -295,7 +296,6 @@ _TRIANGLES = {
     tire_charts.HELD_UP_TO: "triangle-up",
     tire_charts.MISSED_FROM: "triangle-down",
 }
-_POLICIES = {"cfs": "other", "fifo": "fifo"}
 _STEP_IN = re.compile(r"step of ([0-9.]+) ms")
 _STEP_MS = 10.0
 _SOLVER = "semaphore"
@@ -310,15 +310,9 @@ class _TirePoint:
     point: Point
 
 
-def _policies(laid: LaidOut) -> set[str]:
-    """The scheduling policies that the title of the exhibit names; all where it names none."""
-    words = set(re.findall(r"[a-z]+", laid.exhibit.title.lower()))
-    return {policy for word, policy in _POLICIES.items() if word in words}
-
-
 def _own_points(laid: LaidOut, view: StudyView, test: str) -> list[_TirePoint]:
     """The points of all runs under the policies of the exhibit, run after run."""
-    names, policies = names_of(laid, view), _policies(laid)
+    names, policies = names_of(laid, view), policies_named(laid.exhibit)
     own = [(place, column) for place, column in view.own if place in names]
     found = []
     for place, column in own:
