@@ -36,6 +36,7 @@ from hardstone.simulation import charts as tire_charts
 from hardstone.simulation.analysis import bounds_of, maps_of
 from hardstone.simulation.results import REAL_FAST, REAL_TIME, Point, points_of
 from hardstone.simulation.tables import FIRST_MISSED, MOST_HELD, CurveNames, threads_text
+from hardstone.study.cells import policies_named
 from hardstone.study.charts import (
     APART,
     DRAWN,
@@ -52,7 +53,6 @@ from hardstone.study.charts import (
     statistic_words,
 )
 from hardstone.study.exhibits import Column, Kind, LaidOut, StudyView
-from hardstone.study.layout import policies_named, why_other_totals
 from hardstone.systems.subjects import Amount
 from hardstone.units import format_count, format_ns
 from hardstone.wording import shorten

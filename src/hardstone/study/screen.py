@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.calling import as_typed, parted_text
+from hardstone.study.cells import NOT_RUN, OF_RUN
 from hardstone.study.exhibits import Answer, Cell, Column, Decision, LaidOut, Row, StudyView
-from hardstone.study.layout import IN_THE_TEXT, NOT_RUN, OF_RUN
+from hardstone.study.layout import IN_THE_TEXT
 from hardstone.study.papers import Conclusion, Paper, load_papers
 from hardstone.terminal.console import (
     make_console,
