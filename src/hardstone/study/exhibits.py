@@ -154,10 +154,10 @@ class StudyView:
         """How lost drawings are counted."""
         notes = []
         if self.lost_curves:
-            notes.append(
-                f"Of what is lost {self.lost_curves} are curves, charts or maps, one for each "
-                "system that a drawing shows."
-            )
+            what = "1 is a curve, chart or map"
+            if self.lost_curves > 1:
+                what = f"{self.lost_curves} are curves, charts or maps"
+            notes.append(f"Of what is lost {what}: one for each system that a drawing shows.")
         if self.lost_drawings:
             notes.append(
                 f"{self.lost_drawings} drawings are lost too, and not counted: tables have all "

@@ -255,6 +255,9 @@ class _LaidOut:
         rows = tuple(
             self._row(wanted) for quantity in self.quantities for wanted in self._wanted(quantity)
         )
+        if all(one.is_published for one in self.columns):
+            # What only a run has a cell of, as a period that the paper may have measured or not.
+            rows = tuple(one for one in rows if one.words or one.note or _has_cell(one))
         if not self.exhibit.plots:
             rows += improvements(rows, self.columns)
         places = tuple(
@@ -350,6 +353,10 @@ def _number(value: float) -> str:
     """As the paper prints it; five digits and more are grouped."""
     number = int(value) if float(value).is_integer() else value
     return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}") if number >= 10_000 else str(number)
+
+
+def _has_cell(row: Row) -> bool:
+    return any(one.kind != "not covered" for one in row.cells)
 
 
 # ---- what kernel preemption improves ----

@@ -399,6 +399,51 @@ def test_lengths_of_kernel_sections_have_their_interval() -> None:
     assert cell.kind == "not measured" and "needs 1\xa0053 values, has 900" in cell.reason
 
 
+def kernel_under(model: str, count: int = 4_000) -> Result:
+    """Its paths are shorter with preemption."""
+    found = kernel_result(count=count, is_short=model == "full")
+    return msgspec.structs.replace(found, conditions=conditions(preemption=model))
+
+
+def test_what_preemption_improves_stands_beside_hps() -> None:
+    both = run(kernel_under("none"), kernel_under("full"))
+    view = view_of(HP, both)
+    (table,) = [one for one in view.exhibits if one.exhibit.number == "Table 3"]
+    places = [place for place, _ in view.own]
+    found = {
+        row.statistic: row.cells for row in table.rows if row.label.startswith("improvement: ")
+    }
+    words = [row.words for row in table.rows if row.label.startswith("improvement: ")]
+    assert words == [("28 times",), ("37 times",), ("77 times",)]
+    for cells in found.values():
+        off, on = (cells[place] for place in places)
+        assert off.kind == "not covered" and on.kind == "measured"
+        assert float(on.text.removesuffix(" times").lstrip("> ")) > 1
+    # One model says nothing of it, nor do two machines.
+    for view in (
+        view_of(HP, run(kernel_under("none"))),
+        view_of(
+            HP,
+            run(kernel_under("none")),
+            run(kernel_under("full"), number=2, system=LINUX | {"cpu.count": 7}),
+        ),
+    ):
+        labels = [row.label for one in view.exhibits for row in one.rows]
+        assert not any(one.startswith("improvement: ") for one in labels)
+
+
+def test_an_improvement_that_few_values_forbid_says_what_it_needs() -> None:
+    view = view_of(HP, run(kernel_under("none", 300), kernel_under("full", 300)))
+    (cells,) = [
+        row.cells
+        for one in view.exhibits
+        for row in one.rows
+        if row.label.startswith("improvement: 99")
+    ]
+    on = cells[view.own[1][0]]
+    assert on.kind == "not measured" and "needs" in on.reason
+
+
 def test_sizes_of_the_tire_come_from_all_points_of_a_load() -> None:
     view = view_of(GARRE, whole_sweep(["none"]))
     cell = cell_at(view, "SIM-S-RT/missed", statistic="most without a miss")
