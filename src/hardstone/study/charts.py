@@ -40,7 +40,7 @@ DRAWN = (MEASURED, PUBLISHED, APART)
 _LOOKS = {
     MEASURED: "Filled: measured.",
     PUBLISHED: "Hollow: published.",
-    APART: "Dashed: may not be compared.",
+    APART: "Dashed: measured, not comparable.",
 }
 _STATISTICS = {"mean": "average", "max": "maximum", "min": "minimum"}
 MOST_SPOKEN = 600
@@ -184,7 +184,7 @@ def bars(laid: LaidOut, view: StudyView) -> Iterator[PaperFigure]:
             *(_LOOKS[kind] for kind in DRAWN if any(row["h"] == kind for row in rows)),
             *(["< and >: a bound."] if any("w" in row for row in rows) else []),
             *_lost_words(rows),
-            *_in_words(part, names),
+            *_in_words(laid, part, names),
             *scale.notes,
         ]
         yield PaperFigure(
@@ -229,15 +229,19 @@ def _lost_words(rows: Sequence[Row]) -> list[str]:
     return [f"{_CROSS}: lost in our copy ({', '.join(who)})."] if who else []
 
 
-def _in_words(part: _Part, names: dict[int, str]) -> list[str]:
-    """Of which systems the paper has words where others have a bar."""
-    who = [
-        name
-        for place, name in names.items()
-        for row in part.rows
-        if row.cells[place].kind == PUBLISHED and row.cells[place].amount is None
-    ]
-    return [f"In words, see the table: {', '.join(dict.fromkeys(who))}."] if who else []
+def _in_words(laid: LaidOut, part: _Part, names: dict[int, str]) -> list[str]:
+    """What the paper says in words where others have a bar."""
+    loads = list(dict.fromkeys(row.load for row in part.rows))
+    said: dict[str, dict[str, None]] = {}
+    for row in laid.rows:
+        if row.statistic == part.statistic and row.load in loads:
+            for place, name in names.items():
+                cell = row.cells[place]
+                if cell.kind == PUBLISHED and cell.amount is None:
+                    load = f" (load {row.load})" if len(loads) > 1 and row.load else ""
+                    said.setdefault(name, {})[f"{shorten(cell.text, 40)}{load}"] = None
+    texts = [f"{name} {', '.join(found)}" for name, found in said.items()]
+    return [f"Published in words: {'; '.join(texts)}."] if texts else []
 
 
 def _spoken(laid: LaidOut, part: _Part, names: dict[int, str]) -> str:

@@ -121,7 +121,8 @@ class StudyView:
 
     def counts(self) -> Mapping[Kind, int]:
         """How many cells of each kind there are, in the order of KINDS; cells that an exhibit
-        draws or repeats from another one count there."""
+        draws or repeats from another one count there. To the lost ones the lost curves are added.
+        """
         found = Counter(
             row.cells[place].kind
             for one in self.exhibits
@@ -130,4 +131,42 @@ class StudyView:
             for place in one.columns
             if self.columns[place].id.removeprefix(PREFIX) not in one.exhibit.repeats
         )
+        found["lost"] += self.lost_curves
         return {kind: found[kind] for kind in KINDS}
+
+    @property
+    def lost_curves(self) -> int:
+        """Lost curves, charts and maps of which no cell is lost: one for each system of each."""
+        return sum(
+            self.columns[place].is_published
+            for one in self.exhibits
+            if one.exhibit.form in ("lines", "curves", "map") and _lacks_drawing(one)
+            for place in one.columns
+        )
+
+    @property
+    def lost_drawings(self) -> int:
+        """Lost drawings of bars whose values a table has."""
+        return sum(one.exhibit.form == "bars" and _lacks_drawing(one) for one in self.exhibits)
+
+    @property
+    def count_notes(self) -> list[str]:
+        """How lost drawings are counted."""
+        notes = []
+        if self.lost_curves:
+            what = "1 is a curve, chart or map"
+            if self.lost_curves > 1:
+                what = f"{self.lost_curves} are curves, charts or maps"
+            notes.append(f"Of what is lost {what}: one for each system that a drawing shows.")
+        if self.lost_drawings:
+            notes.append(
+                f"{self.lost_drawings} drawings are lost too, and not counted: tables have all "
+                "their values."
+            )
+        return notes
+
+
+def _lacks_drawing(one: LaidOut) -> bool:
+    """Whether a drawing with results is lost, but none of the cells that it stands for."""
+    has_lost = any(row.cells[place].kind == "lost" for row in one.rows for place in one.columns)
+    return bool(one.exhibit.lost) and one.exhibit.has_results and not has_lost

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from hardstone.kernel.analysis import SHARES
 from hardstone.kernel.page import has_sections, section_rows, share_axis
 from hardstone.kernel.results import TEST as KERNEL_TEST
 from hardstone.kernel.results import Operation, kernel_time_of
@@ -36,6 +37,7 @@ from hardstone.simulation import charts as tire_charts
 from hardstone.simulation.analysis import bounds_of, maps_of
 from hardstone.simulation.results import REAL_FAST, REAL_TIME, Point, points_of
 from hardstone.simulation.tables import FIRST_MISSED, MOST_HELD, CurveNames, threads_text
+from hardstone.study.cells import policies_named
 from hardstone.study.charts import (
     APART,
     DRAWN,
@@ -87,13 +89,15 @@ def _kernel_time(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     names = names_of(laid, view)
     rows: list[Row] = []
     said: list[str] = []
+    ends: list[str] = []
     for place, column in view.own:
         whole = _whole_of(column)
         if whole is not None:
             kind = APART if column.apart or column.mark else MEASURED
             name = names.get(place) or name_of(column)
-            own = section_rows(replace(whole, name="-"), place)
+            own, end = _known_curve(replace(whole, name="-"), place)
             rows += [{**row, "c": name, "h": kind} for row in own]
+            ends += [f"{name}: {end}"] if end else []
     for row in laid.rows:
         for place, name in names.items():
             cell, share = row.cells[place], _SHARES.get(row.statistic)
@@ -107,8 +111,14 @@ def _kernel_time(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     kinds = {str(row["h"]) for row in rows}
     about = [
         *(["Line: measured."] if MEASURED in kinds else []),
-        *(["Dashed line: may not be compared."] if APART in kinds else []),
+        *(["Dashed line: measured, not comparable."] if APART in kinds else []),
+        *(
+            ["Dotted: the length of such a share has no upper end."]
+            if any("u" in row for row in rows)
+            else []
+        ),
         *([_POINTS] if PUBLISHED in kinds else []),
+        *(f"{one}." for one in ends),
         "The axis of lengths is logarithmic, so that all fit.",
     ]
     title = f"{laid.exhibit.number}, {laid.exhibit.title}"
@@ -117,19 +127,42 @@ def _kernel_time(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     return [PaperFigure("Share of kernel time", " ".join(about), alt, spec)]
 
 
+_UNSURE = "Dotted: the length of such a share has no upper end."
 _SHARES = {"time_90": 0.9, "time_99": 0.99, "max": 1.0}
 _POINTS = "Hollow: 90 %, 99 % and all of kernel time, published; our copy lacks the curves."
 
 
 def _whole_of(column: Column) -> Operation | None:
-    """All operations of KRN-P-PRE together, of the first run that has shares of kernel time."""
-    for subject in column.subjects:
-        for result in subject.results:
-            if result.test == KERNEL_TEST:
-                time = kernel_time_of(result, is_whole_only=True)
-                if time is not None and has_sections(time.whole):
-                    return time.whole
-    return None
+    """All operations of KRN-P-PRE together, of the run with the most values of those that have
+    shares of kernel time."""
+    times = [
+        kernel_time_of(result, is_whole_only=True)
+        for subject in column.subjects
+        for result in subject.results
+        if result.test == KERNEL_TEST
+    ]
+    found = [one.whole for one in times if one is not None and has_sections(one.whole)]
+    return max(found, key=lambda one: one.series.count, default=None)
+
+
+def _known_curve(whole: Operation, place: int) -> tuple[list[Row], str]:
+    """The curve up to the largest share that its values suffice for, and what ends it there. Rows
+    with `u` are of shares whose length has no upper end."""
+    lengths = whole.blocking.lengths if whole.blocking else {}
+    known = {q: one for q in SHARES if (one := lengths.get(q)) is not None}
+    bounded = [q for q, one in known.items() if one.high_ns is not None]
+    lacking = next((q for q in SHARES if q not in known), None)
+    top = max(known, default=0.0) if lacking is not None else 1.0
+    sure = 1.0 if not lacking and len(bounded) == len(SHARES) else max(bounded, default=0.0)
+    rows = [one for one in section_rows(whole, place) if number_in(one, "s") <= top]
+    solid = [one for one in rows if number_in(one, "s") <= sure]
+    unsure: list[Row] = [{**one, "u": 1} for one in (*solid[-1:], *rows[len(solid) :])]
+    end = ""
+    if lacking is not None:
+        share = f"{lacking:.0%}".replace("%", " %")
+        lacks = whole.lacks(lacking) or "its length is not known"
+        end = f"the curve ends before {share} of kernel time, which {lacks}"
+    return [*solid, *(unsure if len(rows) > len(solid) else [])], end
 
 
 _TOP = 1.03  # so that a mark at 1 is whole
@@ -161,7 +194,7 @@ def _section_spec(laid: LaidOut, rows: list[Row]) -> Spec:
 
     layers = [
         {
-            "transform": [{"filter": f"datum.h === '{kind}' && isValid(datum.s)"}],
+            "transform": [{"filter": f"datum.h === '{kind}' && isValid(datum.s) && {which}"}],
             "mark": mark("line", interpolate="step-after", strokeDash=dash),
             "encoding": {
                 "x": x,
@@ -173,8 +206,13 @@ def _section_spec(laid: LaidOut, rows: list[Row]) -> Spec:
                 ),
             },
         }
-        for kind, dash in ((MEASURED, [1, 0]), (APART, [4, 3]))
-        if any(row["h"] == kind for row in rows)
+        for kind, which, dash in (
+            (MEASURED, "!isValid(datum.u)", [1, 0]),
+            (MEASURED, "isValid(datum.u)", [1, 3]),
+            (APART, "!isValid(datum.u)", [4, 3]),
+            (APART, "isValid(datum.u)", [1, 3]),
+        )
+        if any(row["h"] == kind and ("u" in row) == which.startswith("is") for row in rows)
     ]
     published = {
         "transform": [{"filter": "isValid(datum.b)"}],
@@ -224,7 +262,7 @@ def _distribution(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     about = ["Values per bin, measured; the triangle marks the worst observed."]
     if any(kind == APART for _, kind in found):
         apart = dict.fromkeys(line.colour for line, kind in found if kind == APART)
-        about.append(f"May not be compared: {', '.join(apart)}.")
+        about.append(f"Not comparable: {', '.join(apart)}.")
     if rules:
         about.append("Dashed rules: published. Our copy lacks the paper's chart.")
     said = [
@@ -295,7 +333,6 @@ _TRIANGLES = {
     tire_charts.HELD_UP_TO: "triangle-up",
     tire_charts.MISSED_FROM: "triangle-down",
 }
-_POLICIES = {"cfs": "other", "fifo": "fifo"}
 _STEP_IN = re.compile(r"step of ([0-9.]+) ms")
 _STEP_MS = 10.0
 _SOLVER = "semaphore"
@@ -310,15 +347,9 @@ class _TirePoint:
     point: Point
 
 
-def _policies(laid: LaidOut) -> set[str]:
-    """The scheduling policies that the title of the exhibit names; all where it names none."""
-    words = set(re.findall(r"[a-z]+", laid.exhibit.title.lower()))
-    return {policy for word, policy in _POLICIES.items() if word in words}
-
-
 def _own_points(laid: LaidOut, view: StudyView, test: str) -> list[_TirePoint]:
     """The points of all runs under the policies of the exhibit, run after run."""
-    names, policies = names_of(laid, view), _policies(laid)
+    names, policies = names_of(laid, view), policies_named(laid.exhibit)
     own = [(place, column) for place, column in view.own if place in names]
     found = []
     for place, column in own:
@@ -362,7 +393,7 @@ def _step_parts(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
         return []
     kinds = {str(row["h"]) for row in rows}
     about = ["Means of all steps, measured. The next release is missed where T_w is 0."]
-    about += ["Dashed: may not be compared."] if APART in kinds else []
+    about += ["Dashed: measured, not comparable."] if APART in kinds else []
     title = f"{laid.exhibit.number}, {laid.exhibit.title}"
     alt = shorten(f"{title}. {'; '.join(said)}.", MOST_SPOKEN)
     return [PaperFigure("Parts of a period", " ".join(about), alt, _parts_spec(rows))]
@@ -501,18 +532,22 @@ def _maps(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     named = _STEP_IN.search(laid.exhibit.title)
     step_ns = round(float(named[1] if named else _STEP_MS) * 1e6)
     own = _own_points(laid, view, REAL_TIME)
-    fitting = [one for one in own if one.point.step_ns == step_ns]
+    fitting = [
+        one for one in own if one.point.step_ns == step_ns and one.point.period_ns in (0, step_ns)
+    ]
     panels = _panels(one.panel for one in fitting)
     rows: list[Row] = []
     for panel in panels:
         bounds = bounds_of([one.point for one in fitting if one.panel == panel])
         rows += [tire_charts.map_row(panel, cell) for one in maps_of(bounds) for cell in one.cells]
     rows = rows[:: max(1, -(-len(rows) // _MOST_POINTS))]
-    if not _is_curve(rows):
+    published = list(_published_rows(laid, panels or [""]))
+    if not _is_curve(rows) and not published:
         return []
-    about = ["Measured: a dot where a deadline was missed, a cross where none was."]
+    about = ["Measured: a dot where a deadline was missed, a cross where none was."] if rows else []
+    if any(row["c"] == tire_charts.NOT_COUNTED for row in rows):
+        about.append("Grey square: it failed or was cut off, so it neither held nor missed.")
     about += [_LEFT_OUT] if len(panels) < len({one.panel for one in fitting}) else []
-    published = list(_published_rows(laid, panels))
     if any("y" in row for row in published):
         about.append("Hollow triangles: published; up, no miss up to there; down, missed there.")
     if any("y" not in row for row in published):
@@ -520,13 +555,21 @@ def _maps(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     about.append("Our copy lacks the paper's points.")
     count = sum(1 for row in rows if number_in(row, "l") > 0)
     title = f"{laid.exhibit.number}, {laid.exhibit.title}"
-    said = [f"{len(rows)} points measured, {count} of them missed a deadline"]
+    said = [f"{len(rows)} points measured, {count} of them missed a deadline"] if rows else []
     said += [
         f"published, {row.get('y', 'any')} threads: {row['h']} {row['m']:.0f}" for row in published
     ]
     alt = shorten(f"{title}. {'; '.join(said)}.", MOST_SPOKEN)
-    spec = _with_published(tire_charts.map_chart(rows), published)
+    spec = _with_published(tire_charts.map_chart(rows or [_unmeasured(published)]), published)
+    if not rows:  # nothing but what was published
+        spec["data"]["values"] = published
     return [PaperFigure("Missed deadlines by nodes and threads", " ".join(about), alt, spec)]
+
+
+def _unmeasured(published: Sequence[Row]) -> Row:
+    """A row that gives a map of published points its axes."""
+    threads = next((row["y"] for row in published if "y" in row), "1")
+    return {"p": "", "y": threads, "c": tire_charts.NOT_COUNTED, "v": number_in(published[0], "m")}
 
 
 def _published_rows(laid: LaidOut, panels: Sequence[str]) -> Iterator[Row]:

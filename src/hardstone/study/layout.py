@@ -6,65 +6,48 @@ comparable" and has the reason.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import msgspec
-
-from hardstone.catalogue import load_catalogue
-from hardstone.comparison.grey import ComparableAddress, beside, in_place, why_another
-from hardstone.errors import InputError, remedy_text
-from hardstone.event_names import NOT_SEEN, STEP_BOUNDED, TIRE_TESTS
-from hardstone.figure_text import amount_text
-from hardstone.kernel.tables import length_interval
-from hardstone.model import Result, RunDocument, Series, Unit
-from hardstone.simulation.analysis import Bound, bounds_of
-from hardstone.simulation.results import Curve, Point, points_of
-from hardstone.simulation.tables import comparable, is_of_sweep, published_masses_text
-from hardstone.stats.conditions import config_text, listed
-from hardstone.stats.consistency import (
-    UNEQUAL,
-    KindOfTime,
-    contradiction_of,
-    kind_of_time,
-    unequal_work,
-    work_of,
+from hardstone.errors import InputError
+from hardstone.kernel.results import ALL
+from hardstone.kernel.results import TEST as KERNEL_TEST
+from hardstone.kernel.tables import STATISTICS
+from hardstone.model import Result, RunDocument, Unit
+from hardstone.preemption.tables import (
+    TITLE_OF,
+    facts_under,
+    preemption_table,
+    why_not_divided,
 )
-from hardstone.stats.trust import lacks_realtime
+from hardstone.stats.conditions import config_text, differing_parameters
+from hardstone.stats.consistency import (
+    KindOfTime,
+    kind_of_time,
+)
+from hardstone.study.cells import Wanted, each, is_words, own_cell
 from hardstone.study.exhibits import Cell, Column, LaidOut, Row, StudyView
 from hardstone.study.papers import Exhibit, Paper, Quantity
 from hardstone.systems.published import (
     Address,
-    AddressError,
     Figure,
-    Resolved,
     all_figures,
-    is_of_kernel_time,
-    length_of,
     parse_address,
-    resolve,
 )
 from hardstone.systems.subjects import (
     PREFIX,
-    Amount,
     MeasuredRun,
-    MeasuredSeries,
-    Missing,
     amount_of,
     subjects_of,
     why_apart,
 )
-from hardstone.units import format_count, format_ns, whole_number
-from hardstone.wording import format_value, kernel_text, one_line, shorten, target_text
+from hardstone.wording import kernel_text, shorten, target_text
 
 CLOSING = (
     "Hardware, kernel and conditions differ, so compare the distance from mean to worst and the "
     "effect of load."
 )
-NOT_RUN = "not run"
-OF_RUN = "of run "  # begins the note on the run of a figure
 IN_THE_TEXT = "In the text"  # stands for the number of an exhibit
 
 
@@ -255,43 +238,6 @@ def _machine_names(machines: Sequence[_Machine]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What a row asks of each system.
-
-    `figures` are those that the paper has at its address, of any system, load and statistic; where
-    it has none there (they are lost), `fixed` is a figure of the same test, for the parameters that
-    the paper fixes. `address` has no test in a row of words.
-    """
-
-    exhibit: Exhibit
-    quantity: Quantity
-    figures: Sequence[Figure]
-    fixed: Figure | None
-    address: Address
-    load: str
-    statistic: str
-
-    @property
-    def lost(self) -> str:
-        return self.quantity.lost or self.exhibit.lost
-
-    @property
-    def own_statistic(self) -> str:
-        """What a run shows: its worst where the paper has words."""
-        return self.statistic or "max"
-
-    @property
-    def matching(self) -> list[Figure]:
-        """Of all systems. A figure without a load is one of any load that the exhibit names."""
-        return [
-            one
-            for one in self.figures
-            if one.address.conditions.get("load", self.load) == self.load
-            and one.statistic in (None, self.statistic)
-        ]
-
-
 _NOT_COVERED = Cell("not covered", reason="the paper has no figure of this system here")
 
 
@@ -309,6 +255,11 @@ class _LaidOut:
         rows = tuple(
             self._row(wanted) for quantity in self.quantities for wanted in self._wanted(quantity)
         )
+        if all(one.is_published for one in self.columns):
+            # What only a run has a cell of, as a period that the paper may have measured or not.
+            rows = tuple(one for one in rows if one.words or one.note or _has_cell(one))
+        if not self.exhibit.plots:
+            rows += improvements(rows, self.columns)
         places = tuple(
             place
             for place in range(len(self.columns))
@@ -318,7 +269,7 @@ class _LaidOut:
         notes = tuple(dict.fromkeys(one.note for one in found if one.note))
         return LaidOut(self.exhibit, rows, places, notes)
 
-    def _wanted(self, quantity: Quantity) -> Iterator[_Wanted]:
+    def _wanted(self, quantity: Quantity) -> Iterator[Wanted]:
         """One for each load and statistic of `quantity`."""
         figures = self.figures.get(quantity.at, ())
         if figures:
@@ -328,18 +279,18 @@ class _LaidOut:
         every = (one for group in (figures, *self.figures.values()) for one in group)
         fixed = next((one for one in every if one.address.test == address.test), None)
         loads = quantity.loads or self.exhibit.loads
-        loads = loads or _each(one.address.conditions.get("load", "") for one in figures)
+        loads = loads or each(one.address.conditions.get("load", "") for one in figures)
         statistics = quantity.statistics or self.exhibit.statistics
-        statistics = statistics or _each(one.statistic or "" for one in figures)
+        statistics = statistics or each(one.statistic or "" for one in figures)
         if not statistics and address.parts:
             statistics = ["max"]
         for load in loads or [""]:
             for statistic in statistics or [""]:
-                yield _Wanted(self.exhibit, quantity, figures, fixed, address, load, statistic)
+                yield Wanted(self.exhibit, quantity, figures, fixed, address, load, statistic)
 
-    def _row(self, wanted: _Wanted) -> Row:
+    def _row(self, wanted: Wanted) -> Row:
         cells = tuple(
-            self._published_cell(wanted, one) if one.is_published else _own_cell(wanted, one)
+            self._published_cell(wanted, one) if one.is_published else own_cell(wanted, one)
             for one in self.columns
         )
         units: Iterable[Unit] = (one.amount.unit for one in cells if one.amount is not None)
@@ -347,7 +298,7 @@ class _LaidOut:
             str(one.value)
             for one in wanted.matching
             if one.system is None
-            and _is_words(one)
+            and is_words(one)
             and not (self.exhibit.text or wanted.quantity.cells)
         ]
         return Row(
@@ -361,11 +312,11 @@ class _LaidOut:
             note="; ".join(filter(None, (wanted.quantity.note, *dict.fromkeys(words)))),
         )
 
-    def _published_cell(self, wanted: _Wanted, column: Column) -> Cell:
+    def _published_cell(self, wanted: Wanted, column: Column) -> Cell:
         key = column.id.removeprefix(PREFIX)
         is_covered = key in (wanted.quantity.systems or self.exhibit.systems or [key])
         own = next((one for one in wanted.matching if is_covered and one.system == key), None)
-        if is_covered and key in wanted.quantity.cells and (own is None or _is_words(own)):
+        if is_covered and key in wanted.quantity.cells and (own is None or is_words(own)):
             source = f"{self.paper.key}/{self.exhibit.number} {column.id}"
             return Cell("published", wanted.quantity.cells[key], source=source)
         if own is not None:
@@ -373,24 +324,16 @@ class _LaidOut:
         return self._no_cell(wanted) if is_covered else _NOT_COVERED
 
     @staticmethod
-    def _no_cell(wanted: _Wanted) -> Cell:
+    def _no_cell(wanted: Wanted) -> Cell:
         """What stands where the paper has neither a figure nor words of a system."""
         if wanted.lost and (wanted.address.test or wanted.quantity.lost):
             return Cell("lost", reason=wanted.lost)
         of_all = next((one for one in wanted.matching if one.system is None), None)
         if of_all is None:
             return _NOT_COVERED
-        if _is_words(of_all):
+        if is_words(of_all):
             return Cell("not covered", reason="the paper has words only, of no single system")
         return replace(_of_figure(of_all), notes=("the paper names no system",))
-
-
-def _each(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))
-
-
-def _is_words(figure: Figure) -> bool:
-    return isinstance(figure.value, str)
 
 
 def _of_figure(figure: Figure) -> Cell:
@@ -412,325 +355,117 @@ def _number(value: float) -> str:
     return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}") if number >= 10_000 else str(number)
 
 
-def _own_cell(wanted: _Wanted, column: Column) -> Cell:
-    """The best of what the runs of a system have: a figure that may be compared, else one that may
-    not, else why there is none; of several the latest."""
-    if not wanted.address.test:
-        return _of_tests(wanted.quantity.tests, column)
-    test = wanted.address.test
-    loads = _each(
-        one.condition.load for one in column.subjects if any(r.test == test for r in one.results)
+def _has_cell(row: Row) -> bool:
+    return any(one.kind != "not covered" for one in row.cells)
+
+
+# ---- what kernel preemption improves ----
+
+_OFF, _ON = ("none", "voluntary"), ("full", "rt")
+_HARDWARE = ("machine.arch", "machine.cpu_model", "cpu.count", "virtual.hypervisor", "virtual.time")
+
+
+def improvements(rows: Sequence[Row], columns: Sequence[Column]) -> tuple[Row, ...]:
+    """For each length of kernel sections in `rows` that over the same with kernel preemption, in
+    the column with preemption, where two systems differ in the model. Empty without such two."""
+    statistics = [row.statistic for row in rows if row.address.startswith(f"{KERNEL_TEST}/{ALL}/")]
+    cells: dict[str, dict[int, Cell]] = {}
+    for off, on in _model_pairs(columns) if statistics else ():
+        for statistic, cell in _ratios(columns[off], columns[on]):
+            cells.setdefault(statistic, {})[on] = cell
+    return tuple(
+        replace(
+            row,
+            label=f"improvement: {row.label}",
+            unit=None,
+            cells=tuple(
+                cells[row.statistic].get(place, _NO_RATIO) for place in range(len(columns))
+            ),
+            note="",
+        )
+        for row in rows
+        if row.statistic in statistics and row.statistic in cells
     )
-    load = wanted.load or ("none" if "none" in loads else next(iter(loads), ""))
-    found = [
-        cell
-        for one in column.subjects
-        if one.condition.load == load
-        for cell in _of_subject(wanted, one)
-    ]
-    best = min(found, key=_rank, default=None)
-    if best is None:
-        return Cell("not measured", reason=_not_run(test, wanted.load, column))
-    if not wanted.load and (len(loads) > 1 or load != "none") and best.text:
-        best = replace(best, notes=(*best.notes, f"under load {shorten(load)}"))
-    return _with_run(best, column)
 
 
-def _rank(cell: Cell) -> int:
-    if cell.kind == "measured":
-        return 0
-    return 1 if cell.text else 2
+_NO_RATIO = Cell("not covered", reason="stands in the column of preemption on")
 
 
-def _with_run(cell: Cell, column: Column) -> Cell:
-    """Of a system with several runs each figure says from which it is."""
-    runs = column.id.split()
-    run = cell.source.partition(" ")[0]
-    if len(runs) < 2 or run not in runs or not cell.text:
-        return cell
-    return replace(cell, notes=(*cell.notes, f"{OF_RUN}{run}"))
+def _model_pairs(columns: Sequence[Column]) -> Iterator[tuple[int, int]]:
+    """The places of systems without and with kernel preemption: the same hardware under the same
+    CPU configuration."""
+    off: dict[tuple[str, ...], int] = {}
+    on: dict[tuple[str, ...], int] = {}
+    for place, one in enumerate(columns):
+        if one.subjects:
+            facts, condition = one.subjects[0].document.system, one.subjects[0].condition
+            model = _model_of(one).partition(" ")[0]
+            key = (*(str(facts.get(name)) for name in _HARDWARE), condition.cpu_config)
+            side = off if model in _OFF else on if model in _ON else {}
+            side.setdefault(key, place)
+    yield from ((off[key], on[key]) for key in off if key in on)
 
 
-def _not_run(test: str, load: str, column: Column) -> str:
-    """What to type to have the figure."""
-    config, target = (
-        column.subjects[0].condition.cpu_config,
-        column.subjects[0].document.plan.target,
+def _model_of(column: Column) -> str:
+    subject = column.subjects[0]
+    return subject.condition.preemption or str(
+        subject.document.system.get("kernel.preemption") or ""
     )
-    options = [f" --load {shorten(load)}"] if load not in ("", "none") else []
-    options += [f" --cpu-config {shorten(config)}"] if config in _CONFIGS[1:] else []
-    options += [f" --target {shlex.quote(shorten(target))}"] if target != "local" else []
-    return f"{NOT_RUN}; type: hardstone run {test}{''.join(options)}"
 
 
-def _of_subject(wanted: _Wanted, subject: MeasuredRun) -> Iterator[Cell]:
-    """What one run has under one load, for each result of the test."""
-    address = wanted.address
-    if address.test in TIRE_TESTS:
-        if any(one.test == address.test for one in subject.results):
-            yield _of_sweep(wanted, subject)
+def _ratios(off: Column, on: Column) -> Iterator[tuple[str, Cell]]:
+    """A cell for each statistic; under the first load that both were measured under."""
+    sides = [_kernel_results(one) for one in (off, on)]
+    load = next((one for one in sides[0] if one in sides[1]), None)
+    if load is None:
         return
-    results = [one for one in subject.results if one.test == address.test]
-    for result in results:
-        yield _of_result(wanted, subject, result)
-    stand_in = in_place(address.test, address.parts[-1] if address.parts else "", subject)
-    if stand_in is not None and isinstance(stand_in.series, MeasuredSeries):
-        yield _of_stand_in(wanted, subject, stand_in.series, stand_in.what)
-
-
-def _of_result(wanted: _Wanted, subject: MeasuredRun, result: Result) -> Cell:
-    """The figure of the series at the address; of the first kind that is comparable where that of
-    the address is not."""
-    stands = list(beside(wanted.address, subject.document.system))
-    cells = [_at(wanted, subject, result, one) for one in stands]
-    first, *others = cells
-    other = next((one for one in others if one.kind == "measured"), None)
-    if other is None:
-        return first
-    kinds = [one.address.labels.get("kind", "") for one in stands]
-    shown = [(kind, cell) for kind, cell in zip(kinds, cells, strict=True) if cell.text]
-    chosen = next(kind for kind, cell in shown if cell is other)
-    rest = [f"{kind} {cell.text}" for kind, cell in shown[1:] if cell is not other]
-    figure = f" {first.text}" if first.text else ""
-    note = f"of kind {chosen}; {kinds[0]}{figure} is not comparable: {first.reason}"
-    return replace(other, notes=("; ".join([note, *rest]), *other.notes))
-
-
-_INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words
-
-
-def _at(wanted: _Wanted, subject: MeasuredRun, result: Result, stand: ComparableAddress) -> Cell:
-    """The cell of one result at one address."""
-    if result.status != "measured" and not (result.series or result.verdicts):
-        return Cell("not measured", reason=_state(result))
-    document = subject.document
-    alone = msgspec.structs.replace(document, results=[result])
-    address = replace(stand.address, conditions={})
-    try:
-        found = [resolve(address, alone)]
-        for name in wanted.fixed.or_series if wanted.fixed else ():
-            found.append(resolve(replace(address, parts=(*address.parts[:-1], name)), alone))
-    except AddressError as error:
-        return Cell("not measured", reason=error.cause.removeprefix(f"{address}: "))
-    every = [one.series for one in found if one.series is not None]
-    if not every:
-        return _of_verdicts(found[0], subject)
-    largest = max(every, key=lambda one: one.max or 0)
-    held = MeasuredSeries(document.id, result, largest)
-    source = f"{document.id} {held.address} {wanted.own_statistic}"
-    text, amount = _figure(held, wanted.own_statistic)
-    if isinstance(amount, Missing):
-        reason = "; ".join(filter(None, (amount.reason, amount.remedy)))
-        return Cell("not measured", reason=reason, source=source)
-    reasons = [
-        stand.refused.removeprefix("not comparable: "),
-        why_another(wanted.fixed, result) if wanted.fixed is not None else "",
-        *_reasons(subject, result, every),
-    ]
-    notes = [stand.note]
-    if len(every) > 1:
-        named = [f"{one.name} {one.max}" for one in every]
-        notes.append(f"the larger of {' and '.join(named)}")
-    if result.test == _INVERSION and amount.value is not None:
-        text = f"{'vulnerable' if amount.value else 'not vulnerable'} ({text})"
-    if is_of_kernel_time(wanted.own_statistic):
-        length = length_of(Resolved(result, largest), wanted.own_statistic)
-        notes.append(f"interval {length_interval(length)}")
-    for one in found:
-        notes += [*one.notes, *_doubts(one, document)]
-    return Cell(
-        "not comparable" if any(reasons) else "measured",
-        text,
-        reason="; ".join(dict.fromkeys(filter(None, reasons))),
-        notes=tuple(dict.fromkeys(filter(None, notes))),
-        amount=amount,
-        source=source,
+    results = sides[0][load], sides[1][load]
+    systems = (
+        facts_under(dict(off.subjects[0].document.system), _model_of(off)),
+        facts_under(dict(on.subjects[0].document.system), _model_of(on)),
     )
-
-
-def _figure(held: MeasuredSeries, statistic: str) -> tuple[str, Amount | Missing]:
-    """The text of a figure and its amount."""
-    amount = held.amount(statistic)
-    if isinstance(amount, Missing):
-        return "", amount
-    if amount.value is not None:
-        return format_value(amount.value, held.unit), amount
-    return amount_text(amount), amount
-
-
-def _reasons(subject: MeasuredRun, result: Result, series: Sequence[Series]) -> Iterator[str]:
-    """Why no figure of `series` may stand beside a published one."""
-    document = subject.document
-    yield shorten(why_apart(subject), _REASON_CHARACTERS)
-    for one in series:
-        problem = contradiction_of(one)
-        if problem is not None:
-            yield f"it cannot be true: {problem}"
-        unequal = unequal_work(document).get(result.test, [])
-        if work_of(one, dict.fromkeys(unequal, 0)):
-            yield UNEQUAL
-    if lacks_realtime(result):
-        yield f"not scheduled as real-time: policy {result.conditions.policy}"
-
-
-_AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
-
-
-def _doubts(found: Resolved, document: RunDocument) -> Iterator[str]:
-    """What a reader must know of a figure, in addition to the notes of `found`."""
-    if found.series is None:
-        return
-    result = found.result
-    asked = [one.params for one in document.plan.tests if one.test == result.test]
-    given = {
-        name: value
-        for name, value in result.calibrated.items()
-        if any(params.get(name) == value for params in asked)
-    }
-    for what, count in work_of(found.series, given).items():
-        yield f"{format_count(count)} {what} set by the request, not calibrated"
-    if _is_bound(found.series, result):
-        yield _AT_MOST
-
-
-def _is_bound(series: Series, result: Result) -> bool:
-    """Whether an event says that the step of this mechanism is an upper bound."""
-    if series.name != "expiry_step":
-        return False
-    mechanism = series.labels.get("mechanism")
-    bounded = [one.data.get("mechanisms") for one in result.events if one.name == STEP_BOUNDED]
-    return any(isinstance(names, list) and mechanism in names for names in bounded)
-
-
-def _of_stand_in(wanted: _Wanted, subject: MeasuredRun, held: MeasuredSeries, what: str) -> Cell:
-    source = f"{subject.id} {held.address} {wanted.own_statistic}"
+    why = why_not_divided(*systems)
+    if differing := differing_parameters(results[0][0], results[1][0]):
+        why = [*why, f"the parameter {shorten(differing[0].name)} differs"]
     try:
-        amount = held.amount(wanted.own_statistic)
+        table = preemption_table(*results, systems)
     except InputError as error:
-        amount = Missing(error.cause, error.remedy)
-    if isinstance(amount, Missing):
-        return Cell("not measured", reason=amount.reason, source=source)
-    reasons = [f"{what}, not from a device", *_reasons(subject, held.result, [held.series])]
-    return Cell(
-        "not comparable",
-        amount_text(amount),
-        reason="; ".join(dict.fromkeys(filter(None, reasons))),
-        amount=amount,
-        source=source,
-    )
-
-
-def _of_sweep(wanted: _Wanted, subject: MeasuredRun) -> Cell:
-    """What all points of a sweep say together; no single result does."""
-    points = points_of(subject.alone)
-    bounds = [one for one in bounds_of(points) if comparable(one)]
-    figure = next((one for one in wanted.figures if one.statistic == wanted.statistic), None)
-    if figure is not None and is_of_sweep(figure):
-        text = published_masses_text(bounds, figure)
-    else:
-        text = _of_curve(wanted.address, bounds, points)
-    if text.startswith("- ("):
-        return Cell("not measured", reason=text.removeprefix("- (").removesuffix(")"))
-    source = f"{subject.id} {wanted.address} {wanted.statistic}"
-    apart = shorten(why_apart(subject), _REASON_CHARACTERS)
-    return Cell("not comparable" if apart else "measured", text, reason=apart, source=source)
-
-
-def _of_curve(address: Address, bounds: Sequence[Bound], points: Sequence[Point]) -> str:
-    """One curve of a figure: the masses that held in real time, or the first and the last total
-    time."""
-    threads = [one for one in map(whole_number, address.parts) if one is not None]
-    policies = set(address.parts)
-
-    def is_of(one: Curve) -> bool:
-        return one.test == address.test and one.policy in policies and one.threads in threads
-
-    found = [one for one in bounds if is_of(one.curve)]
-    if found:
-        held, first = found[0].held, found[0].first_missed
-        texts = [f"none missed to {format_count(held.masses)} masses"] if held else []
-        texts += [f"missed from {format_count(first.masses)} masses"] if first else []
-        return ", ".join(texts) or "- (no step was counted)"
-    totals = {one.masses: one.total for one in points if is_of(one.curve) and one.total}
-    if not totals:
-        return "- (not measured with this policy and number of threads)"
-    texts = [
-        f"{format_ns(totals[one].mean_ns)} with {format_count(one)} masses"
-        for one in dict.fromkeys((min(totals), max(totals)))
-    ]
-    return ", ".join(texts)
-
-
-def _of_verdicts(found: Resolved, subject: MeasuredRun) -> Cell:
-    """The verdicts in the paper's terms: behaviours of any system are compared. Claims that do not
-    count for a rating cannot fail."""
-    entry = load_catalogue().entry(found.result.test)
-    failed = [shorten(one.name, _PART_CHARACTERS) for one in found.verdicts if not one.passed]
-    counted = [name for name in failed if not entry.why_uncounted(name)]
-    uncounted = [name for name in failed if entry.why_uncounted(name)]
-    notes = [one_line(one) for one in found.notes]
-    if uncounted:
-        do = "does" if len(uncounted) == 1 else "do"
-        notes.append(f"{listed(uncounted)} failed, but {do} not count for a rating")
-    unseen = _each(
-        shorten(str(event.data.get("verdict", "")), _PART_CHARACTERS)
-        for event in found.result.events
-        if event.name == NOT_SEEN
-    )
-    if unseen:
-        notes.append(f"not seen: {listed(unseen)}")
-    text = f"fail: {listed(counted)}" if counted else "pass"
-    source = f"{subject.id} {found.result.test}"
-    return Cell("measured", text, notes=tuple(notes), source=source)
-
-
-def _of_tests(tests: Sequence[str], column: Column) -> Cell:
-    """What the tests of a row of words say, together."""
-    if not tests:
-        return Cell("not covered", reason="no test measures it")
-    said: dict[str, list[str]] = {}
-    notes: list[str] = []
-    sources, lacking = [], []
-    for test in tests:
-        found = next(
+        why, table = [error.cause], None
+    for statistic in STATISTICS:
+        row = next(
             (
-                (subject, result)
-                for subject in column.subjects
-                for result in subject.results
-                if result.test == test and (result.verdicts or result.series)
+                one
+                for one in (table.rows if table else ())
+                if one.operation == ALL and one.figure == TITLE_OF[statistic]
             ),
             None,
         )
-        if found is None:
-            lacking.append(test)
+        if why or row is None or row.improvement == "-":
+            lacks = (row.off_interval, row.on_interval) if row else ()
+            reason = "; ".join(dict.fromkeys(filter(None, (*why, *lacks))))
+            yield statistic, Cell("not measured", reason=reason or "not known of both models")
             continue
-        subject, result = found
-        sources.append(f"{subject.id} {test}")
-        if not result.verdicts:
-            said.setdefault("measured", []).append(test)
-            continue
-        cell = _of_verdicts(Resolved(result, verdicts=result.verdicts), subject)
-        said.setdefault(cell.text, []).append(test)
-        notes += [f"{test}: {one}" for one in cell.notes]
-    notes += [f"{test}: {_why_none(test, column)}" for test in lacking]
-    if not said:
-        return Cell("not measured", reason="; ".join(notes))
-    if len(said) == 1 and not lacking:
-        text = next(iter(said))
-    else:
-        text = "; ".join(f"{', '.join(names)} {text}" for text, names in said.items())
-    return Cell("measured", text, notes=tuple(notes), source=", ".join(sources))
+        said = (row.off, row.on)
+        apart = on.apart or off.apart
+        notes = (f"{said[0]} off over {said[1]} on", *row.limits, f"under load {shorten(load)}")
+        yield (
+            statistic,
+            Cell(
+                "not comparable" if apart else "measured",
+                f"{row.improvement} times",
+                reason=apart,
+                notes=notes,
+                source=f"{off.id} {on.id} {KERNEL_TEST}/{ALL}",
+            ),
+        )
 
 
-def _why_none(test: str, column: Column) -> str:
-    """Why a test has neither verdicts nor figures."""
-    found = (one for subject in column.subjects for one in subject.results if one.test == test)
-    result = next(found, None)
-    return _not_run(test, "", column) if result is None else _state(result)
-
-
-def _state(result: Result) -> str:
-    """The reason of a result without figures, and what to do about it."""
-    remedy = remedy_text(result.remedy, result.command)
-    reason = f"{result.status}: {result.reason or 'no reason was given'}"
-    return one_line("; ".join(filter(None, (reason, remedy))))
+def _kernel_results(column: Column) -> dict[str, list[Result]]:
+    """Its whole results of KRN-P-PRE by load, none first."""
+    found: dict[str, list[Result]] = {}
+    for subject in column.subjects:
+        for result in subject.results:
+            is_whole = result.status == "measured" and result.complete and not result.interrupted
+            if result.test == KERNEL_TEST and is_whole and subject.trust.grade != "untrustworthy":
+                found.setdefault(subject.condition.load, []).append(result)
+    return dict(sorted(found.items(), key=lambda one: one[0] != "none"))

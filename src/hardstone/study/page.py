@@ -400,7 +400,7 @@ def _context(view: StudyView, parts: list[ExhibitPart]) -> dict[str, Any]:
         "parts": parts,
         "groups": list(_side_by_side(parts)),
         "conditions": list(paper.conditions.items()),
-        "notes": view.notes,
+        "notes": [*view.count_notes, *view.notes],
         "runs": runs,
         "again": f"hardstone study {paper.name}",
         "from_runs": " ".join([f"hardstone study {paper.name}", *(one.id for one in runs)]),
@@ -467,7 +467,7 @@ def _opening(view: StudyView, title: str) -> Sheet:
     sheet.gap()
     counts = view.counts()
     sheet.text(f"Cells: {', '.join(f'{counts[kind]} {kind}' for kind in KINDS)}.", 9)
-    for note in view.notes:
+    for note in (*view.count_notes, *view.notes):
         sheet.text(note, 8, colour="quiet")
     sheet.gap()
     for conclusion, answers in _answers(view):

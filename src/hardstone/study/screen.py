@@ -14,8 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.calling import as_typed, parted_text
-from hardstone.study.exhibits import Answer, Cell, Column, Decision, LaidOut, Row, StudyView
-from hardstone.study.layout import IN_THE_TEXT, NOT_RUN, OF_RUN
+from hardstone.study.cells import NOT_RUN, OF_RUN
+from hardstone.study.exhibits import (
+    Answer,
+    Cell,
+    Column,
+    Decision,
+    Kind,
+    LaidOut,
+    Row,
+    StudyView,
+)
+from hardstone.study.layout import IN_THE_TEXT
 from hardstone.study.papers import Conclusion, Paper, load_papers
 from hardstone.terminal.console import (
     make_console,
@@ -43,18 +53,28 @@ _DECISIONS: dict[Decision, str] = {
     "not decided": "yellow",
 }
 _MOST_REASONS = 3  # of what limits the trust in a run
-_LEGEND = (
-    "Bold: measured. Plain: published. (9.9 ms): measured, but not comparable with the published "
-    "figures, for the reason given. lost: the paper has it, our copy has not. Empty: the paper has "
-    "no such figure."
-)
+_LEGEND: dict[Kind, str] = {
+    "measured": "Bold: measured.",
+    "published": "Plain: published.",
+    "not comparable": "(9.9 ms): measured, but not comparable with the published figures, for the "
+    "reason given.",
+    "not measured": "- or not run: no run has it, for the reason given.",
+    "lost": "lost: the paper has it, our copy has not.",
+    "not covered": "Empty: the paper has none of this system, or no test measures it.",
+}
+
+
+def _legend(view: StudyView) -> str:
+    """How the kinds of cells that are shown look. Cells of no kind are empty."""
+    counts = view.counts()
+    return " ".join(text for kind, text in _LEGEND.items() if counts[kind])
 
 
 def print_study(view: StudyView, stream: IO[str] | None = None) -> None:
     """Prints all of `view` to `stream` (default: standard output), in colour on a terminal."""
     console = make_console(stream)
     _print_head(console, view)
-    for is_bare, group in groupby(view.exhibits, _is_bare):
+    for is_bare, group in groupby(view.exhibits, lambda one: _is_bare(view, one)):
         for one in group:
             print_exhibit(console, view, one)
             if not is_bare:
@@ -65,7 +85,7 @@ def print_study(view: StudyView, stream: IO[str] | None = None) -> None:
     counts = ", ".join(f"{count} {kind}" for kind, count in view.counts().items() if count)
     if counts:
         print_wrapped(console, counts, lead="cells: ")
-    for note in (*view.notes, _LEGEND):
+    for note in (*view.count_notes, *view.notes, _legend(view)):
         print_wrapped(console, note, style="dim")
 
 
@@ -116,9 +136,16 @@ def _own_lines(one: Column) -> Iterator[str]:
         yield f"none of its times is compared: {one.apart}"
 
 
-def _is_bare(one: LaidOut) -> bool:
-    """Whether an exhibit takes one line."""
-    return bool(one.exhibit.plots) or not one.exhibit.has_results
+def _is_bare(view: StudyView, one: LaidOut) -> bool:
+    """Whether an exhibit takes one line: it draws another one, or measures nothing, and stands
+    beside a run or has nothing but its title."""
+    if one.exhibit.plots:
+        return True
+    return not one.exhibit.has_results and (bool(view.own) or not _contents(one))
+
+
+def _contents(one: LaidOut) -> bool:
+    return bool(one.rows or one.exhibit.text)
 
 
 def print_exhibit(
@@ -128,9 +155,14 @@ def print_exhibit(
     the address of its figures, without the test."""
     shared = _Shared.of(one.rows)
     number, title = title_of(one)
-    is_bare = _is_bare(one)
+    is_bare = _is_bare(view, one)
+    is_left_out = is_bare and not one.exhibit.plots and _contents(one)
+    where = "; its contents: --published" if is_left_out else ""
+    title += f" ({_NO_RESULTS}{where})" if not one.exhibit.has_results else ""
     print_wrapped(console, title, f"{number}  ", style="" if is_bare else "bold")
     if is_bare:
+        if one.exhibit.form in ("lines", "curves", "map") and one.exhibit.lost:
+            print_wrapped(console, f"lost: {one.exhibit.lost}", lead="  ")
         return
     shown = _Exhibit(view, one, shared, has_addresses)
     usual = console.width
@@ -155,11 +187,13 @@ def title_of(one: LaidOut) -> tuple[str, str]:
         is_named = exhibit.plots.startswith(_NUMBERED)
         return number, f"{exhibit.title} (draws {exhibit.plots if is_named else _UNNAMED})"
     if not exhibit.has_results:
-        return number, f"{exhibit.title} (no results)"
+        return number, exhibit.title
     return number, f"{exhibit.title}{_Shared.of(one.rows).text}"
 
 
+_COUNTING = {"MUT-B-INV", "SIM-S-RT"}
 _UNNAMED = "the table without a number"
+_NO_RESULTS = "measures nothing"
 
 
 @dataclass(frozen=True)
@@ -172,6 +206,9 @@ class _Shared:
     @classmethod
     def of(cls, rows: Sequence[Row]) -> _Shared:
         loads, statistics = ({getattr(row, name) for row in rows} for name in ("load", "statistic"))
+        tests = {row.address.partition("/")[0] for row in rows if row.address}
+        if statistics == {"max"} and tests <= _COUNTING:
+            statistics = {""}  # their cells say how much of what was counted
         return cls(
             next(iter(loads)) if len(loads) == 1 else None,
             next(iter(statistics)) if len(statistics) == 1 else None,

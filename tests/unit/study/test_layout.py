@@ -46,6 +46,9 @@ ADD = "RSP-P-FIX/add/time"
 STUDY_OF = {one.key: one.name for one in load_papers().values()}
 
 
+NO_12 = "no simulation with policy fifo, 12 threads, a step of 10 ms"
+RUN, OTHER_RUN = "20261121T030100Z-000001", "20261121T030200Z-000002"
+
 # What the paper has
 
 
@@ -211,12 +214,15 @@ SETITIMER = "CLK-B-RES/setitimer/expiry_step"
         (HP, resolution("nanosleep", "setitimer"), SETITIMER, "measured", "60 us", "",
          ("upper bound of the step: latency and the time to arm the timer are included",)),
         # vulnerable is what was inverted, and what locked up
-        (GARRE, primitives(*primitive("spin", 0, 1)), SPIN, "measured", "vulnerable (1)", "",
-         ("the larger of inverted 0 and ended_by_watchdog 1",)),
+        (GARRE, primitives(*primitive("spin", 0, 1)), SPIN, "measured",
+         "vulnerable (3 of 3 rounds)", "",
+         ("the larger of inverted 0 of 3 and ended_by_watchdog 3 of 3",)),
         (GARRE, primitives(*primitive("semaphore", 1, 0)), SEMAPHORE, "measured",
-         "vulnerable (1)", "", ("the larger of inverted 1 and ended_by_watchdog 0",)),
-        (GARRE, primitives(*primitive("spin", 0, 0)), SPIN, "measured", "not vulnerable (0)", "",
-         ("the larger of inverted 0 and ended_by_watchdog 0",)),
+         "vulnerable (3 of 3 rounds)", "",
+         ("the larger of inverted 3 of 3 and ended_by_watchdog 0 of 3",)),
+        (GARRE, primitives(*primitive("spin", 0, 0)), SPIN, "measured",
+         "not vulnerable (0 of 3 rounds)", "",
+         ("the larger of inverted 0 of 3 and ended_by_watchdog 0 of 3",)),
         (GARRE, primitives(*primitive("spin", 0, 0)[:1]), SPIN, "not measured", "",
          "MUT-B-INV/spin/ended_by_watchdog: no series with spin, ended_by_watchdog; there are "
          "primitive spin", ()),
@@ -393,12 +399,57 @@ def test_lengths_of_kernel_sections_have_their_interval() -> None:
     assert cell.kind == "not measured" and "needs 1\xa0053 values, has 900" in cell.reason
 
 
+def kernel_under(model: str, count: int = 4_000) -> Result:
+    """Its paths are shorter with preemption."""
+    found = kernel_result(count=count, is_short=model == "full")
+    return msgspec.structs.replace(found, conditions=conditions(preemption=model))
+
+
+def test_what_preemption_improves_stands_beside_hps() -> None:
+    both = run(kernel_under("none"), kernel_under("full"))
+    view = view_of(HP, both)
+    (table,) = [one for one in view.exhibits if one.exhibit.number == "Table 3"]
+    places = [place for place, _ in view.own]
+    found = {
+        row.statistic: row.cells for row in table.rows if row.label.startswith("improvement: ")
+    }
+    words = [row.words for row in table.rows if row.label.startswith("improvement: ")]
+    assert words == [("28 times",), ("37 times",), ("77 times",)]
+    for cells in found.values():
+        off, on = (cells[place] for place in places)
+        assert off.kind == "not covered" and on.kind == "measured"
+        assert float(on.text.removesuffix(" times").lstrip("> ")) > 1
+    # One model says nothing of it, nor do two machines.
+    for view in (
+        view_of(HP, run(kernel_under("none"))),
+        view_of(
+            HP,
+            run(kernel_under("none")),
+            run(kernel_under("full"), number=2, system=LINUX | {"cpu.count": 7}),
+        ),
+    ):
+        labels = [row.label for one in view.exhibits for row in one.rows]
+        assert not any(one.startswith("improvement: ") for one in labels)
+
+
+def test_an_improvement_that_few_values_forbid_says_what_it_needs() -> None:
+    view = view_of(HP, run(kernel_under("none", 300), kernel_under("full", 300)))
+    (cells,) = [
+        row.cells
+        for one in view.exhibits
+        for row in one.rows
+        if row.label.startswith("improvement: 99")
+    ]
+    on = cells[view.own[1][0]]
+    assert on.kind == "not measured" and "needs" in on.reason
+
+
 def test_sizes_of_the_tire_come_from_all_points_of_a_load() -> None:
     view = view_of(GARRE, whole_sweep(["none"]))
     cell = cell_at(view, "SIM-S-RT/missed", statistic="most without a miss")
     assert cell.kind == "measured" and cell.text.startswith("12\xa0000 (fifo, 1")
     cell = cell_at(view, "SIM-S-RT/12/missed", statistic="most without a miss")
-    assert (cell.kind, cell.reason) == ("not measured", "not measured with 12 threads")
+    assert (cell.kind, cell.reason) == ("not measured", NO_12)
     emulated = view_of(GARRE, msgspec.structs.replace(whole_sweep(["none"]), system=EMULATED))
     cell = cell_at(emulated, "SIM-S-RT/missed", statistic="most without a miss")
     assert cell.kind == "not comparable" and cell.text.startswith("12\xa0000 (fifo, 1")
@@ -412,13 +463,66 @@ def test_a_curve_of_the_tire_says_what_held_or_how_long_it_took() -> None:
     cell = cell_at(fast, "SIM-P-RF/6/fifo/total_time")
     assert cell.kind == "measured" and "with 400 masses" in cell.text
     assert "with 1\xa0200 masses" in cell.text
-    for address in ("SIM-P-RF/1/fifo/total_time", "SIM-P-RF/6/other/total_time"):
-        assert cell_at(fast, address).reason == (
-            "not measured with this policy and number of threads"
-        )
+    for address, said in (
+        ("SIM-P-RF/1/fifo/total_time", "policy fifo, 1 thread"),
+        ("SIM-P-RF/6/other/total_time", "policy other, 6 threads"),
+    ):
+        reason = f"no simulation with {said}, a step of 10 ms"
+        assert cell_at(fast, address).reason == reason
 
 
-# Rows of words that tests answer
+def total_cell(*documents: RunDocument) -> Cell:
+    return cell_at(view_of(GARRE, *documents), "SIM-P-RF/6/fifo/total_time")
+
+
+def timed(run_id: str, *results: Result) -> RunDocument:
+    return make.document(run_id=run_id, results=list(results))
+
+
+def of_length(seconds: int, **changed: Any) -> Result:
+    params = {"masses": [400], "threads": [6], "step_ns": 10_000_000, "simulated_s": seconds}
+    return real_fast(400, 6, params=params | changed)
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (of_length(1), "1 s simulated, in the study 60 s"),
+        (of_length(60, step_ns=1_000_000), "step 1 ms, in the study 10 ms"),
+        (real_fast(400, 6, solver="barrier"), "solver barrier, in the study semaphore"),
+    ],
+)
+def test_a_total_time_of_another_simulation_is_not_compared(other: Result, reason: str) -> None:
+    alone = total_cell(timed(RUN, other))
+    assert (alone.kind, alone.reason) == ("not comparable", reason) and alone.text
+    # One of the simulation of the study goes before it, whichever run is later.
+    whole = timed(OTHER_RUN, real_fast(400, 6, totals=[30_500_000]))
+    for order in ((timed(RUN, other), whole), (whole, timed(RUN, other))):
+        cell = total_cell(*order)
+        assert (cell.kind, cell.text) == ("measured", "30.5 ms with 400 masses")
+        assert cell.source.startswith(OTHER_RUN)
+
+
+def test_a_total_time_is_of_the_run_with_the_most_repeats() -> None:
+    few = timed(RUN, real_fast(400, 6, totals=[1_000_000]))
+    many = timed(OTHER_RUN, real_fast(400, 6, totals=[3_000_000, 5_000_000]))
+    assert total_cell(few, many).text == "4 ms with 400 masses"
+
+
+def test_a_map_of_one_policy_has_no_figures_of_another() -> None:
+    """Figure 10 is of Linux under SCHED_OTHER; a run under SCHED_FIFO says nothing of it."""
+    fifo = view_of(GARRE, sweep(real_time(400, 1, missed=1)))
+    cell = cell_at(fifo, "SIM-S-RT/1/missed")
+    assert cell.kind == "not measured"
+    assert cell.reason == "no simulation with policy other, 1 thread, a step of 10 ms"
+    other = view_of(GARRE, sweep(real_time(400, 1, missed=1, policy="other")))
+    assert cell_at(other, "SIM-S-RT/1/missed").text == "400 (other, 1 thread)"
+
+
+def test_a_miss_of_any_run_counts_for_the_size() -> None:
+    held, missed = timed(RUN, real_time(400, 2)), timed(OTHER_RUN, real_time(400, 2, missed=1))
+    for order in ((held, missed), (missed, held)):
+        assert cell_at(view_of(GARRE, *order), "SIM-S-RT/missed").text == "none (fifo, 2 threads)"
 
 
 @pytest.mark.parametrize(
@@ -495,18 +599,63 @@ def test_a_row_without_a_load_takes_none_else_the_first(
     assert (cell.kind, cell.notes) == ("measured", note)
 
 
-def test_runs_of_one_system_are_one_column_and_the_latest_with_the_figure_wins() -> None:
-    first, last = run(response(11), ring(), number=1), run(response(12), number=2)
-    for order in ((first, last), (last, first)):
+def test_of_several_runs_the_largest_of_all_values_is_the_worst() -> None:
+    worst, last = run(response(12), ring(), number=1), run(response(11), number=2)
+    for order in ((worst, last), (last, worst)):
         view = view_of(OBENLAND, *order)
         ((_, column),) = view.own
-        assert column.id == f"{last.id} {first.id}"
+        assert column.id == f"{last.id} {worst.id}"
         cell = cell_at(view, ADD)
-        assert (cell.text, cell.notes) == ("12 ms", (f"of run {last.id}",))
-    cell = cell_at(view_of(DEDICATED, first, last), "THR-P-SLS/128/switch")
-    assert (cell.text, cell.notes) == ("2 us", (f"of run {first.id}",))
-    cell = cell_at(view_of(OBENLAND, first), ADD)
-    assert cell.notes == ()
+        note = f"of run {worst.id}: the largest of 2 values, with those of {last.id}"
+        assert (cell.text, cell.notes) == ("12 ms", (note,))
+        assert cell.source.startswith(worst.id)
+    cell = cell_at(view_of(DEDICATED, worst, last), "THR-P-SLS/128/switch")
+    assert (cell.text, cell.notes) == ("2 us", (f"of run {worst.id}",))
+    assert cell_at(view_of(OBENLAND, worst), ADD).notes == ()
+
+
+def test_of_several_runs_a_mean_is_that_of_the_most_values_and_a_step_the_smallest() -> None:
+    def switches(*values: int) -> Result:
+        series = [labelled("switch", *values, threads=128)]
+        return make.result("THR-P-SLS", series=series, conditions=conditions())
+
+    long, last = run(switches(4_000, 6_000)), run(switches(1_000), number=2)
+    cell = cell_at(view_of(DEDICATED, long, last), "THR-P-SLS/128/switch", statistic="mean")
+    note = f"of run {long.id}: 2 of 3 values, the most of a run"
+    assert (cell.text, cell.notes) == ("5 us", (note,))
+    fine = make.result(
+        "CLK-B-RES", series=[labelled("expiry_step", 40_000, mechanism="setitimer")],
+        conditions=conditions(),
+    )  # fmt: skip
+    cell = cell_at(view_of(HP, run(fine), run(resolution(), number=2)), SETITIMER)
+    assert cell.text == "40 us" and "the smallest of 2 values" in cell.notes[0]
+
+
+def test_a_claim_that_failed_in_any_run_has_failed() -> None:
+    first, last = run(behaviour("SEM-B-LCK", "lower")), run(behaviour("SEM-B-LCK"), number=2)
+    cell = cell_at(view_of(DEDICATED, first, last), "SEM-B-LCK")
+    assert cell.text == "fail: lower" and f"passed in {last.id}" in cell.notes
+
+
+def test_a_larger_figure_that_may_not_be_compared_is_named() -> None:
+    cut = run(response(30, complete=False), number=2)
+    cell = cell_at(view_of(OBENLAND, run(response(11)), cut), ADD)
+    assert (cell.kind, cell.text) == ("measured", "11 ms")
+    (note,) = [one for one in cell.notes if "not comparable" in one]
+    assert note == f"30 ms in run {cut.id}, not comparable: cut off before it ended"
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"complete": False}, "cut off before it ended"),
+        ({"interrupted": True}, "cut off before it ended"),
+        ({"status": "timeout", "reason": "over 10 s"}, "timeout: over 10 s"),
+    ],
+)
+def test_what_was_cut_off_is_not_compared(changed: Mapping[str, Any], reason: str) -> None:
+    cell = cell_at(view_of(OBENLAND, run(response(**changed))), ADD)
+    assert (cell.kind, cell.text, cell.reason) == ("not comparable", "10 ms", reason)
 
 
 def test_a_figure_that_may_be_compared_goes_before_a_later_one_that_may_not() -> None:

@@ -357,7 +357,8 @@ def test_a_row_without_figures_and_words_says_why_it_is_lost(name: str) -> None:
         for row in exhibit.rows:
             for slot in slots(paper, exhibit, row):
                 known = at_slot(paper, row, slot) or slot.system in row.cells or row.words
-                assert known or row.lost, (exhibit.number, row.label, slot)
+                is_unnamed = any("not known which" in one.label for one in exhibit.rows)
+                assert known or row.lost or is_unnamed, (exhibit.number, row.label, slot)
             covered = row.systems or exhibit.systems or list(paper.study.systems)
             assert set(row.cells) <= set(covered) <= set(paper.study.systems), row.label
             assert len(row.words) in (0, len(exhibit.headings)), row.label
@@ -425,7 +426,7 @@ def test_what_the_old_tables_hold_is_what_the_exhibits_say() -> None:
     }
     table = hp.study.tables["non_preemptable_kernel_time"]
     improvements = [row[2] for row in table["rows"].values()]
-    found = [re.search(r"(\d+) times", row.note) for row in hp.exhibit("Table 3").rows]
+    found = [re.search(r"(\d+) times", *row.words) for row in hp.exhibit("Table 3").rows]
     assert [int(one[1]) for one in found if one] == improvements == [28, 37, 77]
     assert hp.conditions["preemption points"] == f"about {table['preemption_points']}"
     assert hp.conditions["preemption regions"] == f"about {table['preemption_regions']}"

@@ -10,13 +10,15 @@ import msgspec
 import numpy as np
 import pytest
 
+from hardstone.kernel.results import kernel_time_of
 from hardstone.model import Result, RunDocument
 from hardstone.report.chart_frame import Spec
 from hardstone.report.drawing import encoded, render
 from hardstone.study.charts import PaperFigure
 from hardstone.study.exhibits import Cell, Column, LaidOut, StudyView
 from hardstone.study.figures import figures_of_exhibit
-from hardstone.study.papers import Axis
+from hardstone.study.layout import lay_out
+from hardstone.study.papers import Axis, paper_named
 from hardstone.systems.subjects import MeasuredRun, subjects_of
 from tests.changed_copy import replace
 from tests.unit.golden import assert_as_stored
@@ -25,6 +27,7 @@ from tests.unit.report.test_legible import covered
 from tests.unit.simulation.tires import labelled, labels, real_fast, real_time
 from tests.unit.stats import make
 from tests.unit.study import made_exhibits as made
+from tests.unit.study import made_runs
 
 GUEST = "guest rt (instruction time)"
 FORMS = {
@@ -112,7 +115,11 @@ def test_kinds_differ_without_their_colours() -> None:
         assert marks["measured"].get("filled", True) and "fill" not in marks["measured"]
         assert marks["published"]["filled"] is False and "strokeDash" not in marks["published"]
         assert marks["not comparable"]["strokeDash"]
-        for words in ("Filled: measured.", "Hollow: published.", "Dashed: may not be compared."):
+        for words in (
+            "Filled: measured.",
+            "Hollow: published.",
+            "Dashed: measured, not comparable.",
+        ):
             assert words in figure.about
 
 
@@ -152,7 +159,7 @@ def test_a_figure_without_a_value_is_not_drawn() -> None:
 def test_words_where_others_have_a_bar_are_named() -> None:
     cells = [Cell("published", "close to 1 s"), made.LOST, made.LOST, made.measured(9), made.LOST]
     (figure,) = drawn(made.laid(made.exhibit(), [made.row("all", cells)]))
-    assert "In words, see the table: qnx." in figure.about
+    assert "Published in words: qnx close to 1 s." in figure.about
     assert "close to" not in json.dumps(rows_of(figure))
 
 
@@ -306,8 +313,44 @@ def test_the_share_of_kernel_time_has_three_points_of_each_side_and_a_curve_for_
     layers = figure.spec["layer"]
     assert [one["mark"]["type"] for one in layers] == ["line", "line", "point"]
     assert layers[1]["mark"]["strokeDash"] == [4, 3] and layers[2]["mark"]["filled"] is False
-    assert "Dashed line: may not be compared." in figure.about
+    assert "Dashed line: measured, not comparable." in figure.about
     assert render(figure.spec).startswith("<svg")
+
+
+def test_a_curve_ends_where_its_values_do_not_suffice() -> None:
+    own = run_of(kernel_result(count=300))
+    columns = [*kernel_columns()[:2], made.machine("m", "m", own), made.guest()]
+    (figure,) = drawn(kernel_exhibit(), columns)
+    curve = [one for one in rows_of(figure) if "s" in one]
+    assert curve and max(one["s"] for one in curve) <= 0.9
+    assert "m: the curve ends before 99 % of kernel time, which needs" in figure.about
+    (whole,) = drawn(kernel_exhibit(), kernel_columns())
+    assert max(one["s"] for one in rows_of(whole) if "s" in one) > 0.99
+    assert "the curve ends" not in whole.about
+
+
+def test_a_length_without_an_upper_end_is_dotted() -> None:
+    found = kernel_result()
+    lengths = kernel_time_of(found, is_whole_only=True).whole.blocking.lengths  # type: ignore[union-attr]
+    assert all(one is not None and one.high_ns is not None for one in lengths.values())
+    (sure,) = drawn(kernel_exhibit(), kernel_columns())
+    assert not any("u" in one for one in rows_of(sure)) and "Dotted" not in sure.about
+    few = next(
+        (number, one)
+        for number in range(50, 400, 10)
+        for one in [kernel_time_of(kernel_result(count=number), is_whole_only=True)]
+        if one is not None
+        and one.whole.blocking is not None
+        and any(q is not None and q.high_ns is None for q in one.whole.blocking.lengths.values())
+    )[0]
+    columns = [
+        *kernel_columns()[:2],
+        made.machine("m", "m", run_of(kernel_result(count=few))),
+        made.guest(),
+    ]
+    (figure,) = drawn(kernel_exhibit(), columns)
+    assert any("u" in one for one in rows_of(figure)) and "Dotted" in figure.about
+    assert [3] in [one["mark"].get("strokeDash", [0])[1:] for one in figure.spec["layer"]]
 
 
 def test_a_guest_alone_stands_beside_the_published_points() -> None:
@@ -408,6 +451,58 @@ def test_a_map_has_the_points_of_its_policy_and_the_published_ones_hollow() -> N
     assert layers[1]["mark"]["filled"] is False
     assert layers[0]["encoding"]["y"]["sort"] == ["12", "2", "1"]
     assert render(figure.spec).startswith("<svg")
+
+
+def published_masses(number: str, *rows: tuple[int, str]) -> LaidOut:
+    found = [
+        replace(
+            made.row(
+                f"{threads} threads",
+                [made.published(masses, "count"), made.UNCOVERED],
+                statistic="fewest with a miss",
+                unit="count",
+            ),
+            address=f"SIM-S-RT/{threads}/missed",
+        )
+        for masses, threads in rows
+    ]
+    title = "Hard real time, Linux under SCHED_OTHER (CFS)"
+    return tire(number, "map", title, "SIM-S-RT", *found)
+
+
+def test_published_points_are_drawn_where_no_run_has_the_policy() -> None:
+    laid = published_masses("Figure 10", (6_000, "1"), (24_000, "12"))
+    fifo = [real_time(n, 1) for n in (400, 800)]
+    for columns in (tire_columns(*fifo), [made.old("linux-rt", "linux"), made.machine()]):
+        (figure,) = drawn(laid, columns)
+        shown = [(one["m"], one["y"]) for one in rows_of(figure)]
+        assert shown == [(6_000, "1"), (24_000, "12")]
+        assert "Hollow triangles: published" in figure.about and "cross" not in figure.about
+        assert render(figure.spec).startswith("<svg")
+
+
+def test_a_grey_square_is_explained_where_there_is_one() -> None:
+    laid = tire("Figure 13", "map", "Linux under SCHED_FIFO", "SIM-S-RT")
+    held = [real_time(n, 1) for n in (400, 800)]
+    (figure,) = drawn(laid, tire_columns(*held))
+    assert "Grey square" not in figure.about
+    cut = real_time(1_200, 1, status="failed", reason="no", series=[], events=[])
+    (figure,) = drawn(laid, tire_columns(*held, cut))
+    assert "Grey square: it failed or was cut off" in figure.about
+
+
+def test_a_period_of_words_alone_has_no_lost_bar() -> None:
+    """Figure 6a of Obenland: the text has all four systems, of a period that is not known."""
+    paper = paper_named("obenland-2000")
+    jitter = labelled(
+        "jitter", "ns", [5_000] * 5, {"period_ns": 1_000_000, "mechanism": "timer-handler"}
+    )
+    done = make.result("TMR-P-JIT", series=[jitter], conditions=made_runs.conditions())
+    view = lay_out(paper, [made_runs.run(done)])
+    (laid,) = [one for one in view.exhibits if one.exhibit.number == "Figure 6a"]
+    (figure,) = figures_of_exhibit(laid, view)
+    assert {one["h"] for one in rows_of(figure)} == {"measured"}
+    assert "lynx < 200 us, low; solaris-2proc < 200 us" in figure.about
 
 
 def test_the_first_trial_has_points_of_its_short_step_only() -> None:

@@ -164,7 +164,45 @@ def test_an_exhibit_of_which_all_is_lost_says_what_the_paper_says() -> None:
 def test_exhibits_that_measure_or_draw_nothing_new_take_a_line() -> None:
     out = printed(view_of(DEDICATED))
     assert "Figure 9a  Switch between threads of equal priority, average (draws Table 8)" in out
-    assert "Table 3  What the stars mean (no results)\n" in out
+    assert "Table 5  Caption missing in our copy (measures nothing)\n" in out
+
+
+def test_what_explains_is_printed_whole_without_a_run_and_named_beside_one() -> None:
+    table = exhibit(printed(view_of(OBENLAND)), "Table 2")
+    assert "PSE54  many       yes      yes" in table
+    assert "4000 packets a second" in exhibit(printed(view_of(OBENLAND)), "Table 7")
+    assert "3e of them and writes e" in flat(printed(view_of(GARRE)))
+    short = flat(printed(view_of(OBENLAND, run(response()))))
+    line = "Table 2 Real-time profiles of 1003.13 (measures nothing; its contents: --published)"
+    assert line in short and "PSE54" not in short
+
+
+def test_lost_curves_are_said_and_counted() -> None:
+    """Two curves of HP's figure; the drawings of 2012 have all their values in tables."""
+    view = view_of(HP)
+    out = flat(printed(view))
+    assert "(draws Table 3) lost: the curves are missing in our copy" in out
+    assert view.counts()["lost"] == 2 and "10 published, 2 lost" in out
+    assert "Of what is lost 2 are curves" in out
+    dedicated = view_of(DEDICATED)
+    assert dedicated.counts()["lost"] == 0 and dedicated.lost_drawings == 32
+    assert "32 drawings are lost too, and not counted" in flat(printed(dedicated))
+    assert view_of(GARRE).lost_curves == 3  # the other maps have rows that are lost
+    alone = view_of(GARRE, only_tests=["MUT-B-INV"])
+    assert alone.count_notes == []
+
+
+def test_the_legend_explains_the_kinds_that_are_shown() -> None:
+    legend = flat(printed(made_view())).rpartition("Bold: measured.")[2]
+    assert "- or not run: no run has it" in legend
+    assert "Empty: the paper has none of this system, or no test measures it." in legend
+    assert "Bold: measured." not in printed(view_of(HP))
+
+
+def test_counts_of_inversions_are_no_maximum() -> None:
+    out = printed(view_of(GARRE))
+    assert "Figure 2  Priority inversion\n" in out and "switch, preemption and IPC (max)" in out
+    assert "Figure 9  Hard real time, Xenomai under SCHED_FIFO (most without a miss)" in out
 
 
 def test_the_head_says_what_limits_each_system() -> None:
