@@ -296,7 +296,8 @@ def _at(wanted: Wanted, subject: MeasuredRun, result: Result, stand: ComparableA
     source = f"{document.id} {held.address} {wanted.own_statistic}"
     text, amount = _figure(held, wanted.own_statistic)
     if isinstance(amount, Missing):
-        reason = "; ".join(filter(None, (amount.reason, amount.remedy)))
+        lacking = _in_words(amount.reason, wanted.own_statistic)
+        reason = "; ".join(filter(None, (lacking, amount.remedy)))
         return _Found(Cell("not measured", reason=reason, source=source))
     reasons = [
         stand.refused.removeprefix("not comparable: "),
@@ -324,6 +325,17 @@ def _at(wanted: Wanted, subject: MeasuredRun, result: Result, stand: ComparableA
         source=source,
     )
     return _Found(cell, largest.count)
+
+
+def _in_words(reason: str, statistic: str) -> str:
+    """ "the 99 % length needs 1 311 values; the run has 500" for "time_99 needs 1 311 values, has
+    500"."""
+    name, is_length = statistic.removeprefix("time_"), is_of_kernel_time(statistic)
+    words = f"the {name} % length" if is_length else f"the {statistic[1:]} % quantile"
+    if not is_length and not statistic.startswith("p"):
+        return reason
+    text = reason.replace(statistic, words, 1)
+    return text.replace(" values, has ", " values; the run has ")
 
 
 def _rounds(series: Series) -> str:
@@ -396,7 +408,8 @@ def _of_stand_in(wanted: Wanted, subject: MeasuredRun, held: MeasuredSeries, wha
     except InputError as error:
         amount = Missing(error.cause, error.remedy)
     if isinstance(amount, Missing):
-        return Cell("not measured", reason=amount.reason, source=source)
+        reason = _in_words(amount.reason, wanted.own_statistic)
+        return Cell("not measured", reason=reason, source=source)
     reasons = [f"{what}, not from a device", *_reasons(subject, held.result, [held.series])]
     return Cell(
         "not comparable",

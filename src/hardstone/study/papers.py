@@ -29,6 +29,7 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     lacks, of every system without `cells`; "" if it has them, or none. `systems`: the systems that
     the row covers; empty: those of the exhibit. `loads` and `statistics`: in place of the
     exhibit's. `tests`: those of a row of words, which say whether a system has what the row names.
+    `is_rating`: the stars of a system, which a run has too.
     """
 
     label: str
@@ -41,6 +42,7 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     loads: list[str] = []
     statistics: list[str] = []
     tests: list[str] = []
+    is_rating: bool = False
 
 
 class Axis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

@@ -427,7 +427,7 @@ def _print_note(console: Console, line: str, lead: str = "  ") -> None:
         print_wrapped(console, line, lead=lead)
         return
     start = f"{lead}{one_line(text)}: "
-    if len(start) + len(command) <= console.width:
+    if len(start) + len(as_typed(command)) <= console.width:
         console.print(Text(start) + words(as_typed(command), "cyan"), soft_wrap=True)
         return
     print_wrapped(console, f"{text}:", lead=lead)
