@@ -37,7 +37,6 @@ from hardstone.simulation import charts as tire_charts
 from hardstone.simulation.analysis import bounds_of, maps_of
 from hardstone.simulation.results import REAL_FAST, REAL_TIME, Point, points_of
 from hardstone.simulation.tables import FIRST_MISSED, MOST_HELD, CurveNames, threads_text
-from hardstone.study.cells import policies_named
 from hardstone.study.charts import (
     APART,
     DRAWN,
@@ -54,6 +53,7 @@ from hardstone.study.charts import (
     statistic_words,
 )
 from hardstone.study.exhibits import Column, Kind, LaidOut, StudyView
+from hardstone.study.measured import policies_named
 from hardstone.systems.subjects import Amount
 from hardstone.units import format_count, format_ns
 from hardstone.wording import shorten
@@ -160,8 +160,9 @@ def _known_curve(whole: Operation, place: int) -> tuple[list[Row], str]:
     end = ""
     if lacking is not None:
         share = f"{lacking:.0%}".replace("%", " %")
-        lacks = whole.lacks(lacking) or "its length is not known"
-        end = f"the curve ends before {share} of kernel time, which {lacks}"
+        lacks = whole.lacks(lacking).replace(", has ", "; the run has ")
+        why = f"whose length {lacks}" if lacks else "whose length is not known"
+        end = f"the curve ends before {share} of kernel time, {why}"
     return [*solid, *(unsure if len(rows) > len(solid) else [])], end
 
 

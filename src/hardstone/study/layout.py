@@ -28,8 +28,8 @@ from hardstone.stats.consistency import (
     KindOfTime,
     kind_of_time,
 )
-from hardstone.study.cells import OF_RUN, Wanted, each, is_words, own_cell
 from hardstone.study.exhibits import Cell, Column, LaidOut, Row, StudyView
+from hardstone.study.measured import OF_RUN, Wanted, each, is_words, own_cell
 from hardstone.study.papers import Exhibit, Paper, Quantity
 from hardstone.systems.published import (
     Address,

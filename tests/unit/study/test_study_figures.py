@@ -323,7 +323,7 @@ def test_a_curve_ends_where_its_values_do_not_suffice() -> None:
     (figure,) = drawn(kernel_exhibit(), columns)
     curve = [one for one in rows_of(figure) if "s" in one]
     assert curve and max(one["s"] for one in curve) <= 0.9
-    assert "m: the curve ends before 99 % of kernel time, which needs" in figure.about
+    assert "m: the curve ends before 99 % of kernel time, whose length needs" in figure.about
     (whole,) = drawn(kernel_exhibit(), kernel_columns())
     assert max(one["s"] for one in rows_of(whole) if "s" in one) > 0.99
     assert "the curve ends" not in whole.about
