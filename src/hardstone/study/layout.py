@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hardstone.errors import InputError
 from hardstone.kernel.results import ALL
 from hardstone.kernel.results import TEST as KERNEL_TEST
-from hardstone.kernel.tables import STATISTICS
+from hardstone.kernel.tables import STATISTICS, WORST
 from hardstone.model import Result, RunDocument, Unit
 from hardstone.preemption.tables import (
     TITLE_OF,
@@ -29,8 +29,8 @@ from hardstone.stats.consistency import (
     kind_of_time,
 )
 from hardstone.study.exhibits import Cell, Column, LaidOut, Row, StudyView
-from hardstone.study.measured import OF_RUN, Wanted, each, is_words, own_cell
-from hardstone.study.papers import Exhibit, Paper, Quantity
+from hardstone.study.measured import OF_RUN, each, is_words, own_cell
+from hardstone.study.papers import Exhibit, Paper, Quantity, Wanted
 from hardstone.systems.published import (
     Address,
     Figure,
@@ -520,7 +520,9 @@ def _ratios(off: Column, on: Column) -> Iterator[tuple[str, Cell]]:
             continue
         said = (row.off, row.on)
         apart = on.apart or off.apart
-        notes = (f"{said[0]} off over {said[1]} on", *row.limits, f"under load {shorten(load)}")
+        of_what = "worst dispatch latency: " if statistic == WORST else ""
+        ratio = f"{of_what}{said[0]} off over {said[1]} on"
+        notes = (ratio, *row.limits, f"under load {shorten(load)}")
         yield (
             statistic,
             Cell(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
@@ -37,7 +37,7 @@ from hardstone.stats.consistency import (
 from hardstone.stats.sustained import SUSTAINED
 from hardstone.stats.trust import lacks_realtime
 from hardstone.study.exhibits import Cell, Column
-from hardstone.study.papers import Exhibit, Quantity
+from hardstone.study.papers import Exhibit, Wanted
 from hardstone.systems.published import (
     Address,
     AddressError,
@@ -63,43 +63,6 @@ CUT_OFF = "cut off before it ended"
 OF_RUN = "of run "  # begins the note on the run of a figure
 _CONFIGS = ("shared", "single", "shielded")
 _PART_CHARACTERS, _REASON_CHARACTERS = 40, 220
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a row asks of each system.
-
-    `figures` are those that the paper has at its address, of any system, load and statistic; where
-    it has none there (they are lost), `fixed` is a figure of the same test, for the parameters that
-    the paper fixes. `address` has no test in a row of words.
-    """
-
-    exhibit: Exhibit
-    quantity: Quantity
-    figures: Sequence[Figure]
-    fixed: Figure | None
-    address: Address
-    load: str
-    statistic: str
-
-    @property
-    def lost(self) -> str:
-        return self.quantity.lost or self.exhibit.lost
-
-    @property
-    def own_statistic(self) -> str:
-        """What a run shows: its worst where the paper has words."""
-        return self.statistic or "max"
-
-    @property
-    def matching(self) -> list[Figure]:
-        """Of all systems. A figure without a load is one of any load that the exhibit names."""
-        return [
-            one
-            for one in self.figures
-            if one.address.conditions.get("load", self.load) == self.load
-            and one.statistic in (None, self.statistic)
-        ]
 
 
 def each(names: Iterable[str]) -> list[str]:
