@@ -25,7 +25,7 @@ from hardstone.report.chart_frame import (
 from hardstone.simulation import charts as tire_charts
 from hardstone.simulation.analysis import bounds_of, maps_of
 from hardstone.simulation.results import REAL_FAST, REAL_TIME, Point, points_of
-from hardstone.simulation.tables import FIRST_MISSED, MOST_HELD, CurveNames, threads_text
+from hardstone.simulation.tables import FIRST_MISSED, MOST_HELD, threads_text
 from hardstone.study.charts import (
     APART,
     MEASURED,
@@ -40,7 +40,7 @@ from hardstone.study.charts import (
 )
 from hardstone.study.curves import distribution, kernel_time
 from hardstone.study.exhibits import Column, LaidOut, StudyView
-from hardstone.study.measured import policies_named
+from hardstone.study.measured import policies_named, why_other_totals
 from hardstone.units import format_count, format_ns
 from hardstone.wording import shorten
 
@@ -93,15 +93,20 @@ def _own_points(laid: LaidOut, view: StudyView, test: str) -> list[_TirePoint]:
     own = [(place, column) for place, column in view.own if place in names]
     found = []
     for place, column in own:
-        documents = {one.id: one.document for one in column.subjects}
-        for document in documents.values():
-            curves = CurveNames(document)
-            for point in points_of(document):
-                is_of_policy = not policies or point.policy in policies
-                if point.test == test and is_of_policy and point.solver == _SOLVER:
-                    panel = curves.panel(point.curve)
-                    who = f"{names[place]}: {panel}" if len(own) > 1 or mark_of(column) else panel
-                    found.append(_TirePoint(shorten(who, 60), point))
+        points = [
+            point
+            for subject in column.subjects
+            for point in points_of(subject.alone)
+            if point.test == test and point.solver == _SOLVER
+        ]
+        points = [one for one in points if not policies or one.policy in policies]
+        # A run names its conditions by what differs in it; a panel is of several runs.
+        loads = {one.load for one in points}
+        for point in points:
+            parts = [point.policy, point.load if len(loads) > 1 else ""]
+            panel = shorten(", ".join(filter(None, parts)), 40)
+            who = f"{names[place]}: {panel}" if len(own) > 1 or mark_of(column) else panel
+            found.append(_TirePoint(shorten(who, 60), point))
     return found
 
 
@@ -239,6 +244,9 @@ _LEFT_OUT = "More conditions were measured: see the page of the run."
 def _totals(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     """Total time by nodes, a curve for each number of threads."""
     timed = [one for one in _own_points(laid, view, REAL_FAST) if one.point.total]
+    same = [one for one in timed if not why_other_totals(one.point)]
+    others = list(dict.fromkeys(why for one in timed for why in why_other_totals(one.point)))
+    timed = same or timed
     timed.sort(key=lambda one: (one.point.threads, one.point.masses))
     lines = tire_charts.shown_threads(one.point.threads for one in timed)
     panels = _panels(one.panel for one in timed)
@@ -256,6 +264,7 @@ def _totals(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
         "Mean of the repeats, measured. Both axes are logarithmic; the paper's curves are lost."
     ]
     about += [_LEFT_OUT] if len(panels) < len({one.panel for one in timed}) else []
+    about += [f"Not comparable: {'; '.join(others)}."] if not same else []
     said = [
         f"{row['p']}, {row['c']}, {format_count(int(number_in(row, 'v')))} masses: "
         f"{format_ns(number_in(row, 't'))}"
