@@ -100,7 +100,10 @@ def _kept(
     rows = paper.rows_of(exhibit)
     if not wanted:
         return exhibit, rows
-    kept = [one for one in rows if wanted & set(_tests_of(one))]
+    is_of_them = exhibit.has_results and bool(exhibit.tests) and set(exhibit.tests) <= wanted
+    kept = [
+        one for one in rows if wanted & set(_tests_of(one)) or (is_of_them and not _tests_of(one))
+    ]
     is_without_rows = not rows and exhibit.has_results and wanted & set(exhibit.tests)
     return (exhibit, kept) if kept or is_without_rows else None
 
