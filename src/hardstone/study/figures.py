@@ -312,6 +312,9 @@ def _maps(laid: LaidOut, view: StudyView) -> list[PaperFigure]:
     spec = _with_published(tire_charts.map_chart(rows or [_unmeasured(published)]), published)
     if not rows:  # nothing but what was published
         spec["data"]["values"] = published
+        encoding: Spec = spec["layer"][0]["encoding"]
+        for name in ("color", "shape"):
+            encoding[name] = {**encoding[name], "legend": None}
     return [PaperFigure("Missed deadlines by nodes and threads", " ".join(about), alt, spec)]
 
 
