@@ -6,6 +6,7 @@ comparable" and has the reason.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from hardstone.errors import InputError
 from hardstone.kernel.results import ALL
 from hardstone.kernel.results import TEST as KERNEL_TEST
-from hardstone.kernel.tables import STATISTICS
+from hardstone.kernel.tables import STATISTICS, WORST
 from hardstone.model import Result, RunDocument, Unit
 from hardstone.preemption.tables import (
     TITLE_OF,
@@ -21,22 +22,25 @@ from hardstone.preemption.tables import (
     preemption_table,
     why_not_divided,
 )
+from hardstone.present.stars_text import stars_number
 from hardstone.stats.conditions import config_text, differing_parameters
 from hardstone.stats.consistency import (
     KindOfTime,
     kind_of_time,
 )
-from hardstone.study.cells import Wanted, each, is_words, own_cell
 from hardstone.study.exhibits import Cell, Column, LaidOut, Row, StudyView
-from hardstone.study.papers import Exhibit, Paper, Quantity
+from hardstone.study.measured import OF_RUN, each, is_words, own_cell
+from hardstone.study.papers import Exhibit, Paper, Quantity, Wanted
 from hardstone.systems.published import (
     Address,
     Figure,
     all_figures,
     parse_address,
 )
+from hardstone.systems.rating import rate
 from hardstone.systems.subjects import (
     PREFIX,
+    Amount,
     MeasuredRun,
     amount_of,
     subjects_of,
@@ -96,7 +100,10 @@ def _kept(
     rows = paper.rows_of(exhibit)
     if not wanted:
         return exhibit, rows
-    kept = [one for one in rows if wanted & set(_tests_of(one))]
+    is_of_them = exhibit.has_results and bool(exhibit.tests) and set(exhibit.tests) <= wanted
+    kept = [
+        one for one in rows if wanted & set(_tests_of(one)) or (is_of_them and not _tests_of(one))
+    ]
     is_without_rows = not rows and exhibit.has_results and wanted & set(exhibit.tests)
     return (exhibit, kept) if kept or is_without_rows else None
 
@@ -289,9 +296,15 @@ class _LaidOut:
                 yield Wanted(self.exhibit, quantity, figures, fixed, address, load, statistic)
 
     def _row(self, wanted: Wanted) -> Row:
-        cells = tuple(
-            self._published_cell(wanted, one) if one.is_published else own_cell(wanted, one)
-            for one in self.columns
+        cells = in_one_unit(
+            [
+                self._published_cell(wanted, one)
+                if one.is_published
+                else _stars(one)
+                if wanted.quantity.is_rating
+                else own_cell(wanted, one)
+                for one in self.columns
+            ]
         )
         units: Iterable[Unit] = (one.amount.unit for one in cells if one.amount is not None)
         words = [
@@ -357,6 +370,69 @@ def _number(value: float) -> str:
 
 def _has_cell(row: Row) -> bool:
     return any(one.kind != "not covered" for one in row.cells)
+
+
+_SCALES: dict[Unit, dict[str, float]] = {
+    "ns": {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0},
+    "bytes_per_s": {"GB/s": 1e9, "MB/s": 1e6, "kB/s": 1e3, "B/s": 1.0},
+}
+_LEAST_SHOWN = 0.001  # of a unit; below it a figure keeps its own
+
+
+def in_one_unit(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """The cells of one row: measured figures in the unit of most published ones, else in that of
+    the largest."""
+    shown = [one for one in cells if one.amount is not None and one.amount.unit in _SCALES]
+    own = [one for one in shown if one.kind != "published" and one.amount is not None]
+    if not own:
+        return tuple(cells)
+    named = Counter(one.text.rpartition(" ")[2] for one in shown if one.kind == "published")
+    largest = max(own, key=lambda one: abs(_known(one.amount)))
+    unit = next((name for name, _ in named.most_common()), largest.text.rpartition(" ")[2])
+    return tuple(_in_unit(one, unit) if one in own else one for one in cells)
+
+
+def _known(amount: Amount | None) -> float:
+    found = (amount.value, amount.below, amount.above) if amount is not None else ()
+    return next((one for one in found if one is not None), 0.0)
+
+
+def _in_unit(cell: Cell, unit: str) -> Cell:
+    amount = cell.amount
+    scale = _SCALES.get(amount.unit, {}).get(unit) if amount is not None else None
+    if amount is None or scale is None or cell.text.endswith(f" {unit}"):
+        return cell
+    value = _known(amount) / scale
+    if 0 < abs(value) < _LEAST_SHOWN or cell.text.endswith(")"):
+        return cell
+    sign = "" if amount.value is not None else "< " if amount.below is not None else "> "
+    size = abs(value)
+    digits = 1 if size >= 10 else 2
+    text = f"{value:.{digits}f}" if size >= 1 else f"{value:.3g}"
+    number = _number(float(round(value))) if size >= 100 or value == int(value) else text
+    return replace(cell, text=f"{sign}{number} {unit}")
+
+
+def _stars(column: Column) -> Cell:
+    """The stars of a system: those of its runs and loads that have any, the fewest of them."""
+    rated = [(rate(one), one) for one in column.subjects]
+    found = [(one, of) for one, of in rated if one.overall is not None]
+    if not found:
+        why = next((one.why_none for one, _ in rated if one.why_none), "")
+        reason = f"no run has an overall rating{f': {why}' if why else ''}; type: {_RATED_BY}"
+        return Cell("not measured", reason=reason)
+    fewest, subject = min(found, key=lambda one: one[0].lowest or one[0].overall or 0.0)
+    text = stars_number(fewest.overall, is_at_most=fewest.is_at_most, lowest=fewest.lowest)
+    notes = [", ".join(fewest.rated_as), f"under load {shorten(subject.condition.load)}"]
+    return Cell(
+        "measured",
+        text,
+        notes=(*filter(None, notes), f"{OF_RUN}{subject.id}"),
+        source=f"{subject.id} stars",
+    )
+
+
+_RATED_BY = "hardstone evaluate"
 
 
 # ---- what kernel preemption improves ----
@@ -447,7 +523,9 @@ def _ratios(off: Column, on: Column) -> Iterator[tuple[str, Cell]]:
             continue
         said = (row.off, row.on)
         apart = on.apart or off.apart
-        notes = (f"{said[0]} off over {said[1]} on", *row.limits, f"under load {shorten(load)}")
+        of_what = "worst dispatch latency: " if statistic == WORST else ""
+        ratio = f"{of_what}{said[0]} off over {said[1]} on"
+        notes = (ratio, *row.limits, f"under load {shorten(load)}")
         yield (
             statistic,
             Cell(

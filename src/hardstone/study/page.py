@@ -28,7 +28,7 @@ MEANINGS: dict[Kind, str] = {
     "measured": "of a run; bold",
     "published": "as the paper has it",
     "lost": "the paper has it, our copy does not",
-    "not comparable": "of a run, and not to be compared; grey, and the number leads to the reason",
+    "not comparable": "of a run, grey; the number leads to the reason",
     "not measured": "no run has it; the number leads to the reason",
     "not covered": "the paper has none of this system, or no test measures it",
 }
@@ -462,7 +462,7 @@ def render_study_pdf(view: StudyView, *, drawer: Drawer | None = None) -> bytes:
 
 def _opening(view: StudyView, title: str) -> Sheet:
     study = view.paper.study
-    sheet = Sheet.headed("hardstone study: a paper again", title)
+    sheet = Sheet.headed("hardstone study: a paper measured again", title)
     sheet.text(". ".join(filter(None, (study.title, study.author))), 9)
     sheet.gap()
     counts = view.counts()

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.systems.published import Study, load_studies
+from hardstone.systems.published import Address, Figure, Study, load_studies
 
 Form = Literal["table", "bars", "lines", "curves", "map", "picture"]
 
@@ -29,6 +29,7 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     lacks, of every system without `cells`; "" if it has them, or none. `systems`: the systems that
     the row covers; empty: those of the exhibit. `loads` and `statistics`: in place of the
     exhibit's. `tests`: those of a row of words, which say whether a system has what the row names.
+    `is_rating`: the stars of a system, which a run has too.
     """
 
     label: str
@@ -41,6 +42,7 @@ class Quantity(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     loads: list[str] = []
     statistics: list[str] = []
     tests: list[str] = []
+    is_rating: bool = False
 
 
 class Axis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -144,6 +146,43 @@ class Paper:
         rows = self.exhibit(exhibit.plots).rows
         chosen = exhibit.plots_rows
         return [row for row in rows if not chosen or row.at in chosen]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a row asks of each system.
+
+    `figures` are those that the paper has at its address, of any system, load and statistic; where
+    it has none there (they are lost), `fixed` is a figure of the same test, for the parameters that
+    the paper fixes. `address` has no test in a row of words.
+    """
+
+    exhibit: Exhibit
+    quantity: Quantity
+    figures: Sequence[Figure]
+    fixed: Figure | None
+    address: Address
+    load: str
+    statistic: str
+
+    @property
+    def lost(self) -> str:
+        return self.quantity.lost or self.exhibit.lost
+
+    @property
+    def own_statistic(self) -> str:
+        """What a run shows: its worst where the paper has words."""
+        return self.statistic or "max"
+
+    @property
+    def matching(self) -> list[Figure]:
+        """Of all systems. A figure without a load is one of any load that the exhibit names."""
+        return [
+            one
+            for one in self.figures
+            if one.address.conditions.get("load", self.load) == self.load
+            and one.statistic in (None, self.statistic)
+        ]
 
 
 @cache

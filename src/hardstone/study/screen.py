@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.calling import as_typed, parted_text
-from hardstone.study.cells import NOT_RUN, OF_RUN
 from hardstone.study.exhibits import (
     Answer,
     Cell,
@@ -26,6 +25,7 @@ from hardstone.study.exhibits import (
     StudyView,
 )
 from hardstone.study.layout import IN_THE_TEXT
+from hardstone.study.measured import NOT_RUN, OF_RUN
 from hardstone.study.papers import Conclusion, Paper, load_papers
 from hardstone.terminal.console import (
     make_console,
@@ -207,7 +207,7 @@ class _Shared:
     def of(cls, rows: Sequence[Row]) -> _Shared:
         loads, statistics = ({getattr(row, name) for row in rows} for name in ("load", "statistic"))
         tests = {row.address.partition("/")[0] for row in rows if row.address}
-        if statistics == {"max"} and tests <= _COUNTING:
+        if statistics == {"max"} and tests and tests <= _COUNTING:
             statistics = {""}  # their cells say how much of what was counted
         return cls(
             next(iter(loads)) if len(loads) == 1 else None,
@@ -427,7 +427,7 @@ def _print_note(console: Console, line: str, lead: str = "  ") -> None:
         print_wrapped(console, line, lead=lead)
         return
     start = f"{lead}{one_line(text)}: "
-    if len(start) + len(command) <= console.width:
+    if len(start) + len(as_typed(command)) <= console.width:
         console.print(Text(start) + words(as_typed(command), "cyan"), soft_wrap=True)
         return
     print_wrapped(console, f"{text}:", lead=lead)

@@ -12,11 +12,11 @@ import pytest
 
 from hardstone.event_names import TIRE_TESTS
 from hardstone.model import ClockCheck, Event, Result, RunDocument, Series, Trust
-from hardstone.study.exhibits import KINDS, Cell
-from hardstone.study.layout import IN_THE_TEXT, lay_out
+from hardstone.study.exhibits import KINDS, Cell, StudyView
+from hardstone.study.layout import IN_THE_TEXT, in_one_unit, lay_out
 from hardstone.study.papers import load_papers, paper_named
 from hardstone.systems.published import all_figures, is_of_kernel_time, value_of
-from hardstone.systems.subjects import amount_of
+from hardstone.systems.subjects import Amount, amount_of
 from hardstone.wording import format_value
 from tests.process.targets import sample
 from tests.unit.kernel.blocked import kernel_result
@@ -41,6 +41,7 @@ from tests.unit.study.made_runs import (
     run,
     view_of,
 )
+from tests.unit.systems import rated_runs
 
 ADD = "RSP-P-FIX/add/time"
 STUDY_OF = {one.key: one.name for one in load_papers().values()}
@@ -151,6 +152,9 @@ def test_only_tests_keeps_their_rows() -> None:
         "THR-P-PRE/thread/preemption"
     }
     assert view_of(GARRE, only_tests=["TMR-B-EDGE"]).exhibits == ()
+    # Words of an exhibit that has no other test stay with it.
+    first, _ = view_of(OBENLAND, only_tests=["TMR-P-JIT"]).exhibits[-2:]
+    assert first.exhibit.number == "Figure 6a" and first.rows[0].cells[0].text == "< 200 us, low"
 
 
 # What a run has, cell by cell
@@ -210,8 +214,8 @@ SETITIMER = "CLK-B-RES/setitimer/expiry_step"
          "RSP-P-FIX/whetstone/time", "not comparable", "7 ns",
          "block 5 ns, in the study block 10 ms", ()),
         # a step that is hidden is at most the smallest value
-        (HP, resolution("nanosleep"), SETITIMER, "measured", "60 us", "", ()),
-        (HP, resolution("nanosleep", "setitimer"), SETITIMER, "measured", "60 us", "",
+        (HP, resolution("nanosleep"), SETITIMER, "measured", "0.06 ms", "", ()),
+        (HP, resolution("nanosleep", "setitimer"), SETITIMER, "measured", "0.06 ms", "",
          ("upper bound of the step: latency and the time to arm the timer are included",)),
         # vulnerable is what was inverted, and what locked up
         (GARRE, primitives(*primitive("spin", 0, 1)), SPIN, "measured",
@@ -238,7 +242,7 @@ SETITIMER = "CLK-B-RES/setitimer/expiry_step"
         (DEDICATED, ring(threads=3), "THR-P-SLS/2/switch", "not measured", "",
          "no series with 2; there are threads 3", ()),
         (LATSTAT, make.result(values=range(100), conditions=conditions("latstat")),
-         "TMR-P-LAT/total/wakeup", "measured", "50 ns", "", ()),
+         "TMR-P-LAT/total/wakeup", "measured", "0.0495 us", "", ()),
         (DEDICATED,
          make.result("SEM-B-LCK", series=[], status="unsupported", reason="no sem_t",
                      conditions=conditions()),
@@ -276,7 +280,9 @@ def test_what_to_type_names_the_target() -> None:
 def test_a_quantile_that_the_run_is_too_short_for_says_what_it_needs() -> None:
     view = view_of(LATSTAT, run(make.result(conditions=conditions("latstat"))))
     cell = cell_at(view, "TMR-P-LAT/total/wakeup", statistic="p99.9999")
-    assert cell.kind == "not measured" and "needs 10\xa0000\xa0000 values, has 3" in cell.reason
+    assert cell.kind == "not measured" and cell.reason.startswith(
+        "the 99.9999 % quantile needs 10\xa0000\xa0000 values; the run has 3"
+    )
 
 
 def test_fewer_waiters_are_noted() -> None:
@@ -346,7 +352,7 @@ def test_interrupts_of_another_source_stand_in_for_those_of_a_device_and_are_not
     device = labelled("latency", 300, source="external", cpu=0)
     both = make.result("IRQ-P-LAT", series=[timer, device], conditions=conditions())
     cell = cell_at(view_of(DEDICATED, run(both)), "IRQ-P-LAT/external/latency", "", "max")
-    assert (cell.kind, cell.text) == ("measured", "300 ns")
+    assert (cell.kind, cell.text) == ("measured", "0.3 us")
 
 
 @pytest.mark.parametrize(
@@ -396,7 +402,8 @@ def test_lengths_of_kernel_sections_have_their_interval() -> None:
     assert cell.amount is not None and cell.amount.statistic == "time_90"
     short = msgspec.structs.replace(kernel_result(count=300), conditions=conditions())
     cell = cell_at(view_of(HP, run(short)), "KRN-P-PRE/all/dispatch", statistic="time_99")
-    assert cell.kind == "not measured" and "needs 1\xa0053 values, has 900" in cell.reason
+    assert cell.kind == "not measured"
+    assert "the 99 % length needs 1\xa0053 values; the run has 900" in cell.reason
 
 
 def kernel_under(model: str, count: int = 4_000) -> Result:
@@ -628,7 +635,7 @@ def test_of_several_runs_a_mean_is_that_of_the_most_values_and_a_step_the_smalle
         conditions=conditions(),
     )  # fmt: skip
     cell = cell_at(view_of(HP, run(fine), run(resolution(), number=2)), SETITIMER)
-    assert cell.text == "40 us" and "the smallest of 2 values" in cell.notes[0]
+    assert cell.text == "0.04 ms" and "the smallest of 2 values" in cell.notes[0]
 
 
 def test_a_claim_that_failed_in_any_run_has_failed() -> None:
@@ -726,6 +733,18 @@ def battery(load: str) -> list[Result]:
     ]
 
 
+SCALES = {"GB/s": 1e9, "MB/s": 1e6, "kB/s": 1e3, "B/s": 1, "s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
+
+
+def shown_value(cell: Cell, unit: str) -> float:
+    """What a cell says, in the unit of its series."""
+    text = cell.text.replace("\xa0", "")
+    if "vulnerable" in text or unit == "count":
+        return cell.amount.value if cell.amount and cell.amount.value is not None else 0.0
+    number, name = text.split(" ")
+    return float(number) * SCALES[name]
+
+
 LOADS = ("none", "heavy", "latstat")
 
 
@@ -750,9 +769,59 @@ def test_every_measured_cell_has_the_value_of_its_series(paper: str) -> None:
             series = by_address[row.load or "none", address]
             wanted = value_of(series, statistic)
             assert cell.amount.value == wanted
-            assert format_value(wanted, series.unit) in cell.text
+            assert shown_value(cell, series.unit) == pytest.approx(wanted, rel=0.006)
             seen += 1
     assert seen >= {LATSTAT: 2, HP: 3, GARRE: 6}.get(paper, 20)
+
+
+@pytest.mark.parametrize(
+    ("texts", "own", "shown"),
+    [
+        # in the unit of most published figures
+        (["46.2 MB/s", "41 MB/s"], [("bytes_per_s", 2_490_000_000)], ["2490 MB/s"]),
+        (["12\xa0060 ns", "1422 ns"], [("ns", 144_000)], ["144\xa0000 ns"]),
+        (["10 ms"], [("ns", 60_000), ("ns", 12_400_000)], ["0.06 ms", "12.4 ms"]),
+        # without one, in that of the largest
+        ([], [("ns", 800), ("ns", 1_500)], ["0.8 us", "1.50 us"]),
+        # what would lose its digits keeps its own
+        (["40 ms"], [("ns", 600)], ["600 ns"]),
+        ([], [("count", 5)], ["5"]),
+    ],
+)
+def test_a_row_has_one_unit(texts: list[str], own: list[Any], shown: list[str]) -> None:
+    old = [
+        Cell(
+            "published", text, amount=Amount("ns" if text[-2] != "/" else "bytes_per_s", "max", "")
+        )
+        for text in texts
+    ]
+    new = [
+        Cell("measured", format_value(value, unit), amount=Amount(unit, "max", "", value=value))
+        for unit, value in own
+    ]
+    assert [one.text for one in in_one_unit([*old, *new])] == [*texts, *shown]
+
+
+def test_stars_of_a_run_stand_beside_those_of_the_paper() -> None:
+    """The fewest of its runs; where no run has any, why."""
+    view = view_of(DEDICATED, run(ring()))
+    (row,) = [row for one in view.exhibits for row in one.rows if row.label == "stars"]
+    cell = row.cells[view.own[0][0]]
+    assert cell.kind == "not measured"
+    assert cell.reason.startswith("no run has an overall rating: no worst figure is known of")
+    assert "type: hardstone evaluate" in cell.reason
+    fast = rated_runs.full_run()
+    slow = rated_runs.results(lambda one: (rated_runs.BLOCK_NS if one.reading else 90_000,) * 2)
+    slow_run = msgspec.structs.replace(fast, id=OTHER_RUN, results=slow)
+    alone, both = view_of(DEDICATED, fast), view_of(DEDICATED, fast, slow_run)
+
+    def stars(view: StudyView) -> Cell:
+        (row,) = [row for one in view.exhibits for row in one.rows if row.label == "stars"]
+        return row.cells[view.own[0][0]]
+
+    assert stars(alone).kind == "measured" and stars(alone).source == f"{fast.id} stars"
+    assert float(stars(both).text.split()[-1]) < float(stars(alone).text.split()[-1])
+    assert stars(both).source == f"{OTHER_RUN} stars"
 
 
 # Whoever wrote the document

@@ -323,7 +323,7 @@ def test_a_curve_ends_where_its_values_do_not_suffice() -> None:
     (figure,) = drawn(kernel_exhibit(), columns)
     curve = [one for one in rows_of(figure) if "s" in one]
     assert curve and max(one["s"] for one in curve) <= 0.9
-    assert "m: the curve ends before 99 % of kernel time, which needs" in figure.about
+    assert "m: the curve ends before 99 % of kernel time, whose length needs" in figure.about
     (whole,) = drawn(kernel_exhibit(), kernel_columns())
     assert max(one["s"] for one in rows_of(whole) if "s" in one) > 0.99
     assert "the curve ends" not in whole.about
@@ -427,6 +427,34 @@ def test_total_times_are_of_the_policy_that_the_figure_names() -> None:
     assert drawn(fifo, tire_columns(found[1])) == []
 
 
+def test_total_times_of_another_simulation_are_drawn_alone_and_say_so() -> None:
+    short = [real_fast(n, 1) for n in (400, 800)]
+    for one in short:
+        one.params["simulated_s"] = 1
+    laid = tire("Figure 6", "lines", "Xenomai under SCHED_FIFO", "SIM-P-RF")
+    (figure,) = drawn(laid, tire_columns(*short))
+    assert "Not comparable: 1 s simulated, in the study 60 s." in figure.about
+    (both,) = drawn(laid, tire_columns(*short, real_fast(1_200, 1), real_fast(1_600, 1)))
+    assert [one["v"] for one in rows_of(both)] == [1_200, 1_600]
+    assert "Not comparable" not in both.about
+
+
+def test_a_map_of_several_runs_has_a_miss_of_any_of_them() -> None:
+    """Whatever conditions each of them names: the second has two loads, the first one."""
+    laid = tire("Figure 13", "map", "Linux under SCHED_FIFO", "SIM-S-RT")
+    held = run_of(real_time(400, 2), real_time(800, 2))
+    missed = subjects_of(
+        make.document(
+            run_id="20261121T032300Z-1a2b3d",
+            results=[real_time(400, 2, missed=1), real_time(400, 2, load="heavy")],
+        )
+    )
+    columns = [made.old("linux-rt", "linux"), made.machine("m", "m", held, *missed)]
+    (figure,) = drawn(laid, columns)
+    by_panel = {(one["p"], one["v"]): one["l"] for one in rows_of(figure) if "v" in one}
+    assert by_panel["fifo, none", 400] == 1 and by_panel["fifo, heavy", 400] == 0
+
+
 def test_a_map_has_the_points_of_its_policy_and_the_published_ones_hollow() -> None:
     def masses(value: int, label: str, address: str, statistic: str) -> Any:
         cells = [made.published(value, "count"), made.UNCOVERED]
@@ -478,7 +506,8 @@ def test_published_points_are_drawn_where_no_run_has_the_policy() -> None:
         shown = [(one["m"], one["y"]) for one in rows_of(figure)]
         assert shown == [(6_000, "1"), (24_000, "12")]
         assert "Hollow triangles: published" in figure.about and "cross" not in figure.about
-        assert render(figure.spec).startswith("<svg")
+        drawing = render(figure.spec)
+        assert drawing.startswith("<svg") and "not counted" not in drawing
 
 
 def test_a_grey_square_is_explained_where_there_is_one() -> None:

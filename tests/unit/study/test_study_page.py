@@ -266,7 +266,9 @@ def test_it_says_where_its_figures_are_from_and_how_to_measure_them_again() -> N
     assert "Measure it again: hardstone study dedicated-systems-2012" in text
     assert f"hardstone study dedicated-systems-2012 {subject.id}" in text
     assert f"hardstone show {subject.id}" in text
-    assert "published:qnx" in text and "Not to be compared: time counts instructions" in text
+    assert (
+        "published:qnx" in text and "Its times are not comparable: time counts instructions" in text
+    )
     assert "board Intel Atom" in text
     assert "Runs of two days are merged." in text
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
@@ -37,7 +37,7 @@ from hardstone.stats.consistency import (
 from hardstone.stats.sustained import SUSTAINED
 from hardstone.stats.trust import lacks_realtime
 from hardstone.study.exhibits import Cell, Column
-from hardstone.study.papers import Exhibit, Quantity
+from hardstone.study.papers import Exhibit, Wanted
 from hardstone.systems.published import (
     Address,
     AddressError,
@@ -63,43 +63,6 @@ CUT_OFF = "cut off before it ended"
 OF_RUN = "of run "  # begins the note on the run of a figure
 _CONFIGS = ("shared", "single", "shielded")
 _PART_CHARACTERS, _REASON_CHARACTERS = 40, 220
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a row asks of each system.
-
-    `figures` are those that the paper has at its address, of any system, load and statistic; where
-    it has none there (they are lost), `fixed` is a figure of the same test, for the parameters that
-    the paper fixes. `address` has no test in a row of words.
-    """
-
-    exhibit: Exhibit
-    quantity: Quantity
-    figures: Sequence[Figure]
-    fixed: Figure | None
-    address: Address
-    load: str
-    statistic: str
-
-    @property
-    def lost(self) -> str:
-        return self.quantity.lost or self.exhibit.lost
-
-    @property
-    def own_statistic(self) -> str:
-        """What a run shows: its worst where the paper has words."""
-        return self.statistic or "max"
-
-    @property
-    def matching(self) -> list[Figure]:
-        """Of all systems. A figure without a load is one of any load that the exhibit names."""
-        return [
-            one
-            for one in self.figures
-            if one.address.conditions.get("load", self.load) == self.load
-            and one.statistic in (None, self.statistic)
-        ]
 
 
 def each(names: Iterable[str]) -> list[str]:
@@ -296,7 +259,8 @@ def _at(wanted: Wanted, subject: MeasuredRun, result: Result, stand: ComparableA
     source = f"{document.id} {held.address} {wanted.own_statistic}"
     text, amount = _figure(held, wanted.own_statistic)
     if isinstance(amount, Missing):
-        reason = "; ".join(filter(None, (amount.reason, amount.remedy)))
+        lacking = _in_words(amount.reason, wanted.own_statistic)
+        reason = "; ".join(filter(None, (lacking, amount.remedy)))
         return _Found(Cell("not measured", reason=reason, source=source))
     reasons = [
         stand.refused.removeprefix("not comparable: "),
@@ -324,6 +288,17 @@ def _at(wanted: Wanted, subject: MeasuredRun, result: Result, stand: ComparableA
         source=source,
     )
     return _Found(cell, largest.count)
+
+
+def _in_words(reason: str, statistic: str) -> str:
+    """ "the 99 % length needs 1 311 values; the run has 500" for "time_99 needs 1 311 values, has
+    500"."""
+    name, is_length = statistic.removeprefix("time_"), is_of_kernel_time(statistic)
+    words = f"the {name} % length" if is_length else f"the {statistic[1:]} % quantile"
+    if not is_length and not statistic.startswith("p"):
+        return reason
+    text = reason.replace(statistic, words, 1)
+    return text.replace(" values, has ", " values; the run has ")
 
 
 def _rounds(series: Series) -> str:
@@ -396,7 +371,8 @@ def _of_stand_in(wanted: Wanted, subject: MeasuredRun, held: MeasuredSeries, wha
     except InputError as error:
         amount = Missing(error.cause, error.remedy)
     if isinstance(amount, Missing):
-        return Cell("not measured", reason=amount.reason, source=source)
+        reason = _in_words(amount.reason, wanted.own_statistic)
+        return Cell("not measured", reason=reason, source=source)
     reasons = [f"{what}, not from a device", *_reasons(subject, held.result, [held.series])]
     return Cell(
         "not comparable",
