@@ -175,6 +175,8 @@ def _own_columns(documents: Sequence[RunDocument]) -> Iterator[Column]:
     for one in found:
         models.setdefault(one.machine, set()).add(one.preemption)
     order = {name: place for place, name in enumerate(_CONFIGS)}
+    # Several systems that all share their CPUs are not told apart by it.
+    has_configs = len(found) == 1 or {one.cpu_config for one in found} != {_CONFIGS[0]}
     for system in sorted(
         found, key=lambda one: (machines.index(one.machine), order.get(one.cpu_config, len(order)))
     ):
@@ -183,7 +185,7 @@ def _own_columns(documents: Sequence[RunDocument]) -> Iterator[Column]:
         parts = [
             names[system.machine],
             *([model] if len(models[system.machine]) > 1 else []),
-            shorten(_config_of(subjects), _PART_CHARACTERS),
+            *([shorten(_config_of(subjects), _PART_CHARACTERS)] if has_configs else []),
         ]
         yield _own_column(", ".join(parts), subjects, model)
 
@@ -222,12 +224,17 @@ _FACTS_THAT_NAME = ("kernel.release", "kernel.version", "kernel.cmdline", "machi
 
 def _machine_names(machines: Sequence[_Machine]) -> list[str]:
     """The target of each, and what tells those of one target apart; else a number."""
-    names = [
-        "this machine"
-        if one.target == "local"
-        else shorten(", ".join(one.target.split(",")), _PART_CHARACTERS)
-        for one in machines
-    ]
+    whole, short = (
+        [
+            "this machine"
+            if one.target == "local"
+            else shorten(", ".join(part for part in one.target.split(",") if part not in left_out))
+            for one in machines
+        ]
+        for left_out in ((), ("deterministic",))  # which the mark of the column says too
+    )
+    names = short if len(set(short)) == len(set(whole)) else whole
+    names = [shorten(one.removeprefix("lab:"), _PART_CHARACTERS) for one in names]
     for fact in _FACTS_THAT_NAME:
         values = [one.facts[_OF_A_MACHINE.index(fact)] for one in machines]
         differing = {

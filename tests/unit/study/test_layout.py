@@ -690,8 +690,8 @@ def test_another_kernel_machine_or_boot_line_is_another_column(changed: Mapping[
     assert len(set(names)) == 2
     target = msgspec.structs.replace(one.plan, target="lab:debian")
     assert titles(one, run(response(), number=2, plan=target)) == [
-        "this machine, shared",
-        "lab:debian, shared",
+        "this machine",
+        "debian",
     ]
 
 
@@ -700,7 +700,7 @@ def test_preemption_models_are_columns() -> None:
         response(conditions=conditions(preemption=model)) for model in ("none", "voluntary", "full")
     ]
     assert titles(run(*found)) == [
-        f"this machine, preemption {model}, shared" for model in ("none", "voluntary", "full")
+        f"this machine, preemption {model}" for model in ("none", "voluntary", "full")
     ]
 
 
