@@ -1125,7 +1125,7 @@ def test_other_conditions_than_the_paper_s_decide_nothing(
         assert found.decision == "not decided"
         assert where.get("load", "latstat") in found.text
         assert where.get("cpu_config", "shielded") in found.text
-        assert found.needed == "hardstone latstat --cpu-config shielded"
+        assert found.needed == "hardstone latstat --load latstat --cpu-config shielded"
 
 
 def test_means_of_two_loads_are_not_one() -> None:

@@ -37,7 +37,7 @@ _ABOUT = 2  # "roughly 300 of over 300 million" is 1 in a million; twice as many
 _HARD_NS = 10 * _US
 # As rare as the paper's tail: fewer values that stay below say nothing about it.
 _LEAST_BELOW = values_to_bound(_PER_MILLION)
-_COMMAND = f"hardstone latstat --cpu-config {RESERVED}"
+_COMMAND = f"hardstone latstat --load latstat --cpu-config {RESERVED}"
 _LONGER = f"a longer run: {_COMMAND}"
 
 
