@@ -8,12 +8,11 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from hardstone.catalogue import load_catalogue
-from hardstone.comparison.grey import ComparableAddress, beside, in_place, why_another
 from hardstone.errors import InputError, remedy_text
 from hardstone.event_names import NOT_SEEN, STEP_BOUNDED, TIRE_TESTS
 from hardstone.figure_text import amount_text
@@ -56,6 +55,9 @@ from hardstone.systems.subjects import (
 )
 from hardstone.units import format_count, format_ns, whole_number
 from hardstone.wording import format_value, one_line, shorten
+
+if TYPE_CHECKING:
+    from hardstone.comparison.grey import ComparableAddress
 
 NOT_RUN = "not run"
 FAILED, PASSED = "fail: ", "pass"
@@ -204,6 +206,8 @@ def _not_run(test: str, load: str, column: Column) -> str:
 
 def _of_subject(wanted: Wanted, subject: MeasuredRun) -> Iterator[_Found]:
     """What one run has under one load, for each result of the test."""
+    from hardstone.comparison.grey import in_place  # loads numpy, which a paper alone does without
+
     address = wanted.address
     for result in (one for one in subject.results if one.test == address.test):
         found = _of_result(wanted, subject, result)
@@ -217,6 +221,8 @@ def _of_subject(wanted: Wanted, subject: MeasuredRun) -> Iterator[_Found]:
 def _of_result(wanted: Wanted, subject: MeasuredRun, result: Result) -> _Found:
     """The figure of the series at the address; of the first kind that is comparable where that of
     the address is not."""
+    from hardstone.comparison.grey import beside
+
     stands = list(beside(wanted.address, subject.document.system))
     found = [_at(wanted, subject, result, one) for one in stands]
     cells = [one.cell for one in found]
@@ -240,6 +246,8 @@ _INVERSION = "MUT-B-INV"  # a count of inversions, for which the paper has words
 
 def _at(wanted: Wanted, subject: MeasuredRun, result: Result, stand: ComparableAddress) -> _Found:
     """The cell of one result at one address."""
+    from hardstone.comparison.grey import why_another
+
     if result.status != "measured" and not (result.series or result.verdicts):
         return _Found(Cell("not measured", reason=_state(result)))
     document = subject.document

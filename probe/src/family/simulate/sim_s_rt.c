@@ -101,8 +101,7 @@ static int check(struct run *run)
 }
 
 enum { COSTS_REPEATS = 3 };
-
-#define COSTS_NS 5e8 /* of a variant, with the start of its threads */
+enum { COSTS_NS = 500000000 }; /* of a variant, with the start of its threads */
 
 /* With what each variant may take beyond its last deadline, and rests. */
 static int declare(struct run *run)
@@ -115,7 +114,7 @@ static int declare(struct run *run)
     double ns = planned_ns + (double)count * 2e9;
     if (has_costs_only(run)) {
         run->series_left_out = SERIES;
-        ns = (double)count * COSTS_NS * COSTS_REPEATS;
+        ns = (double)((int64_t)count * COSTS_NS * COSTS_REPEATS);
     }
     return simulation_declare(run, ns < (double)RUN_LONGEST_NS ? (int64_t)ns : RUN_LONGEST_NS);
 }
