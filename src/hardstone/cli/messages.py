@@ -65,9 +65,14 @@ def message_lines(text: str, *commands: str) -> list[str]:
 
 
 def visible(text: str) -> str:
-    """Untrusted text as one line: control bytes, line breaks and bidi overrides escaped."""
+    """Untrusted text as one line: control bytes, line breaks and bidi overrides escaped.
+
+    The space that groups digits stays.
+    """
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        char
+        if char.isprintable() or char == "\N{NO-BREAK SPACE}"
+        else char.encode("unicode_escape").decode("ascii")
         for char in text
     )
 

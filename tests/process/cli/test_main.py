@@ -149,6 +149,7 @@ NASTY = "a\nhardstone: all is well\r\x1b[2J\u202e\u2028b\x9b1m"
 
 
 def test_untrusted_text_makes_no_line_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    assert visible("500\N{NO-BREAK SPACE}000") == "500\N{NO-BREAK SPACE}000"
     assert visible(NASTY) == ("a\\nhardstone: all is well\\r\\x1b[2J\\u202e\\u2028b\\x9b1m")
     tell(f"series {NASTY} is odd", f"hardstone show '{NASTY}'")
     told, typed = capfd.readouterr().err.splitlines()
