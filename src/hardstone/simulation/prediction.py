@@ -181,7 +181,8 @@ def _event(result: Result, curve: Planned) -> Event:
         "threads_count": curve.threads,
         "period_ns": period_ns,
     }
-    who = f"{curve.solver}, {curve.policy}, {curve.threads} threads"
+    threads = "1 thread" if curve.threads == 1 else f"{curve.threads} threads"
+    who = f"{curve.solver}, {curve.policy}, {threads}"
     found = _found(result, curve, period_ns)
     if isinstance(found, str):
         return Event(name=TIRE_PREDICTED, text=f"{who}: {found}", data=data | {"reason": found})
