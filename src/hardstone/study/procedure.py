@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import msgspec
 
 from hardstone.catalogue import load_catalogue
-from hardstone.errors import PrivilegeError, printable
+from hardstone.errors import PrivilegeError
 from hardstone.model import Loads, Plan, Register, Scalar, ShieldState, StudyPart
 from hardstone.plan.make import Request, count_cpus, make_plan
 from hardstone.plan.params import (
@@ -35,6 +35,7 @@ from hardstone.preemption.tables import switched_models
 from hardstone.simulation.request import MODES, SweepRequest, make_sweep_plan
 from hardstone.simulation.sweep import Sweeper
 from hardstone.study.papers import Exhibit, Paper
+from hardstone.wording import shorten
 
 Length = Literal["quick", "default", "as-published"]
 LENGTHS: tuple[Length, ...] = get_args(Length)
@@ -516,6 +517,9 @@ def _is_traced(entry: _Entry) -> bool:
     return entry.records or any(one.endswith("=auto") for one in entry.params)
 
 
+_REASON_CHARACTERS = 240
+
+
 def _said(text: Scalar, otherwise: str) -> str:
     """What a system says of itself, as one short line."""
-    return printable(text)[:120] if isinstance(text, str) and text else otherwise
+    return shorten(text, _REASON_CHARACTERS) if isinstance(text, str) and text else otherwise

@@ -202,6 +202,21 @@ def test_what_cannot_be_had_is_said_with_what_it_would_take(
     assert "\n" not in str(one)
 
 
+def test_a_long_reason_is_whole_and_a_longer_one_says_that_it_is_cut() -> None:
+    def why(reason: str) -> str:
+        changed = {"limits__can_realtime": False, "limits__realtime_reason": reason}
+        found = procedure("obenland-2000", on=here(**changed)).missing
+        return next(one.why for one in found if one.what == "real-time priority")
+
+    reason = (
+        "CAP_SYS_NICE is missing, RLIMIT_RTPRIO is 0, and this process cannot gain capabilities "
+        "(they are not in its bounding set)"
+    )
+    assert why(reason) == reason
+    assert why(reason * 3).endswith("\N{HORIZONTAL ELLIPSIS}")
+    assert "\x1b" not in why(f"{reason}\x1b[2J")
+
+
 WIDE = {"limits__priority_max": 255, "cpu__allowed": "0-23"}
 
 
@@ -235,7 +250,10 @@ def test_a_cpu_that_cannot_be_reserved() -> None:
     look = decode_shield(json.dumps(sample.shield_look(cpuset="no cgroups\x1b")).encode())
     found = procedure("latstat-2007", on=here(shield=look))
     (one,) = found.missing
-    assert one.what == "CPU configuration shielded" and one.why == "no cgroups?"
+    assert (
+        one.what == "CPU configuration shielded"
+        and one.why == "no cgroups\N{REPLACEMENT CHARACTER}"
+    )
     assert found.parts[0].request.cpu_config == ("shared",)
 
 
