@@ -171,6 +171,8 @@ def _groups(rows: Sequence[LaidRow]) -> list[str]:
 
 
 def bars(laid: LaidOut, view: StudyView) -> Iterator[PaperFigure]:
+    """A chart of the cells of `laid` for each unit, statistic and load that it separates; none
+    without a value. Bars, or dots on a logarithmic axis where the values differ too much."""
     names = names_of(laid, view)
     for part in _parts(laid):
         rows = _bar_rows(part, names)

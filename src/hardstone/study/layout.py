@@ -266,6 +266,7 @@ class _LaidOut:
     figures: Mapping[str, Sequence[Figure]]
 
     def all(self) -> LaidOut:
+        """The exhibit with a row for each quantity, load and statistic."""
         rows = tuple(
             self._row(wanted) for quantity in self.quantities for wanted in self._wanted(quantity)
         )
