@@ -45,6 +45,7 @@ LISTENS = ":0016 00000000:0000 0A "  # port 22, in /proc/net/tcp
 WRITABLE = ("/run", "/tmp", "/dev/shm", "/var/tmp", "/home")
 # Of a lock that was taken once the file stays, as on this machine; of a login what a shell keeps.
 STAYS = ("/run/board", "/run/lock/hardstone-measuring.lock")
+OURS = "/hardstone-ssh-"  # how the folder of a run begins
 OF_SHELLS = (".local/share/fish", ".config/fish", ".bash_history", ".ssh/authorized_keys")
 
 
@@ -427,6 +428,14 @@ class Board:
                 found |= {f"{place}/{one}" for one in (*folders, *files)}
         return found
 
+    def of_runs(self, ending: str) -> set[str]:
+        """Files with this ending in the folders of runs."""
+        return {one for one in self.files() if OURS in one and one.endswith(ending)}
+
+    def is_measuring(self) -> bool:
+        """A test runs there, and nobody is connected."""
+        return len(self.of_runs(".begun")) > len(self.of_runs(".exit")) and not self.sessions()
+
     def left(self) -> set[str]:
         """What is there beyond what the board was started with."""
         shell_files = tuple(f"{self.kind.home}/{name}" for name in OF_SHELLS)
@@ -461,7 +470,6 @@ class Controller:
         self, desk: Desk, home: Path, boards: Sequence[Board], config: str, *, is_known: bool
     ) -> None:
         self.desk, self.home = desk, home
-        self.store_folder = home / "store"
         ssh = home / ".ssh"
         ssh.mkdir(mode=0o700, parents=True)
         private, public = own_key("controller")
@@ -554,6 +562,15 @@ class Controller:
     def runs(self) -> list[RunDocument]:
         store = self.store()
         return [store.load(entry.id) for entry in store.runs()]
+
+    def left(self) -> set[str]:
+        """Processes, journals and temporary files that are still here."""
+        found = {f"process {pid}: {name}" for pid, name in self.desk.marked.all().items()}
+        places = (self.temporary, self.home / "data/hardstone/journals")
+        return found | {f"file {one}" for place in places for one in place.glob("*")}
+
+    def wait_for_nothing_left(self, within_s: float = START_S) -> None:
+        assert soon(lambda: not self.left(), within_s), self.left()
 
 
 def ended(process: subprocess.Popen[str], within_s: float) -> Done:
