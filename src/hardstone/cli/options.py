@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from hardstone.cli.help import CONDITIONS, HOW_LONG, LAB, OUTPUT, WHAT, WHERE, Option
-from hardstone.errors import InputError, printable
+from hardstone.errors import HardstoneError, InputError, printable
 from hardstone.units import parse_duration_ns
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -48,7 +49,10 @@ class _Wait(click.ParamType):  # type: ignore[type-arg]
             raise InputError(f"--wait: {error}", "give a time such as 30s or 10m") from None
 
 
-_SYSTEM_UNDER_TEST = "System under test: local, lab:NAME[,KEY=VALUE...], or fake:FILE."
+_SYSTEM_UNDER_TEST = (
+    "System under test: local, ssh://[USER@]HOST[:PORT], a name of hardstone target list, "
+    "lab:NAME[,KEY=VALUE...], or fake:FILE."
+)
 _OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
 PRIORITY_HELP = "Real-time priority (default: the maximum less 1; the studies used max)."
 
@@ -166,6 +170,39 @@ class LabOptions(GuestOptions):
     )
 
 
+def complete_named(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The named targets that begin as `typed`, for a shell; none where the file is damaged."""
+    from hardstone.targets.named import named_targets
+
+    with suppress(InputError):
+        return [name for name in named_targets() if name.startswith(typed)]
+    return []
+
+
+def complete_target(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The same with this machine and the kernels of the lab."""
+    from hardstone.lab.lab_folder import entry_names
+
+    found = [one for one in ("local",) if one.startswith(typed)]
+    found += complete_named(context, parameter, typed)
+    with suppress(InputError, OSError):
+        kernels = (f"{LAB_PREFIX}{name}" for name in entry_names())
+        found += [one for one in kernels if one.startswith(typed)]
+    return found
+
+
+def complete_run(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """References to stored runs that begin as `typed`, the latest first, for a shell."""
+    from hardstone.store.store import Store
+
+    folder = context.params.get("store")
+    with suppress(HardstoneError, OSError):
+        runs = Store(folder, lambda text: None).runs()
+        known = ["last", *(one.id for one in reversed(runs)), *(one.name for one in runs)]
+        return [one for one in dict.fromkeys(known) if one and one.startswith(typed)]
+    return []
+
+
 @dataclass(frozen=True, kw_only=True)
 class MachineOption:
     """The target of a command that measures nothing."""
@@ -175,8 +212,10 @@ class MachineOption:
         group=WHERE,
         metavar="NAME",
         show_default=True,
-        help="Machine: local, or lab:NAME[,KEY=VALUE...].",
+        help="Machine: local, ssh://[USER@]HOST[:PORT], a name of hardstone target list, or "
+        "lab:NAME[,KEY=VALUE...].",
         default="local",
+        shell_complete=complete_target,
     )
 
 
@@ -192,6 +231,7 @@ class TargetOption:
         show_default=True,
         help=_SYSTEM_UNDER_TEST,
         default="local",
+        shell_complete=complete_target,
     )
 
 
@@ -208,6 +248,7 @@ class TargetsOption:
         help=f"{_SYSTEM_UNDER_TEST} Repeat it to measure several in turn and compare them.",
         default=("local",),
         multiple=True,
+        shell_complete=complete_target,
     )
 
 
