@@ -41,6 +41,10 @@ class Memory(Protocol):
         None where there is none, or where a copy would disturb what is being measured.
         """
 
+    def direct(self, path: str) -> str | None:
+        """Where `Recorder.dump` reads the recording at `path` as it is now, without a copy; None:
+        it needs one, or nobody asked to look."""
+
     def drop(self, path: str) -> None:
         """Removes the recording at `path`. Never raises."""
 

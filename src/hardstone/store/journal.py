@@ -403,11 +403,15 @@ class Journal:
         return self._memory.keep(encode_document(document))
 
     def snapshot(self) -> Path | None:
-        """A copy of the recording of the running test, on this machine, for `hardstone-probe dump`.
+        """A copy of the recording of the running test, on this machine, for `hardstone-probe dump`;
+        or its place on the target, where that can be dumped as it is.
 
         None where there is none, or where a copy would disturb. The next one replaces it. Raises
         OSError, or TargetError where the memory of the target cannot be reached.
         """
+        direct = None if self._recording is None else self._memory.direct(self._recording)
+        if direct is not None:
+            return Path(direct)
         chunks = None if self._recording is None else self._memory.copy(self._recording)
         if chunks is None:
             return None
