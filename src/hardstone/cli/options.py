@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import CONDITIONS, HOW_LONG, LAB, OUTPUT, WHAT, WHERE, Option
-from hardstone.errors import HardstoneError, InputError, printable
+from hardstone.errors import InputError, printable
 from hardstone.units import parse_duration_ns
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -170,39 +170,6 @@ class LabOptions(GuestOptions):
     )
 
 
-def complete_named(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """The named targets that begin as `typed`, for a shell; none where the file is damaged."""
-    from hardstone.targets.named import named_targets
-
-    with suppress(InputError):
-        return [name for name in named_targets() if name.startswith(typed)]
-    return []
-
-
-def complete_target(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """The same with this machine and the kernels of the lab."""
-    from hardstone.lab.lab_folder import entry_names
-
-    found = [one for one in ("local",) if one.startswith(typed)]
-    found += complete_named(context, parameter, typed)
-    with suppress(InputError, OSError):
-        kernels = (f"{LAB_PREFIX}{name}" for name in entry_names())
-        found += [one for one in kernels if one.startswith(typed)]
-    return found
-
-
-def complete_run(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """References to stored runs that begin as `typed`, the latest first, for a shell."""
-    from hardstone.store.store import Store
-
-    folder = context.params.get("store")
-    with suppress(HardstoneError, OSError):
-        runs = Store(folder, lambda text: None).runs()
-        known = ["last", *(one.id for one in reversed(runs)), *(one.name for one in runs)]
-        return [one for one in dict.fromkeys(known) if one and one.startswith(typed)]
-    return []
-
-
 @dataclass(frozen=True, kw_only=True)
 class MachineOption:
     """The target of a command that measures nothing."""
@@ -215,7 +182,7 @@ class MachineOption:
         help="Machine: local, ssh://[USER@]HOST[:PORT], a name of hardstone target list, or "
         "lab:NAME[,KEY=VALUE...].",
         default="local",
-        shell_complete=complete_target,
+        shell_complete=completion.targets,
     )
 
 
@@ -231,7 +198,7 @@ class TargetOption:
         show_default=True,
         help=_SYSTEM_UNDER_TEST,
         default="local",
-        shell_complete=complete_target,
+        shell_complete=completion.targets,
     )
 
 
@@ -248,7 +215,7 @@ class TargetsOption:
         help=f"{_SYSTEM_UNDER_TEST} Repeat it to measure several in turn and compare them.",
         default=("local",),
         multiple=True,
-        shell_complete=complete_target,
+        shell_complete=completion.targets,
     )
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import click
 import msgspec
 
+from hardstone.cli import completion
 from hardstone.cli.help import WHAT, WHERE, Option, declare_group
 from hardstone.cli.messages import notice_messages, print_json, tell
-from hardstone.cli.options import complete_named, complete_target, json_option, quiet_option
+from hardstone.cli.options import json_option, quiet_option
 from hardstone.errors import (
     EXIT_OK,
     EXIT_PRIVILEGE,
@@ -145,7 +146,9 @@ def list_targets(as_json: bool) -> int:
 @command.command(
     "remove", examples=("hardstone target remove board", "hardstone target remove board rack")
 )
-@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_named)
+@click.argument(
+    "names", metavar="NAME...", nargs=-1, required=True, shell_complete=completion.named_targets
+)
 def remove(names: tuple[str, ...]) -> int:
     """Remove names of targets.
 
@@ -219,7 +222,7 @@ class Check(msgspec.Struct, kw_only=True):
     "check",
     examples=("hardstone target check", "hardstone target check board ssh://root@192.0.2.8"),
 )
-@click.argument("names", metavar="[NAME|URL]...", nargs=-1, shell_complete=complete_target)
+@click.argument("names", metavar="[NAME|URL]...", nargs=-1, shell_complete=completion.targets)
 @json_option
 @quiet_option
 def check(names: tuple[str, ...], as_json: bool, quiet: bool) -> int:

@@ -109,7 +109,7 @@ _ELSEWHERE = "name another file in HARDSTONE_TARGETS_FILE"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _RESERVED = ("local", "lab", "fake", "ssh")
 # The socket of the probe's keeper is in it, whose path may have 107 characters.
-_FOLDER = re.compile(r"/[A-Za-z0-9._/+@-]{0,63}", re.ASCII)
+_FOLDER = re.compile(r"/[A-Za-z0-9@._/-]{0,63}", re.ASCII)
 _MOST_BYTES = 1 << 18
 _MOST_TARGETS = 1000
 _TABLE = "targets"
@@ -152,7 +152,7 @@ def check_folder(folder: str, before: str) -> None:
     if not _FOLDER.fullmatch(folder) or ".." in folder.split("/"):
         raise InputError(
             f"{before}: '{printable(folder)[:80]}' is not a folder for the files of a run",
-            "give its absolute path on the target, at most 64 letters, digits and . _ / + @ -",
+            "give its absolute path on the target, at most 64 letters, digits and @ . _ / -",
         )
 
 
@@ -167,6 +167,10 @@ def unknown_target(text: str) -> InputError:
     """What to say where `text` is no target: the nearest name, or all there are."""
     names = list(named_targets())
     wanted = text[:80]
+    if text.startswith("ssh:"):
+        return InputError(
+            f"unknown target '{printable(text)[:60]}'", "write ssh://[USER@]HOST[:PORT]"
+        )
     close = difflib.get_close_matches(wanted, ["local", *names], n=1, cutoff=0.6)
     kinds = "local, lab:NAME[,KEY=VALUE...], fake:FILE, ssh://[USER@]HOST[:PORT]"
     cause = f"unknown target '{printable(text)[:60]}'"
@@ -179,10 +183,13 @@ def unknown_target(text: str) -> InputError:
     return InputError(cause, f"known targets: {shown}, {kinds}")
 
 
-def add_target(settings: SshSettings, *, replaces: bool = False) -> SshSettings | None:
+def add_target(
+    settings: SshSettings, *, replaces: bool = False, wait_s: float = _LOCK_S
+) -> SshSettings | None:
     """Writes `settings` to the file under their name; gives what that name meant before.
 
-    InputError if it means something else already, unless `replaces`.
+    InputError if it means something else already, unless `replaces`, and where another program
+    has locked the file for longer than `wait_s`.
     """
     check_name(settings.name)
     if settings.folder is not None:
@@ -199,7 +206,7 @@ def add_target(settings: SshSettings, *, replaces: bool = False) -> SshSettings 
             raise InputError(f"there are {_MOST_TARGETS} targets", "remove some of them")
         return {**targets, settings.name: settings}
 
-    return _rewrite(added).get(settings.name)
+    return _rewrite(added, wait_s).get(settings.name)
 
 
 def remove_targets(names: Iterable[str]) -> list[SshSettings]:
@@ -212,7 +219,7 @@ def remove_targets(names: Iterable[str]) -> list[SshSettings]:
                 raise unknown_name(name, targets)
         return {name: one for name, one in targets.items() if name not in asked}
 
-    before = _rewrite(removed)
+    before = _rewrite(removed, _LOCK_S)
     return [before[name] for name in asked]
 
 
@@ -312,14 +319,14 @@ def _table_of(settings: SshSettings) -> dict[str, Any]:
 _Targets = dict[str, SshSettings]
 
 
-def _rewrite(decide: Callable[[Mapping[str, SshSettings]], _Targets]) -> _Targets:
+def _rewrite(decide: Callable[[Mapping[str, SshSettings]], _Targets], wait_s: float) -> _Targets:
     """Makes the file hold what `decide` makes of its targets; gives those of before.
 
     Nothing is written where `decide` raises or changes nothing.
     """
     path = targets_file()
     try:
-        with _locked(path) as (place, mode):
+        with _locked(path, wait_s) as (place, mode):
             data = _content(place)
             before = _targets_in(_parsed(data, path), path)
             after = decide(before)
@@ -333,7 +340,7 @@ def _rewrite(decide: Callable[[Mapping[str, SshSettings]], _Targets]) -> _Target
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[tuple[Path, int]]:
+def _locked(path: Path, wait_s: float) -> Iterator[tuple[Path, int]]:
     """The file at the end of the links at `path`, and its mode, while nobody else writes it.
 
     The lock is on the file itself, which the writer before may have replaced meanwhile. What this
@@ -341,7 +348,7 @@ def _locked(path: Path) -> Iterator[tuple[Path, int]]:
     """
     place = followed(path)
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    end_s = time.monotonic() + _LOCK_S
+    end_s = time.monotonic() + wait_s
     while True:
         descriptor = open_checked(place, os.O_RDWR | os.O_CREAT)
         try:
