@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from hardstone.cli import completion
+from hardstone.cli.collect import collect
 from hardstone.cli.help import WHAT, WHERE, Option, declare_group
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.options import json_option, quiet_option
@@ -486,3 +487,9 @@ def _rows(result: Check) -> list[tuple[str, str]]:
 
 def _granted(claim: bool | None) -> str:
     return "not known" if claim is None else "granted" if claim else "refused"
+
+
+command.command(
+    "collect",
+    examples=("hardstone target collect", "hardstone target collect board -o board.html"),
+)(collect)

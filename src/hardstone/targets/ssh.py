@@ -57,6 +57,8 @@ _JOB_S = 0.2
 _LATE = 0.02
 _LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
 _PROC_BYTES = 1 << 16
+_AGAIN = 5000
+_UNRECORDED = 9000  # numbers of jobs go up to 9999
 _ENDED = ("ended", "lost", "dropped")
 
 
@@ -140,6 +142,7 @@ class SshTransport:
         self._ahead: list[tuple[list[str], Limits]] = []
         self._sent: dict[int, list[str]] = {}
         self._taken: list[int] = []
+        self._again: dict[int, int] = {}  # other numbers of jobs whose request was changed
         self._states: dict[int, _State] = {}
         self._due = 0.0
         self._is_kept = self._collects
@@ -416,9 +419,12 @@ class SshTransport:
     def _job(
         self, arguments: list[str], limits: Limits, stop: Stop, on_idle: OnIdle
     ) -> Generator[bytes]:
-        number = _number_of(arguments) or max(self._sent, default=10**6) + 1
+        number = _number_of(arguments)
+        if number is None:
+            number = max([_UNRECORDED, *self._sent]) + 1
         if not self._collects and self._sent.get(number) != arguments:
             self._send(number, arguments, limits, on_idle)
+        number = self._again.get(number, number)
         state = self._wait(number, limits, stop, on_idle)
         if state is None or state.name == "dropped":
             raise NotSentError("it was not begun on the target")
@@ -427,13 +433,16 @@ class SshTransport:
 
     def _send(self, number: int, arguments: list[str], limits: Limits, on_idle: OnIdle) -> None:
         """Sends the job and those that were announced, and leaves the target alone."""
+        first = number
         if any(one >= number for one in self._sent):  # the request is another one than announced
             self._asked(frames.STOP, ["kill"], on_idle)
+            first = self._again[number] = max([_AGAIN, *self._sent]) + 1
+            self._ahead = []
             self._sent = {one: words for one, words in self._sent.items() if one < number}
         self._drop_taken(on_idle)
         self._lock(lambda: False, on_idle, lambda why: None, None)
         folder = self.session().folder
-        jobs = [(number, arguments, limits)]
+        jobs = [(first, arguments, limits)]
         for place, (words, own) in enumerate(self._ahead, number + 1):
             jobs.append((place, [*words, "--backing", f"{folder}/{place}.rec"], own))
         self._ahead = []
@@ -443,7 +452,7 @@ class SshTransport:
             state, *why = self._asked(frames.JOB, asked, on_idle)
             if state != "queued" and place not in self._query(on_idle):
                 raise ProbeError(f"the target refuses the test: {printable(' '.join(why))[:200]}")
-            self._sent[place] = words
+            self._sent[number if place == first else place] = words
         self._disconnect()
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
         self._due = time.monotonic() + expected_s * (1 + _LATE) + _START_S + _JOB_S * len(jobs)
@@ -550,7 +559,8 @@ class SshTransport:
             raise ProbeError(f"its output cannot be read: {error.strerror or error}") from error
         if state.name == "lost":
             raise ProbeError("the keeper on the target was ended while the test ran")
-        code = int(state.detail) if state.detail.lstrip("-").isdigit() else -1
+        detail = state.detail.partition(" ")[0]
+        code = int(detail) if detail.lstrip("-").isdigit() else -1
         if code in (-15, -9) and not stop.is_set():
             span = format_span(round(limits.deadline_s * 1e9))
             raise ProbeTimeoutError(f"the probe was ended on the target, after at most {span}")
@@ -579,7 +589,7 @@ def _number_of(arguments: Sequence[str]) -> int | None:
         return None
     name = arguments[list(arguments).index("--backing") + 1].rpartition("/")[2]
     stem = name.removesuffix(".rec")
-    return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 10 else None
+    return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 5 else None
 
 
 def _states_of(words: Sequence[str]) -> dict[int, _State]:
