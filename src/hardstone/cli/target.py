@@ -423,16 +423,21 @@ def _left(target: Target) -> list[str]:
 
 def _print_check(result: Check) -> None:
     """All of it on standard output: of several targets it stays together."""
-    from rich.padding import Padding
     from rich.table import Table
 
     from hardstone.calling import parted
     from hardstone.doctor.screen import print_steps
-    from hardstone.terminal.console import make_console, print_command, print_table, words
+    from hardstone.terminal.console import (
+        make_console,
+        print_command,
+        print_table,
+        print_wrapped,
+        words,
+    )
 
     console = make_console()
     title = result.name if result.url in (None, result.name) else f"{result.name}: {result.url}"
-    console.print(words(title, "bold"))
+    console.print(words(title, "bold"), soft_wrap=True)
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold", ratio=1)
@@ -442,7 +447,7 @@ def _print_check(result: Check) -> None:
         print_table(console, grid, indent=2)
 
     def say(text: str, style: str = "", indent: int = 2) -> None:
-        console.print(Padding(words(text, style), (0, 0, 0, indent)))
+        print_wrapped(console, text, " " * indent, style)
 
     for one in result.missing:
         say(f"{one.title} [{one.rule}]", "bold")

@@ -445,8 +445,12 @@ def _without(document: TOMLDocument, name: str) -> str:
 
 
 def _items_after_keys(table: Any) -> list[Any]:
-    """Takes the comments and empty lines at the end of `table` out of it."""
-    body, items = table.value.body, []
+    """Takes the comments and empty lines at the end of `table` out of it. One of dotted keys has no
+    end of its own."""
+    from tomlkit.items import AbstractTable
+
+    body: list[Any] = table.value.body if isinstance(table, AbstractTable) else []
+    items = []
     while body and body[-1][0] is None:
         items.append(body.pop()[1])
     return items[::-1]
