@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 RECORDING_LIMIT_BYTES = 512 * 2**20
+# In a journal whose run goes on at its target without the toolkit: only a collection takes it.
+LEFT_NAME = "left.json"
 GUEST_PREFIX = "hardstone-lab-"  # of the folder of a guest, beside those of runs
 
 

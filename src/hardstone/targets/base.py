@@ -21,6 +21,7 @@ from hardstone.model import (
     ClockCheck,
     Event,
     Facts,
+    Instrument,
     Loads,
     Plan,
     PlannedTest,
@@ -155,16 +156,16 @@ class RunOptions:
     addresses: Mapping[str, str] = field(default_factory=dict)
 
 
-def run_options(plan: Plan, facts: Facts) -> RunOptions:
-    """Options of every test of `plan`, with the counter's frequency as `facts` found it."""
-    clock = facts.instrument
+def run_options(plan: Plan, clock: Instrument | None) -> RunOptions:
+    """Options of every test of `plan`, with the frequency of the counter `clock`."""
+    is_counted = clock is not None and clock.trusted and plan.clock == "auto"
     return RunOptions(
         cpu=plan.cpu,
         policy=plan.policy,
         priority=plan.priority,
         clock=plan.clock,
         seed=plan.seed,
-        counter_hz=clock.counter_hz if clock.trusted and plan.clock == "auto" else None,
+        counter_hz=clock.counter_hz if is_counted and clock is not None else None,
         dma_latency_us=plan.dma_latency_us,
         trace=plan.trace,
         addresses=plan.addresses,
@@ -225,6 +226,10 @@ class Target(Recorder, Protocol):
         None where there is no second clock that keeps time. The figures are untrusted, but each
         fits into 64 bits.
         """
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether it measures without a connection."""
 
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         """The tests that are run after the next one, as far as their requests are known. A target

@@ -226,10 +226,9 @@ def _bases(lines: list[str]) -> list[_Base]:
             mounts[words[1]] = words[2]  # the last mount on a folder hides the others
         elif part == "room" and len(words) > 5 and words[3].isdigit():
             free[words[5]] = int(words[3])
+    memory = ("tmpfs", "ramfs", "rootfs")
     return [
-        _Base(
-            path, state, _mount_of(path, mounts) in ("tmpfs", "ramfs", "rootfs"), _room(path, free)
-        )
+        _Base(path, state, _above(path, mounts, "") in memory, _above(path, free, None))
         for path, state in dict(found).items()
     ]
 

@@ -423,6 +423,8 @@ class FakeTarget:
         self._check_reachable()
         return self._loaded().clock_check
 
+    is_unattended = False
+
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         """It measures nothing, so it needs no time to do so alone."""
 

@@ -271,6 +271,10 @@ class ProbeTarget:
     def clock_check(self) -> ClockCheck | None:
         return self._transport.clock_check()
 
+    @property
+    def is_unattended(self) -> bool:
+        return isinstance(self._transport, Unattended)
+
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         if isinstance(self._transport, Unattended):
             self._transport.announce(

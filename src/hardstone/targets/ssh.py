@@ -22,6 +22,7 @@ from hardstone.errors import HardstoneError, TargetError, printable
 from hardstone.event_names import CONNECTED
 from hardstone.files import pause, read_regular, replace_file
 from hardstone.frames import PeerLostError
+from hardstone.memory import LEFT_NAME
 from hardstone.model import ClockCheck, Event
 from hardstone.targets.agent import ANSWER_S, Agent, Reading
 from hardstone.targets.alone import WAITS, held_too_long, holder_of
@@ -45,7 +46,6 @@ from hardstone.targets.openssh import OpenSsh, UnreachableError, refused_sudo
 from hardstone.targets.transport import Limits, Watch
 from hardstone.units import format_span
 
-SESSION_NAME = "ssh.json"
 _SESSION_BYTES = 1 << 16
 _AWAY_S = 45.0  # a target that does not answer is told within a minute
 _AGAIN_S = 2.0
@@ -69,7 +69,7 @@ class SshMemory(HostMemory):
     def __init__(self, run_id: str, journal: Path, transport: SshTransport) -> None:
         super().__init__(run_id, journal)
         self._transport = transport
-        self._session_path = journal / SESSION_NAME
+        self._session_path = journal / LEFT_NAME
 
     def path_for(self, number: int) -> str:
         session = self._transport.session()
@@ -78,7 +78,7 @@ class SshMemory(HostMemory):
         return f"{session.folder}/{number}.rec"
 
     def has(self, path: str) -> bool:
-        return path.startswith(f"{self._transport.session().folder}/")
+        return self._transport.is_of_session(path)
 
     def copy(self, path: str) -> Iterator[bytes] | None:
         del path
@@ -94,7 +94,7 @@ class SshMemory(HostMemory):
 def stored_session(journal: Path) -> Session | None:
     """Where a run that is left on a target is; None for a run of another target."""
     try:
-        content = read_regular(journal / SESSION_NAME, _SESSION_BYTES)
+        content = read_regular(journal / LEFT_NAME, _SESSION_BYTES)
         return msgspec.json.decode(content, type=Session)
     except (OSError, msgspec.DecodeError):
         return None
@@ -161,6 +161,10 @@ class SshTransport:
         if self._session is None:
             raise AssertionError("a connection makes a session")
         return self._session
+
+    def is_of_session(self, path: str) -> bool:
+        """Whether a path is in the folder on the target; asks nobody."""
+        return self._session is not None and path.startswith(f"{self._session.folder}/")
 
     def close(self) -> None:
         """Removes what is on the target, unless it is to be collected later."""

@@ -245,7 +245,7 @@ def test_words_of_a_command_end_each_with_a_0_byte() -> None:
 
 
 def test_both_sides_have_the_same_types_version_and_limit() -> None:
-    header = (ROOT / "probe/guest/frame.h").read_text()
+    header = (ROOT / "probe/src/agent/frame.h").read_text()
     types = dict(re.findall(r"FRAME_(\w+) = '(\w)'", header))
     names = ("RUN", "INPUT", "INPUT_END", "SIGNAL", "CLOCK")
     names += ("READY", "OUTPUT", "ERROR", "TAKEN", "EXIT")
