@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from hardstone.cli import completion
+from hardstone.cli.collect import collect
 from hardstone.cli.help import WHAT, WHERE, Option, declare_group
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.options import json_option, quiet_option
@@ -161,6 +162,12 @@ def remove(names: tuple[str, ...]) -> int:
     return EXIT_OK
 
 
+command.command(
+    "collect",
+    examples=("hardstone target collect", "hardstone target collect board -o report.html"),
+)(collect)
+
+
 def _described(settings: SshSettings) -> str:
     return ", ".join(part for part in (settings.url, _settings_text(settings)) if part)
 
@@ -290,7 +297,7 @@ def _look(target: Target, settings: SshSettings | None, result: Check) -> None:
     from hardstone.cli.doctor import examined
     from hardstone.wording import kernel_text, machine_text
 
-    result.left = _left(target)
+    result.left = _left(result.name, result.url)
     facts, diagnosis = examined(target)
     known = facts.facts
     result.round_trip_ns = _round_trip_ns(target)
@@ -409,16 +416,16 @@ def _round_trip_ns(target: Target) -> int | None:
     return min(took)
 
 
-@runtime_checkable
-class Keeping(Protocol):
-    """A target that keeps the results of runs until somebody collects them."""
+def _left(name: str, url: str | None) -> list[str]:
+    """The runs of the default store that wait on a target, each in words."""
+    from hardstone.store.store import Store
 
-    def left(self) -> Sequence[str]:
-        """The runs that wait there, each in words."""
-
-
-def _left(target: Target) -> list[str]:
-    return list(target.left()) if isinstance(target, Keeping) else []
+    known = (name, url or name)
+    return [
+        f"run {one.id}{', for which a program here waits' if one.is_recorded else ''}"
+        for one in Store().left()
+        if one.target in known
+    ]
 
 
 def _print_check(result: Check) -> None:

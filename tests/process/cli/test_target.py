@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,15 +14,17 @@ from click.shell_completion import ShellComplete
 
 from hardstone.cli.main import hardstone as whole
 from hardstone.cli.target import check_of
-from hardstone.cli.target import command as group
 from hardstone.errors import PrivilegeError, TargetError
+from hardstone.memory import LEFT_NAME
 from hardstone.model import ClockCheck, Facts
+from hardstone.store.store import Store
 from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.named import SshSettings
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample
 from tests.unit.doctor.machine import machine
+from tests.unit.stats import make
 
 Call = Callable[..., Done]
 
@@ -53,14 +55,13 @@ def fake(folder: Path, found: Facts, selftest: list[str] | None = None) -> FakeT
 
 
 class Board(FakeTarget):
-    """A fake that has a name, is away, refuses, or keeps runs."""
+    """A fake that has a name, is away, or refuses."""
 
     def __init__(self, folder: Path, name: str, found: Facts) -> None:
         folder.mkdir(exist_ok=True)
         super().__init__(sample.scenario(folder, {}, facts=msgspec.to_builtins(found)))
         self.name = name
         self.refusal: Exception | None = None
-        self.kept: list[str] = []
         self.closed = 0
 
     def open(self, notices: Notices = SILENT) -> None:
@@ -73,9 +74,6 @@ class Board(FakeTarget):
 
     def clock_check(self) -> ClockCheck | None:
         return ClockCheck(host_ns=1, target_ns=1, uncertainty_ns=1)
-
-    def left(self) -> Sequence[str]:
-        return self.kept
 
 
 # ---- add, list, remove ----
@@ -153,10 +151,8 @@ def test_a_damaged_file_is_told_by_each_command(
 
 def test_the_commands_of_the_group_stand_in_the_order_of_use(hardstone: Call) -> None:
     shown = hardstone("target", "--help").out
-    places = [shown.index(f"\n  {name} ") for name in ("add", "list", "check", "remove")]
+    places = [shown.index(f"\n  {name} ") for name in ("add", "list", "check", "collect", "remove")]
     assert places == sorted(places)
-    names = list(group.commands)
-    assert {"add", "list", "check", "remove"} <= set(names)
 
 
 # ---- check ----
@@ -249,13 +245,10 @@ def test_all_named_targets_are_checked(
     hardstone("target", "add", "rack", "ssh://anna@rack")
     boards["board"] = Board(tmp_path / "a", "board", facts())
     boards["rack"] = Board(tmp_path / "b", "rack", facts(**NO_RIGHTS))
-    boards["board"].kept = ["latstat, 24 h", "\x1b[2Jrun"]
     done = hardstone("target", "check")
     assert done.code == 5
     assert done.out.index("board: ssh://root@192.0.2.7") < done.out.index("rack: ssh://anna@rack")
     assert "round trip    " in done.out and "\x1b" not in done.out
-    assert "waiting       latstat, 24 h; " in done.out
-    assert "hardstone target collect board" in done.out
     assert "What to do on rack:" in done.out
     # Typed there: sudo stays, whoever types here.
     assert "sudo tee /etc/security/limits.d/99-hardstone-realtime.conf" in done.out
@@ -263,7 +256,7 @@ def test_all_named_targets_are_checked(
     boards["rack"].refusal = TargetError("rack: it does not answer")
     assert hardstone("target", "check").code == 4
     [board, rack] = hardstone("target", "check", "board", "rack", "board", "--json").document
-    assert board["left"] == ["latstat, 24 h", "\x1b[2Jrun"] and board["round_trip_ns"] > 0
+    assert board["left"] == [] and board["round_trip_ns"] > 0
     assert rack["exit_code"] == 4 and rack["url"] == "ssh://anna@rack"
 
 
@@ -292,6 +285,20 @@ def test_a_name_works_wherever_a_target_is_named(
     found = hardstone("doctor", "--target", "board", "--json").document
     assert found["target"] == "board" and boards["board"].closed
     assert "did you mean board?" in hardstone("doctor", "--target", "bord").err
+
+
+def test_a_run_that_waits_there_is_told(
+    hardstone: Call, tmp_path: Path, boards: dict[str, Board]
+) -> None:
+    hardstone("target", "add", "board", "ssh://root@192.0.2.7")
+    boards["board"] = Board(tmp_path / "a", "board", facts())
+    document = make.document(plan=make.plan_of([sample.planned()], target="board"))
+    with Store().journal(document, boards["board"]):
+        folder = Store().path / "journals" / document.id
+        (folder / LEFT_NAME).write_text("{}")
+        done = hardstone("target", "check", "board")
+    assert f"waiting       run {document.id}, for which a program here waits" in done.out
+    assert "hardstone target collect board" in done.out
 
 
 def completed(*words: str) -> list[str]:
