@@ -115,7 +115,7 @@ def add(name: str, url: str, *, replaces: bool, **how: Any) -> int:
 @json_option
 def list_targets(as_json: bool) -> int:
     """List the targets that have a name."""
-    from hardstone.targets.named import named_targets, targets_file
+    from hardstone.targets.named import named_targets
 
     found = list(named_targets().values())
     if as_json:
@@ -131,7 +131,7 @@ def list_targets(as_json: bool) -> int:
 
     console = make_console()
     if not found:
-        console.print(words(f"no names yet in {targets_file()}; to add one:"))
+        console.print(words("no target has a name yet; to name one:"))
         print_command(console, "hardstone target add NAME ssh://USER@HOST")
         return EXIT_OK
     table = make_table()
@@ -253,6 +253,7 @@ def check(names: tuple[str, ...], as_json: bool, quiet: bool) -> int:
     for target in targets:
         found.append(check_of(target, quiet=quiet or as_json))
         if not as_json:
+            click.echo("\n" if len(found) > 1 else "", nl=False)
             _print_check(found[-1])
     if as_json:
         print_json(found)
@@ -476,7 +477,6 @@ def _print_check(result: Check) -> None:
             say(text)
         if typed:
             print_command(console, typed)
-    console.print()
 
 
 def _rows(result: Check) -> list[tuple[str, str]]:

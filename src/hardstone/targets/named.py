@@ -139,9 +139,9 @@ def targets_file() -> Path:
 def check_name(name: str) -> None:
     """InputError unless `name` may be that of a target."""
     if not _is_name(name):
-        what = "has another meaning" if name.lower() in _RESERVED else "cannot be the name of one"
+        why = ": it has another meaning" if name.lower() in _RESERVED else ""
         raise InputError(
-            f"targets: '{printable(name)[:80]}' {what}",
+            f"'{printable(name)[:80]}' cannot be the name of a target{why}",
             "use letters, digits and . _ -, at most 64, a letter or digit first; not "
             + ", ".join(_RESERVED),
         )

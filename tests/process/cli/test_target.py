@@ -81,7 +81,7 @@ class Board(FakeTarget):
 
 def test_add_list_and_remove(hardstone: Call) -> None:
     done = hardstone("target", "list")
-    assert done.code == 0 and done.out.startswith("no names yet in ")
+    assert done.code == 0 and done.out.startswith("no target has a name yet")
     added = hardstone("target", "add", "board", "ssh://root@192.0.2.7")
     assert (added.code, added.out) == (0, "board: ssh://root@192.0.2.7\n")
     assert added.told == ["hardstone: to check it:"]
@@ -120,7 +120,7 @@ def test_a_name_is_replaced_only_with_replace(hardstone: Call) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["add", "local", "ssh://a"], "'local' has another meaning"),
+        (["add", "local", "ssh://a"], "'local' cannot be the name of a target: it has another meaning"),
         (["add", "a:b", "ssh://a"], "cannot be the name"),
         (["add", "a", "http://a"], "is not the URL of an SSH target"),
         (["add", "a", "ssh://-x"], "is not the URL of an SSH target"),
