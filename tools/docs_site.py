@@ -79,7 +79,7 @@ def digest(path: Path) -> str:
 # ---- build ----
 
 
-def environment(lock: Path, log: Path) -> Path:
+def mkdocs_python(lock: Path, log: Path) -> Path:
     """The Python with MkDocs, installed anew if the lock has changed."""
     python, stamp = ENVIRONMENT / "bin" / "python", ENVIRONMENT / "stamp"
     if stamp.exists() and stamp.read_text() == digest(lock):
@@ -91,11 +91,11 @@ def environment(lock: Path, log: Path) -> Path:
     return python
 
 
-def build(root: Path, site: Path, log: Path) -> None:
+def build(root: Path, site: Path, log: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Builds the documents of a clone; a warning of MkDocs is an error."""
-    python = environment(root / "requirements" / "docs.txt", log)
+    python = mkdocs_python(root / "requirements" / "docs.txt", log)
     command = [python, "-m", "mkdocs", "build", "--clean", "--site-dir", site.resolve()]
-    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    quiet = {**environment, "NO_MKDOCS_2_WARNING": "1"}
     run_logged([*command, "--config-file", root / "mkdocs.yml"], log, environment=quiet)
 
 
