@@ -1,4 +1,4 @@
-"""Writes docs/reference from the register, the catalogue and the commands, refreshes the
+"""Writes docs/reference and share from the register, the catalogue and the commands, refreshes the
 output that the documents show, and saves the register for tests without a probe.
 
 `--check` writes nothing and fails if something is out of date; `--measure` also refreshes
@@ -21,6 +21,7 @@ import msgspec
 
 import docs_commands
 import docs_facts
+import docs_man
 import docs_output
 import docs_rules
 import docs_tests
@@ -32,6 +33,7 @@ from hardstone.model import Register
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
+SHARE = ROOT / "share"  # as it is installed, below the prefix
 PICTURES = {DOCS / "images" / "report.png": "", DOCS / "images" / "figures.png": "result-1"}
 TIRE = DOCS / "images" / "tire.svg"
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
@@ -43,6 +45,10 @@ GOLDEN_REGISTER = ROOT / "tests" / "process" / "targets" / "golden" / "register.
 def read_register() -> bytes:
     done = subprocess.run([PROBE, "list", "--json"], capture_output=True, check=True)
     return done.stdout
+
+
+def probe_help() -> str:
+    return subprocess.run([PROBE, "help"], capture_output=True, check=True, text=True).stdout
 
 
 def golden_register(document: bytes) -> str:
@@ -62,6 +68,8 @@ def generated_files() -> dict[Path, str]:
     for words, command in commands.items():
         path = REFERENCE / "commands" / docs_commands.file_name(words)
         pages[path] = docs_commands.page(words, command)
+    for name, text in docs_man.files(commands, probe_help(), CHANGELOG.read_text()).items():
+        pages[SHARE / name] = text
     pages[REFERENCE / "rules.md"] = docs_rules.page()
     pages[REFERENCE / "facts.md"] = docs_facts.page()
     pages[REFERENCE / "tests" / "README.md"] = docs_tests.index(register, catalogue)
@@ -75,6 +83,7 @@ def generated_files() -> dict[Path, str]:
 def stale_pages(pages: dict[Path, str]) -> list[Path]:
     """Generated pages that nothing generates any more."""
     there = [*(REFERENCE / "tests").glob("*.md"), *(REFERENCE / "commands").glob("*.md")]
+    there += (path for path in SHARE.rglob("*") if path.is_file())
     return [path for path in there if path not in pages]
 
 

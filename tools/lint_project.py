@@ -16,7 +16,7 @@ PRIVATE = (
     (
         "a place of somebody's machine",
         ("/",),
-        re.compile(r"/(?:root|home/(?!me\b|you\b)[a-z]|Users/[A-Z]|work/[a-z])"),
+        re.compile(r"(?<!:/)/(?:root|home/(?!me\b|you\b)[a-z]|Users/[A-Z]|work/[a-z])"),
     ),
     (
         "a registry",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import declare
 from hardstone.cli.options import json_option, target_option
 from hardstone.errors import EXIT_OK, InputError, printable
@@ -89,7 +90,9 @@ def _list_published(*, as_json: bool) -> int:
     "hardstone explain cyclictest",
     "hardstone explain priority inversion",
 )
-@click.argument("names", nargs=-1, required=True, metavar="TEST|NAME...")
+@click.argument(
+    "names", nargs=-1, required=True, metavar="TEST|NAME...", shell_complete=completion.tests
+)
 @target_option
 @json_option
 def explain(names: tuple[str, ...], target: str, as_json: bool) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import WHAT, Option, declare
 from hardstone.cli.options import (
     files_option,
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     "hardstone compare last~1 last",
     "hardstone compare last published:qnx -o compare.html",
 )
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@click.argument(
+    "systems", nargs=-1, required=True, metavar="SYSTEM...", shell_complete=completion.runs
+)
 @output_option
 @click.option(
     "--reference",

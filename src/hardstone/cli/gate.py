@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import DECISION, OUTPUT, WHAT, WHERE, declare
 from hardstone.cli.options import OutcomeOptions, option, options_of, shared
 from hardstone.errors import InputError
@@ -134,7 +135,7 @@ class GateOptions:
     "hardstone gate last --baseline good",
     "hardstone gate --pairs 12 TMR-P-LAT --second '--load heavy'",
 )
-@click.argument("words", nargs=-1, metavar="RUN|TEST...")
+@click.argument("words", nargs=-1, metavar="RUN|TEST...", shell_complete=completion.runs_and_tests)
 @options_of(GateOptions)
 def command(words: tuple[str, ...], options: GateOptions) -> int:
     """Check runs against limits or baselines: PASS or FAIL.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 WHAT, HOW_LONG, CONDITIONS = "What", "How long", "Conditions"
 DECISION, WHERE, OUTPUT, LAB = "Decision", "Where", "Output", "Lab"
 # In the order of the help.
 GROUPS = (WHAT, HOW_LONG, CONDITIONS, DECISION, WHERE, OUTPUT, LAB)
+_CHOICES = re.compile(r"\[([a-z0-9|-]+)\]", re.ASCII)
 _WHAT_OF = {LAB: "Lab (with --target lab:NAME)"}
 
 
@@ -23,6 +26,13 @@ class Option(click.Option):
         super().__init__(*arguments, **how)
         self.group = group
         self.is_common = is_common
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The words of a metavar such as [fifo|rr|other] too, which are no type of click's."""
+        words = _CHOICES.fullmatch(self.metavar or "")
+        if words is None:
+            return super().shell_complete(ctx, incomplete)
+        return [CompletionItem(word) for word in words[1].split("|") if word.startswith(incomplete)]
 
 
 def group_of(parameter: click.Parameter) -> str:
@@ -61,9 +71,17 @@ class Command(_Helpful):
 
 
 class Group(_Helpful, click.Group):
-    """A command with commands of its own."""
+    """A command with commands of its own, shown in `order` or that of their names."""
 
     command_class = Command
+
+    def __init__(self, *arguments: Any, order: Sequence[str] = (), **how: Any) -> None:
+        super().__init__(*arguments, **how)
+        self._order = {name: place for place, name in enumerate(order)}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        last = len(self._order)
+        return sorted(super().list_commands(ctx), key=lambda name: self._order.get(name, last))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options, then the commands."""

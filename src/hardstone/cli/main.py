@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from hardstone import __version__
 from hardstone.cli.ctrl_c import ignore, take_over
@@ -47,8 +48,10 @@ COMMANDS = {
     "gate": "gate",
     "doctor": "doctor",
     "shield": "shield",
+    "target": "target",
     "lab": "lab",
     "probe": "probe",
+    "completion": "completion",
 }
 # What each does, as its own help begins: a test holds it. So the list of all loads none of them.
 SUMMARIES = {
@@ -69,8 +72,10 @@ SUMMARIES = {
     "gate": "Check runs against limits or baselines: PASS or FAIL.",
     "doctor": "Check whether a machine is fit for real-time work.",
     "shield": "Reserve a CPU, run COMMAND there, restore all settings.",
+    "target": "Name the machines that SSH reaches, and check them.",
     "lab": "Fetch, add, list or remove kernels for virtual machines.",
     "probe": "Find or build the probe, the executable that measures.",
+    "completion": "Print the script that completes hardstone in a shell.",
 }
 # The sections of that list, each with its first command; the others follow it.
 _SECTIONS = {"evaluate": "Measure", "show": "Look", "compare": "Compare", "doctor": "Prepare"}
@@ -86,6 +91,15 @@ class LazyGroup(Group):
         if cmd_name not in COMMANDS:
             return None
         return command_of(cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands with what each does, or options; click's own would load all commands."""
+        found = [
+            CompletionItem(name, help=text)
+            for name, text in SUMMARIES.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, dict[str, str]] = {}

@@ -196,7 +196,7 @@ def run_one(
         output = default_report(store.path, document.id)
     problem = None if show is None else printed(lambda: show(document))
     is_named = show is not None and problem is None and not options.as_json
-    code = _finish(outcome, output, is_named=is_named) or problem or EXIT_OK
+    code = finish(outcome, output, is_named=is_named) or problem or EXIT_OK
     code = code or _export(document, options)
     tell_code(code, document, prepared.facts.facts, prepared.target)
     return document, code
@@ -268,7 +268,7 @@ def check_writable(option: str, output: Path) -> None:
         raise InputError(f"{option}: {output} cannot be written", "name another file")
 
 
-def _finish(outcome: Outcome, output: Path | None, *, is_named: bool) -> int:
+def finish(outcome: Outcome, output: Path | None, *, is_named: bool) -> int:
     """Says where the run is stored and writes the report: the exit code.
 
     `is_named`: what was printed names the run and how to see all of it.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import CONDITIONS, HOW_LONG, LAB, OUTPUT, WHAT, WHERE, Option
 from hardstone.errors import InputError, printable
 from hardstone.units import parse_duration_ns
@@ -48,7 +49,10 @@ class _Wait(click.ParamType):  # type: ignore[type-arg]
             raise InputError(f"--wait: {error}", "give a time such as 30s or 10m") from None
 
 
-_SYSTEM_UNDER_TEST = "System under test: local, lab:NAME[,KEY=VALUE...], or fake:FILE."
+_SYSTEM_UNDER_TEST = (
+    "System under test: local, ssh://[USER@]HOST[:PORT], a name of hardstone target list, "
+    "lab:NAME[,KEY=VALUE...], or fake:FILE."
+)
 _OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
 PRIORITY_HELP = "Real-time priority (default: the maximum less 1; the studies used max)."
 
@@ -175,8 +179,10 @@ class MachineOption:
         group=WHERE,
         metavar="NAME",
         show_default=True,
-        help="Machine: local, or lab:NAME[,KEY=VALUE...].",
+        help="Machine: local, ssh://[USER@]HOST[:PORT], a name of hardstone target list, or "
+        "lab:NAME[,KEY=VALUE...].",
         default="local",
+        shell_complete=completion.targets,
     )
 
 
@@ -192,6 +198,7 @@ class TargetOption:
         show_default=True,
         help=_SYSTEM_UNDER_TEST,
         default="local",
+        shell_complete=completion.targets,
     )
 
 
@@ -208,6 +215,7 @@ class TargetsOption:
         help=f"{_SYSTEM_UNDER_TEST} Repeat it to measure several in turn and compare them.",
         default=("local",),
         multiple=True,
+        shell_complete=completion.targets,
     )
 
 

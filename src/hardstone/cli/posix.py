@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import declare
 from hardstone.cli.options import (
     ConditionOptions,
@@ -42,7 +43,7 @@ class PosixOptions(LabOptions, TargetsOption):
 
 
 @declare("posix", "hardstone posix", "hardstone posix last")
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=completion.runs)
 @options_of(PosixOptions)
 @click.pass_context
 def command(context: click.Context, /, run: str | None, options: PosixOptions) -> int:

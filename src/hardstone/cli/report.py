@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import WHAT, Option, declare
 from hardstone.cli.options import files_option, one_array_thread, output_option, store_option
 from hardstone.errors import HardstoneError, InputError
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     "hardstone report last -o report.html",
     "hardstone report last -o picture.png --limit 100us",
 )
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @output_option
 @click.option(
     "--limit",

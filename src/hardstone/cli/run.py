@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import WHAT, declare
 from hardstone.cli.options import MeasureOptions, option, options_of, resume_option, typed_options
 
@@ -30,7 +31,7 @@ class RunOptions(MeasureOptions):
     "hardstone run TMR-P-LAT -D 30s --load none,heavy",
     "hardstone run 'sem-*' MUT-P-INV --name before --export-csv before.csv",
 )
-@click.argument("tests", nargs=-1, metavar="TEST...")
+@click.argument("tests", nargs=-1, metavar="TEST...", shell_complete=completion.tests)
 @options_of(RunOptions)
 @click.pass_context
 def run(context: click.Context, /, tests: tuple[str, ...], options: RunOptions) -> int:

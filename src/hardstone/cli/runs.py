@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import WHAT, Option, declare_group
 from hardstone.cli.options import json_option, store_option
 from hardstone.errors import EXIT_OK, InputError
@@ -157,7 +158,9 @@ class _Removal:
         "hardstone runs remove 20261130T025420Z-cb0d51 before --yes",
     ),
 )
-@click.argument("references", nargs=-1, required=True, metavar="RUN...")
+@click.argument(
+    "references", nargs=-1, required=True, metavar="RUN...", shell_complete=completion.runs
+)
 @click.option(
     "--yes", "is_confirmed", cls=Option, group=WHAT, is_flag=True, help="Remove without asking."
 )

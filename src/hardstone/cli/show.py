@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import OUTPUT, WHAT, Option, declare
 from hardstone.cli.options import json_option, store_option
 from hardstone.errors import EXIT_OK, InputError
@@ -27,8 +28,8 @@ _PUBLISHED = "published:"
     "hardstone show last --why",
     "hardstone show last~1 TMR-P-LAT --deadline 100us",
 )
-@click.argument("run")
-@click.argument("tests", nargs=-1, metavar="[TEST]...")
+@click.argument("run", shell_complete=completion.runs)
+@click.argument("tests", nargs=-1, metavar="[TEST]...", shell_complete=completion.tests)
 @click.option(
     "--all",
     "is_all",

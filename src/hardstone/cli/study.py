@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import HOW_LONG, WHAT, declare
 from hardstone.cli.options import (
     ConditionOptions,
@@ -96,6 +97,7 @@ class StudyOptions(LabOptions, TargetsOption):
         return "quick" if self.quick else "as-published" if self.as_published else "default"
 
 
+_STUDIES = ("obenland-2000", "dedicated-systems-2012", "hp-1987", "latstat-2007", "garre-2014")
 # What may be typed where nothing is measured.
 _LOOKING = {"published", "questionnaire", "output", "as_json", "quiet", "store"}
 
@@ -105,8 +107,10 @@ _LOOKING = {"published", "questionnaire", "output", "as_json", "quiet", "store"}
     "hardstone study obenland-2000",
     "hardstone study hp --quick --target lab:debian,preempt=full",
 )
-@click.argument("study", metavar="STUDY", required=False)
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument(
+    "study", metavar="STUDY", required=False, shell_complete=completion.words(*_STUDIES)
+)
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=completion.runs)
 @options_of(StudyOptions)
 @click.pass_context
 def command(

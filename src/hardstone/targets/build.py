@@ -185,8 +185,11 @@ def _probe_command(root: Path, compiler: Sequence[str], port: str) -> list[str]:
 
 def _guest_command(root: Path, compiler: Sequence[str]) -> list[str]:
     """Builds the guest's program without Meson; without -o."""
-    files = sorted((root / "probe" / "guest").glob("*.c"))
-    return [*compiler, *_OPTIONS, "-D_GNU_SOURCE", f"-I{root / 'probe'}", *map(str, files)]
+    probe = root / "probe"
+    shared = [probe / "src" / "agent" / name for name in ("child.c", "frame.c")]
+    files = [*sorted((probe / "guest").glob("*.c")), *shared]
+    folders = [f"-I{probe}", f"-I{probe / 'src'}"]
+    return [*compiler, *_OPTIONS, "-D_GNU_SOURCE", *folders, *map(str, files)]
 
 
 def _call(command: Sequence[str], folder: Path) -> None:
