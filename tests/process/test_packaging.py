@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -15,11 +18,21 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from hardstone.model import Register
-from hatch_build import GUEST, PROBE, BuildError, build_programs, obstacle, platform_tag
+from hatch_build import ELF_HEAD, GUEST, PROBE, BuildError, build_programs, obstacle, platform_tag
 from tests.conftest import ROOT
 
 DATA = {".toml", ".json", ".html", ".css", ".js", ".svg", ".j2", ".jinja"}
-PARTS = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src", "probe", "schema"]
+PARTS = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE"]
+PARTS += ["src", "probe", "schema", "share"]
+    "pyproject.toml",
+    "hatch_build.py",
+    "README.md",
+    "LICENSE",
+    "src",
+    "probe",
+    "schema",
+    "share",
+]
 
 
 @pytest.fixture
@@ -53,7 +66,7 @@ def test_a_wheel_that_pip_builds_holds_the_probe_which_runs(source: Path, tmp_pa
     done = build_wheel(source, tmp_path, CFLAGS="-O0")  # no test here asks how fast its probe is
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.name.endswith(f"-py3-none-{platform_tag()}.whl")
+    assert wheel.name.endswith(f"-py3-none-manylinux_2_17_{platform.machine()}.whl")
     with zipfile.ZipFile(wheel) as archive:
         inside = {one for one in archive.infolist() if "/_probe/" in one.filename}
         assert {one.filename for one in inside} == {
@@ -61,6 +74,9 @@ def test_a_wheel_that_pip_builds_holds_the_probe_which_runs(source: Path, tmp_pa
         }
         assert all(one.external_attr >> 16 & 0o111 for one in inside)
         assert data_files() <= set(archive.namelist())
+        shared = [one for one in archive.namelist() if ".data/data/share/" in one]
+        found = {one.partition(".data/data/")[2] for one in shared}
+        assert found == {str(one.relative_to(ROOT)) for one in shared_files()}
         probe = Path(archive.extract(f"hardstone/_probe/{PROBE}", tmp_path))
     probe.chmod(0o755)
     listed = subprocess.run([probe, "list", "--json"], capture_output=True, check=True)
@@ -82,6 +98,33 @@ def installed_programs() -> set[str]:
     return set(
         re.findall(r"executable\('(hardstone-\w+)'[^()]*(?:\([^()]*\)[^()]*)*install: true", build)
     )
+
+
+def shared_files() -> list[Path]:
+    """Manual pages and completion."""
+    return [path for path in (ROOT / "share").rglob("*") if path.is_file()]
+
+
+def elf(*kinds: int) -> bytes:
+    """An ELF program of 64 bits with program headers of these kinds."""
+    head = ELF_HEAD.pack(
+        b"\x7fELF\x02\x01\x01".ljust(16, b"\0"), 2, 62, 1, 0, 64, 0, 0, 64, 56, len(kinds), 0, 0, 0
+    )
+    return head + b"".join(struct.pack("<I52x", kind) for kind in kinds)
+
+
+def test_the_tag_promises_each_linux_only_where_no_program_needs_a_library(tmp_path: Path) -> None:
+    load, loader = 1, 3
+    static, dynamic, other = (tmp_path / name for name in ("static", "dynamic", "other"))
+    static.write_bytes(elf(load, load))
+    dynamic.write_bytes(elf(loader, load))
+    other.write_bytes(b"\xcf\xfa\xed\xfe")
+    for arch in ("x86_64", "aarch64"):
+        assert platform_tag([static], f"linux-{arch}") == f"manylinux_2_17_{arch}"
+        assert platform_tag([static, dynamic], f"linux-{arch}") == f"linux_{arch}"
+        assert platform_tag([other], f"linux-{arch}") == f"linux_{arch}"
+    assert platform_tag([static], "macosx-14.0-arm64") == "macosx_14_0_arm64"
+    assert platform_tag([other]) == sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
 def data_files() -> set[str]:
