@@ -24,15 +24,6 @@ from tests.conftest import ROOT
 DATA = {".toml", ".json", ".html", ".css", ".js", ".svg", ".j2", ".jinja"}
 PARTS = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE"]
 PARTS += ["src", "probe", "schema", "share"]
-    "pyproject.toml",
-    "hatch_build.py",
-    "README.md",
-    "LICENSE",
-    "src",
-    "probe",
-    "schema",
-    "share",
-]
 
 
 @pytest.fixture
