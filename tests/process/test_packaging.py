@@ -17,6 +17,7 @@ import msgspec
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from hardstone.errors import EXIT_PRIVILEGE
 from hardstone.model import Register
 from hatch_build import ELF_HEAD, GUEST, PROBE, BuildError, build_programs, obstacle, platform_tag
 from tests.conftest import ROOT
@@ -170,3 +171,28 @@ def test_a_noexec_tmpdir_is_the_cause(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith(f"no program may run in {tmp_path} (noexec)")
+
+
+def test_an_installation_without_the_renderer_of_charts_says_what_to_type() -> None:
+    """As Debian's package is one: Debian has no vl-convert."""
+    hide = (
+        "import importlib.metadata as metadata, sys\n"
+        "sys.modules['vl_convert'] = None\n"
+        "known = metadata.version\n"
+        "def version(name):\n"
+        "    if name == 'vl-convert-python': raise metadata.PackageNotFoundError(name)\n"
+        "    return known(name)\n"
+        "metadata.version = version\n"
+        "from hardstone.cli.main import main\n"
+        "main(['compare', 'published:qnx', 'published:ce7', '-o', sys.argv[1]])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", hide, "/nonexistent.html"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == EXIT_PRIVILEGE
+    assert "reports need vl-convert-python" in done.stderr
+    assert "pipx install hardstone" in done.stderr
