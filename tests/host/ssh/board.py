@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from hardstone.model import RunDocument
+from hardstone.stats.identity import series_problem
 from hardstone.store.store import Store
 from tests.conftest import ROOT
 from tests.host.place import Marked
@@ -39,12 +40,13 @@ HERE = Path(__file__).parent
 SSHD = "/usr/sbin/sshd"
 DROPBEAR = "/usr/sbin/dropbear"
 START_S = 30
+RUN = ("run", "TMR-P-LAT", "-D", "300ms")
 USER_ID = 1001
 LISTENS = ":0016 00000000:0000 0A "  # port 22, in /proc/net/tcp
 # Where a board can be written to. /run/board has what the harness put there.
 WRITABLE = ("/run", "/tmp", "/dev/shm", "/var/tmp", "/home")
 # Of a lock that was taken once the file stays, as on this machine; of a login what a shell keeps.
-STAYS = ("/run/board", "/run/lock/hardstone-measuring.lock")
+STAYS = ("/run/board", "/run/lock/hardstone-measuring.lock", "/run/sudo")
 OURS = "/hardstone-ssh-"  # how the folder of a run begins
 OF_SHELLS = (".local/share/fish", ".config/fish", ".bash_history", ".ssh/authorized_keys")
 
@@ -74,20 +76,21 @@ def own_key(name: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What a board is like. `server`: openssh or dropbear. `user` and `shell`: the account.
+    """What a board is like. `server`: openssh or dropbear. `user` and `login`: the account, its shell.
     `forced`: sshd's ForceCommand. `banner`: what sshd shows before a login. `rc`: files of the
     account's home by name. `faults`: "full", "noexec" or "read-only" by folder. `sudo`: a line of
-    sudoers for the account. `uptime_s`: how much longer than this machine it has been running, as
-    its own clocks tell. `host_key`: which of the keys it shows."""
+    sudoers for the account. `small`: a folder of 32 MiB. `uptime_s`: how much longer than this
+    machine it has been running, as its own clocks tell. `host_key`: which of the keys it shows."""
 
     server: str = "openssh"
     user: str = "root"
-    shell: str = "/bin/bash"
+    login: str = "/bin/bash"
     forced: str = ""
     banner: str = ""
     rc: Mapping[str, str] = field(default_factory=dict)
     faults: Mapping[str, str] = field(default_factory=dict)
     sudo: str = ""
+    small: str = ""
     uptime_s: int = 0
     host_key: str = "board"
 
@@ -103,6 +106,7 @@ class Desk:
         self.folder, self._holder = folder, holder
         self.marked = Marked(folder)
         self.started: list[subprocess.Popen[str]] = []
+        self.variables: dict[str, str] = {}  # of all commands
         self._board_count = self._controller_count = 0
 
     @property
@@ -129,6 +133,79 @@ class Desk:
         self._controller_count += 1
         home = self.folder / f"home{self._controller_count}"
         return Controller(self, home, boards, config, is_known=is_known)
+
+    def clock(self) -> Clock:
+        """A wall clock that can be set, for commands that get its variables."""
+        return Clock(self.folder)
+
+
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+
+static long offset_s(void)
+{
+    long seconds = 0;
+    FILE *file = fopen(getenv("CLOCK_OFFSET"), "re");
+    if (file != NULL) {
+        if (fscanf(file, "%ld", &seconds) != 1)
+            seconds = 0;
+        fclose(file);
+    }
+    return seconds;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (real == NULL)
+        real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int code = real(clock, now);
+    if (clock == CLOCK_REALTIME)
+        now->tv_sec += offset_s();
+    return code;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone)
+{
+    struct timespec exact;
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &exact);
+    now->tv_sec = exact.tv_sec;
+    now->tv_usec = exact.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *now)
+{
+    struct timespec exact;
+    clock_gettime(CLOCK_REALTIME, &exact);
+    if (now != NULL)
+        *now = exact.tv_sec;
+    return exact.tv_sec;
+}
+"""
+
+
+class Clock:
+    """Use `Desk.clock`. Other clocks, and those of other programs, are as they are."""
+
+    def __init__(self, folder: Path) -> None:
+        source, library = folder / "clock.c", folder / "clock.so"
+        source.write_text(CLOCK)
+        words = ["cc", "-shared", "-fPIC", "-O2", "-o", str(library), str(source), "-ldl"]
+        subprocess.run(words, check=True)
+        self._offset = folder / "clock-offset"
+        self.set(0)
+        self.variables = {"LD_PRELOAD": str(library), "CLOCK_OFFSET": str(self._offset)}
+
+    def set(self, later_s: int) -> None:
+        """By how much it is ahead."""
+        self._offset.write_text(f"{later_s}\n")
 
 
 @contextmanager
@@ -180,7 +257,7 @@ class Board:
         own = self.folder / "run"
         own.mkdir()
         numbers = "0:0" if kind.user == "root" else f"{USER_ID}:{USER_ID}"
-        account = f"{kind.user}:x:{numbers}:board:{kind.home}:{kind.shell}\n"
+        account = f"{kind.user}:x:{numbers}:board:{kind.home}:{kind.login}\n"
         root = "" if kind.user == "root" else "root:x:0:0:root:/:/bin/sh\n"
         others = "sshd:x:65533:65534:sshd:/run/sshd:/usr/sbin/nologin\n"
         machine_id = uuid.uuid5(uuid.NAMESPACE_DNS, str(self.folder)).hex
@@ -188,7 +265,7 @@ class Board:
             "passwd": account + root + others + "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
             "group": f"root:x:0:\nnogroup:x:65534:\nboard:x:{USER_ID}:\n",
             "shadow": f"{kind.user}:*:19000:0:99999:7:::\n",
-            "shells": f"{kind.shell}\n/bin/sh\n",
+            "shells": f"{kind.login}\n/bin/sh\n",
             "hostname": f"{self.name}\n",
             "hosts": f"127.0.0.1 localhost {self.name}\n",
             "machine-id": f"{machine_id}\n",
@@ -206,8 +283,8 @@ class Board:
         (own / "authorized_keys").write_text(keys)
         (own / "banner").write_text(kind.banner)
         (own / "sshd_config").write_text(self._sshd_config())
-        if Path(kind.shell).is_relative_to("/run/board"):  # a name of busybox
-            (own / Path(kind.shell).name).symlink_to(shutil.which("busybox") or "busybox")
+        if Path(kind.login).is_relative_to("/run/board"):  # a name of busybox
+            (own / Path(kind.login).name).symlink_to(shutil.which("busybox") or "busybox")
         home = disk / kind.home.lstrip("/")
         (home / ".ssh").mkdir(mode=0o700, parents=True)
         for name, text in {".ssh/authorized_keys": keys, **kind.rc}.items():
@@ -269,7 +346,7 @@ class Board:
             "name": self.name,
             "binds": binds,
             "var_tmp": str(disk / "var_tmp"),
-            "faults": dict(faults),
+            "faults": {**faults, **({self.kind.small: "small"} if self.kind.small else {})},
             "modes": {self.kind.home: "700"},
             "server": servers[self.kind.server],
         }
@@ -398,6 +475,19 @@ class Board:
         """The agent, the keeper, and the probes at work."""
         return {pid for pid, name in self.processes().items() if name.startswith("hardstone")}
 
+    def has_agent(self) -> bool:
+        """Somebody is connected to the agent."""
+        return bool(self.sessions()) and len(self.probes()) > 1
+
+    def jobs(self) -> set[int]:
+        """The probes that run a test."""
+        found = set()
+        for pid in self.probes():
+            with suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                found |= {pid} if words[1:2] == [b"run"] else set()
+        return found
+
     def kill(self, pids: set[int]) -> None:
         """Of this board."""
         for pid in pids & self._all_processes().keys():
@@ -431,6 +521,20 @@ class Board:
     def of_runs(self, ending: str) -> set[str]:
         """Files with this ending in the folders of runs."""
         return {one for one in self.files() if OURS in one and one.endswith(ending)}
+
+    def size_bytes(self, name: str) -> int:
+        with suppress(OSError):
+            return self.path(name).stat().st_size
+        return 0
+
+    def wait_for_job(self) -> None:
+        wait_until(lambda: self.of_runs(".begun"), "no test begins", START_S)
+
+    def fill(self, folder: str) -> None:
+        """Takes all space that is left there."""
+        with suppress(OSError), self.path(f"{folder}/fill").open("wb", buffering=0) as file:
+            while file.write(bytes(1 << 16)):
+                pass
 
     def is_measuring(self) -> bool:
         """A test runs there, and nobody is connected."""
@@ -469,7 +573,7 @@ class Controller:
     def __init__(
         self, desk: Desk, home: Path, boards: Sequence[Board], config: str, *, is_known: bool
     ) -> None:
-        self.desk, self.home = desk, home
+        self.desk, self.home, self.place = desk, home, home
         ssh = home / ".ssh"
         ssh.mkdir(mode=0o700, parents=True)
         private, public = own_key("controller")
@@ -495,7 +599,7 @@ class Controller:
     def _prefix(self) -> list[str]:
         """The ID of the process stays that of the command: each of them is replaced by the next."""
         bind = 'mount --bind "$1" /etc/passwd && shift && exec "$@"'
-        enter = ["nsenter", f"--target={self.desk.pid}", "--net", "--mount", f"--wd={self.home}"]
+        enter = ["nsenter", f"--target={self.desk.pid}", "--net", "--mount", f"--wd={self.place}"]
         return [*enter, "unshare", "--mount", "sh", "-c", bind, "sh", str(self._passwd)]
 
     @property
@@ -516,7 +620,7 @@ class Controller:
             for name, text in self.desk.marked.environment.items()
             if name not in unwanted
         }
-        return {**kept, **own}
+        return {**kept, **own, **self.desk.variables}
 
     def popen(self, words: Sequence[str], **variables: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -556,6 +660,14 @@ class Controller:
         with (self.home / ".ssh/config").open("a") as file:
             file.write(line)
 
+    def quick(self) -> None:
+        """From now on no connection is slow."""
+        file = self.home / ".ssh/config"
+        lines = file.read_text().splitlines()
+        file.write_text(
+            "\n".join(one for one in lines if not one.startswith("ProxyCommand")) + "\n"
+        )
+
     def store(self) -> Store:
         return Store(self.home / "data/hardstone")
 
@@ -571,6 +683,19 @@ class Controller:
 
     def wait_for_nothing_left(self, within_s: float = START_S) -> None:
         assert soon(lambda: not self.left(), within_s), self.left()
+
+
+def assert_measured(*runs: RunDocument) -> None:
+    """Complete, and all that was recorded is in the results."""
+    assert runs, "no run was stored"
+    for run in runs:
+        said = [(one.test, one.status, one.reason) for one in run.results]
+        assert run.status == "complete", said
+        for result in run.results:
+            assert result.status == "measured", said
+            assert any(series.count for series in result.series), said
+            problems = [series_problem(series) for series in result.series]
+            assert not any(problems), problems
 
 
 def ended(process: subprocess.Popen[str], within_s: float) -> Done:

@@ -41,7 +41,7 @@ def set_up(settings: dict[str, Any]) -> None:
             mount("--bind", settings["var_tmp"], folder)
             continue
         more = f"mode={settings['modes'].get(folder, '1777')}"
-        more += {"full": ",size=64k", "noexec": ",noexec"}.get(fault, "")
+        more += {"full": ",size=64k", "noexec": ",noexec", "small": ",size=32m"}.get(fault, "")
         mount("-t", "tmpfs", "-o", more, "board", folder)
         if fault == "full":
             with suppress(OSError), Path(folder, "full").open("wb", buffering=0) as file:

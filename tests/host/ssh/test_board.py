@@ -106,7 +106,7 @@ def test_the_shell_of_the_account(desk: Desk, shell: str) -> None:
     program = "busybox" if shell.endswith("ash") else shell
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
-    with desk.board(shell=shell) as board:
+    with desk.board(login=shell) as board:
         controller = desk.controller(board)
         shell_name = "readlink /proc/$fish_pid/exe" if "fish" in shell else "readlink /proc/$$/exe"
         done = controller.ssh(board, shell_name)
