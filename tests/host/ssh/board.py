@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -64,9 +65,17 @@ def no_boards() -> str | None:
     return done.stderr.strip() or "no namespaces can be made here" if done.returncode else None
 
 
-@cache
 def own_key(name: str) -> tuple[str, str]:
     """A private key of this session, and its public half."""
+    with _KEYS:  # the cache alone would let two threads make one each
+        return _made_key(name)
+
+
+_KEYS = threading.Lock()
+
+
+@cache
+def _made_key(name: str) -> tuple[str, str]:
     with tempfile.TemporaryDirectory(prefix="hardstone-key-") as folder:
         file = Path(folder, "key")
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(file)]
@@ -76,7 +85,7 @@ def own_key(name: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What a board is like. `server`: openssh or dropbear. `user` and `login`: the account, its shell.
+    """What a board is like. `server`: openssh or dropbear. `user`, `login`: the account, its shell.
     `forced`: sshd's ForceCommand. `banner`: what sshd shows before a login. `rc`: files of the
     account's home by name. `faults`: "full", "noexec" or "read-only" by folder. `sudo`: a line of
     sudoers for the account. `small`: a folder of 32 MiB. `uptime_s`: how much longer than this

@@ -84,7 +84,7 @@ def uploading(controller: Controller, board: Board) -> subprocess.Popen[str]:
     """A run whose probe is on its way."""
     controller.slow(0.02, 100_000)
     process = controller.start(*RUN, "--target", f"ssh://{board.name}")
-    wait_until(lambda: any(map(board.size_bytes, board.of_runs("/hardstone-probe"))))
+    wait_until(lambda: any(map(board.size_bytes, board.of_runs("/hardstone-probe"))), within_s=60)
     return process
 
 
@@ -364,14 +364,16 @@ def two_controllers(desk: Desk) -> None:
     """The second one waits and says for whom; with --wait 0 it ends."""
     with desk.board() as board:
         first, second, third = (desk.controller(board) for _ in range(3))
-        one = begun(first, board, "run", "TMR-P-LAT", "-D", "6s")
-        done = third.run(*RUN, "--target", f"ssh://{board.name}", "--wait", "0")
+        url = f"ssh://{board.name}"
+        one = begun(first, board, "run", "TMR-P-LAT", "-D", "8s")
+        two = second.start(*RUN, "--target", url)
+        three = third.start(*RUN, "--target", url, "--wait", "0")
+        done = ended(three, TOLD_S)
         assert_told(done, board, "another measurement has held", "pid", "hardstone", "--wait")
         assert not third.runs()
-        done = second.run(*RUN, "--target", f"ssh://{board.name}")
+        done = ended(two, TOLD_S)
         assert_complete(done, second)
-        assert "Another hardstone measurement is running on" in done.said, done
-        assert "pid" in done.said, done
+        assert f"Another hardstone measurement is running on {url} (pid" in done.said, done
         assert_complete(ended(one, TOLD_S), first)
         (long,), (short,) = first.runs(), second.runs()
         begins = [datetime.fromisoformat(run.results[0].started_utc) for run in (long, short)]

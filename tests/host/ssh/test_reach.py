@@ -38,9 +38,8 @@ def assert_refused(board: Board, controller: Controller, code: int, *said: str) 
 
 
 def test_an_ordinary_board(board: Board, controller: Controller) -> None:
-    assert_measures(board, controller)
-    (run,) = controller.runs()
-    assert run.system["kernel.hostname"] == board.name
+    done = assert_measures(board, controller)
+    assert f"ssh://{board.name}" in done.out, done
 
 
 # ---- host keys ----
@@ -89,7 +88,7 @@ RC_FILES = {
     "no line end": "printf 'last login: today'",
     "to both": "echo one; echo two >&2",
     "bytes": "head -c 100000 /dev/urandom",
-    "much": "head -c 200000 /dev/zero | tr '\\0' x",
+    "much": "head -c 100000 /dev/zero | tr '\\0' x",
     "lines that look like ours": f"printf '{LIKE_OURS}'",
 }
 
