@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from hardstone.stats.identity import series_problem
 from hardstone.store.store import Store
 from tests.conftest import ROOT
 from tests.host.place import Marked
-from tests.running import children
+from tests.running import children, has_ended
 from tests.waiting import soon, wait_until
 
 HERE = Path(__file__).parent
@@ -116,7 +117,7 @@ class Desk:
         self.marked = Marked(folder)
         self.started: list[subprocess.Popen[str]] = []
         self.variables: dict[str, str] = {}  # of all commands
-        self._board_count = self._controller_count = 0
+        self._boards, self._controllers = count(1), count(1)  # of several threads
 
     @property
     def pid(self) -> int:
@@ -128,9 +129,8 @@ class Desk:
     @contextmanager
     def board(self, **of_kind: Any) -> Iterator[Board]:
         """A board that is up, whose key every controller made later knows."""
-        self._board_count += 1
-        folder = self.folder / f"board{self._board_count}"
-        board = Board(self, self._board_count, folder, Kind(**of_kind))
+        number = next(self._boards)
+        board = Board(self, number, self.folder / f"board{number}", Kind(**of_kind))
         try:
             board.boot()
             yield board
@@ -139,8 +139,7 @@ class Desk:
 
     def controller(self, *boards: Board, config: str = "", is_known: bool = True) -> Controller:
         """Somebody who measures, with a home, a store and a configuration of SSH of his own."""
-        self._controller_count += 1
-        home = self.folder / f"home{self._controller_count}"
+        home = self.folder / f"home{next(self._controllers)}"
         return Controller(self, home, boards, config, is_known=is_known)
 
     def clock(self) -> Clock:
@@ -406,11 +405,9 @@ class Board:
         if self._process is not None:
             self._process.kill()  # --kill-child: its first process, with that all others
             self._process.communicate()
-            wait_until(lambda: not self._is_alive(), "the board does not end", START_S)
+            # It ends after all others.
+            wait_until(lambda: has_ended(self._init), "the board does not end", START_S)
             self._process = None
-
-    def _is_alive(self) -> bool:
-        return Path(f"/proc/{self._init}/ns").exists() and bool(self._all_processes())
 
     def reboot(self) -> None:
         self.power_off()
@@ -437,15 +434,16 @@ class Board:
     # ---- its processes ----
 
     def _all_processes(self) -> dict[int, str]:
-        found = {}
-        with suppress(OSError):
-            own = Path(f"/proc/{self._init}/ns/pid_for_children").readlink()
-            for path in Path("/proc").glob("[0-9]*"):
-                with suppress(OSError):
-                    if (path / "ns/pid").readlink() == own:
-                        state = (path / "stat").read_text().rpartition(")")[2].split()[0]
-                        if state not in "ZX":
-                            found[int(path.name)] = (path / "comm").read_text().strip()
+        """All of them descend from the first one: it gets the orphans."""
+        found: dict[int, str] = {}
+        left = [self._init]
+        while left:
+            pid = left.pop()
+            path = Path(f"/proc/{pid}")
+            with suppress(OSError):
+                if (path / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                    found[pid] = (path / "comm").read_text().strip()
+                left += children(pid)
         return found
 
     def processes(self) -> dict[int, str]:

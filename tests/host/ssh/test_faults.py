@@ -200,7 +200,7 @@ def server_killed_in_measurement(desk: Desk) -> None:
         process = begun(controller, board)
         board.kill(board.servers())
         wait_until(lambda: board.of_runs(".exit"))
-        wait_until(lambda: desk.marked.named("ssh"), "the first question")
+        wait_until(lambda: any(controller.temporary.iterdir()), "the first question")
         board.start_server()
         assert_complete(ended(process, TOLD_S), controller)
         board.wait_for_nothing_left()
