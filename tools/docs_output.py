@@ -4,8 +4,8 @@
 blocks are refreshed only on request, all those of a document in one store.
 
 A block that boots kernels of the lab is kept as it is, and the reason told, where one of them
-or its QEMU is missing; so is one of a target that SSH reaches and that has no name here. `<!-- fails -->` in the next line: the target cannot be reached, which is
-what the block shows.
+or its QEMU is missing; so is one of a target that SSH reaches and that has no name here.
+`<!-- fails -->` in the next line: the target cannot be reached, which is what the block shows.
 
 `<!-- shown: ADDRESSES -->` in the next line keeps some lines of the output, named as in sed:
 `/PATTERN/` each line that matches, `/PATTERN/../PATTERN/` each stretch from one to the other.

@@ -162,6 +162,12 @@ def remove(names: tuple[str, ...]) -> int:
     return EXIT_OK
 
 
+command.command(
+    "collect",
+    examples=("hardstone target collect", "hardstone target collect board -o report.html"),
+)(collect)
+
+
 def _described(settings: SshSettings) -> str:
     return ", ".join(part for part in (settings.url, _settings_text(settings)) if part)
 
