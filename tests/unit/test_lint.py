@@ -861,7 +861,11 @@ def test_every_rule_is_tried() -> None:
 def test_the_command_prints_each_complaint_and_their_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = {"a.md": "/home/anna\n/home/bert\n", ".gitignore": "b.md\n", "b.md": "/root"}
+    files = {
+        "a.md": "/home/anna\n/home/bert\nssh://root@board\n",
+        ".gitignore": "b.md\n",
+        "b.md": "/root",
+    }
     written(tmp_path, files)
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     monkeypatch.setattr(lint, "ROOT", tmp_path)
