@@ -208,14 +208,24 @@ static void right_facts(const struct port_fact_sink *sink)
     sink->text(sink->context, "limits.lock_remedy", refusal.remedy);
 }
 
+/* musl has no macro of its own: its headers define what they have declared (bits/alltypes.h). Its
+ * version is known to the build, if at all. */
+#ifndef HS_LIBC_VERSION
+#define HS_LIBC_VERSION ""
+#endif
+
 static void libc_name(char *text, size_t bytes)
 {
+#if defined(__DEFINED_size_t) && !defined(__GLIBC__)
+    snprintf(text, bytes, "%s", HS_LIBC_VERSION[0] ? "musl " HS_LIBC_VERSION : "musl");
+#else
     text[0] = '\0';
 #ifdef _CS_GNU_LIBC_VERSION
     if (confstr(_CS_GNU_LIBC_VERSION, text, bytes) > 0)
         return;
 #endif
     snprintf(text, bytes, "unknown (POSIX %ld)", sysconf(_SC_VERSION));
+#endif
 }
 
 static void instrument_text(struct emit *emit, const struct clock *clock,

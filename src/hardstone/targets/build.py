@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import importlib.util
+import io
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import hardstone
 from hardstone.errors import InputError, PrivilegeError, TargetError, printable
 from hardstone.lab.initramfs import Programs, check_static, kept_programs
 from hardstone.targets.find import (
@@ -24,6 +28,7 @@ from hardstone.targets.find import (
     find_guest,
     find_probe,
     packaged_probe,
+    probe_source,
     source_tree,
 )
 
@@ -145,9 +150,6 @@ def _compiler_version(compiler: list[str]) -> str:
 
 
 _DEADLINE_S = 600
-# As in probe/meson.build: what is not called is not linked, and nothing unwinds stacks.
-_OPTIONS = ["-O2", "-std=c11", "-ffunction-sections", "-fdata-sections"]
-_OPTIONS += ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--gc-sections"]
 _COMPILER_HINT = "install one, for example: sudo apt-get install gcc libc6-dev"
 
 
@@ -193,19 +195,18 @@ def build_programs(
     TargetError if there is no compiler for `arch` or no source, and with the compiler's output.
     """
     root = root or _needed_source()
-    compiler = [*cross_compiler(arch, libc), "-static", "-s"]
-    probe, guest = folder / PROBE, folder / GUEST
-    _call([*_probe_command(root, compiler, "linux"), "-o", str(probe)], folder)
-    _call([*_guest_command(root, compiler), "-o", str(guest)], folder)
-    for program in (probe, guest):
-        check_static(program, arch)
-    return probe, guest
+    names = (PROBE, GUEST)
+    _build_by_script(root, folder, cross_compiler(arch, libc), names, is_whole=False)
+    for name in names:
+        check_static(folder / name, arch)
+    return folder / PROBE, folder / GUEST
 
 
 def _source_files(root: Path) -> list[Path]:
     """All that probe and guest are built from, for each system."""
     parts = (root / "probe" / part for part in ("src", "guest"))
-    return sorted(path for part in parts for path in part.rglob("*.[ch]"))
+    sources = sorted(path for part in parts for path in part.rglob("*.[ch]"))
+    return [root / "probe" / _SCRIPT, *sources]
 
 
 def _needed_source() -> Path:
@@ -219,13 +220,46 @@ def _needed_source() -> Path:
     return root
 
 
+_SCRIPT = "build.sh"
+
+
 def _build_with_compiler(root: Path, output: Path, compiler: str) -> None:
-    output.parent.mkdir(parents=True, exist_ok=True)
-    static = [compiler, "-static"] if _links_statically(compiler) else [compiler]
-    port = "linux" if sys.platform == "linux" else "posix"
-    _build_whole(_probe_command(root, static, port), output, root)
-    for name in _guest_here(root):
-        _build_whole(_guest_command(root, static), output.with_name(name), root)
+    _build_by_script(root, output.parent, [compiler], [PROBE, *_guest_here(root)], is_whole=True)
+
+
+def _build_by_script(
+    root: Path, folder: Path, compiler: Sequence[str], names: Sequence[str], *, is_whole: bool
+) -> None:
+    """Builds `names` into `folder` without Meson; `is_whole` keeps the names of functions."""
+    port = "linux" if sys.platform == "linux" or not is_whole else "posix"
+    script = root / "probe" / _SCRIPT
+    environment = dict(os.environ)
+    if not is_whole:  # what these variables say is for this machine
+        version = _musl_version(compiler)
+        environment["CFLAGS"] = f'-DHS_LIBC_VERSION="{version}"' if version else ""
+        environment["LDFLAGS"] = "-s"
+    words = ["/bin/sh", str(script), str(folder), port, " ".join(names), *compiler]
+    _call(words, root, environment)
+
+
+def _musl_version(compiler: Sequence[str]) -> str:
+    """The version of the musl that `compiler` links, where its files tell; else ""."""
+    if "ziglang" in compiler and (found := importlib.util.find_spec("ziglang")):
+        for place in found.submodule_search_locations or ():
+            header = Path(place, "lib", "libc", "musl", "src", "internal", "version.h")
+            with contextlib.suppress(OSError):
+                return _VERSION.findall(header.read_text("ascii", "replace"))[0]
+    if Path(compiler[0]).name == "musl-gcc":
+        loader = Path("/lib") / f"ld-musl-{own_arch()}.so.1"
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired, IndexError):
+            done = subprocess.run(
+                [str(loader)], capture_output=True, timeout=_PATIENCE_S, check=False
+            )
+            return _VERSION.findall(done.stderr.decode("ascii", "replace"))[0]
+    return ""
+
+
+_VERSION = re.compile(r'(?:VERSION "|Version )([0-9][0-9A-Za-z.+~-]{0,40})', re.ASCII)
 
 
 def _guest_here(root: Path) -> list[str]:
@@ -234,46 +268,17 @@ def _guest_here(root: Path) -> list[str]:
     return [GUEST] if has_it else []
 
 
-def _build_whole(command: list[str], output: Path, root: Path) -> None:
-    fresh = output.with_suffix(".new")
-    _call([*command, "-o", str(fresh)], root)
-    fresh.replace(output)
-
-
-def _links_statically(compiler: str) -> bool:
-    """Whether there are libraries to link statically with, as Meson's build asks too."""
-    with tempfile.TemporaryDirectory(prefix="hardstone-") as folder:
-        command = [compiler, "-static", "-x", "c", "-", "-o", f"{folder}/program"]
-        program = b"#include <math.h>\nint main(int c, char **v) { return (int)sqrt(c); }\n"
-        done = subprocess.run(
-            [*command, "-lm"], input=program, capture_output=True, timeout=_DEADLINE_S, check=False
-        )
-    return done.returncode == 0
-
-
-def _probe_command(root: Path, compiler: Sequence[str], port: str) -> list[str]:
-    """Builds the probe without Meson, each file of the port its own or POSIX's; without -o."""
-    source = root / "probe" / "src"
-    ports = source / "port"
-    own = [file for file in sorted(source.rglob("*.c")) if ports not in file.parents]
-    parts = {file.name: file for name in ("posix", port) for file in (ports / name).glob("*.c")}
-    files = [*own, *(parts[name] for name in sorted(parts))]
-    return [*compiler, *_OPTIONS, f"-I{source}", *map(str, files), "-lpthread", "-lrt", "-lm"]
-
-
-def _guest_command(root: Path, compiler: Sequence[str]) -> list[str]:
-    """Builds the guest's program without Meson; without -o."""
-    probe = root / "probe"
-    shared = [probe / "src" / "agent" / name for name in ("child.c", "frame.c")]
-    files = [*sorted((probe / "guest").glob("*.c")), *shared]
-    folders = [f"-I{probe}", f"-I{probe / 'src'}"]
-    return [*compiler, *_OPTIONS, "-D_GNU_SOURCE", *folders, *map(str, files)]
-
-
-def _call(command: Sequence[str], folder: Path) -> None:
+def _call(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> None:
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, timeout=_DEADLINE_S, check=False
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            timeout=_DEADLINE_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise TargetError(f"{command[0]} failed: {error}", "see the message above") from error
@@ -306,11 +311,11 @@ def built_programs(
     """As programs_for, but built for this machine too, with `libc` ("musl", "glibc"; None: that of
     the first compiler that there is)."""
     arch = arch_of(arch).name
-    root = root or source_tree()
+    root = root or probe_source()
     if root is None:
         raise TargetError(
             f"the probe for {arch} is built from its source, which this installation lacks",
-            "work in a checkout of hardstone",
+            "install a wheel that was built with it, or work in a checkout of hardstone",
         )
     compiler = cross_compiler(arch, libc)
 
@@ -339,6 +344,39 @@ def probe_for(machine: str, tell: Tell = lambda text: None, *, root: Path | None
         check_static(packaged, arch.name)
         return packaged
     return built_programs(arch.name, tell, root=root).probe
+
+
+# Builds the probe on a target, with its own compiler, in the folder $d from source_archive() on
+# standard input. Without single quotes, backslashes and "!": see deploy.py.
+THERE_SCRIPT = (
+    "(cd $d && gzip -dc | tar xf - && sh source/build.sh . linux hardstone-probe; rm -rf source)"
+)
+
+
+def source_archive() -> bytes:
+    """The probe's source, to be built on a target: a tar file in gzip's format, the same bytes for
+    the same source. TargetError where this installation has no source."""
+    root = probe_source()
+    if root is None:
+        raise TargetError(
+            "the probe's source, which is to be compiled there, is not part of this installation",
+            "install a wheel that was built with it, or leave build_there out",
+        )
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for path in _source_files(root):
+            name = path.relative_to(root / "probe")
+            if name.parts[0] == "guest":
+                continue
+            _add(tar, f"source/{name.as_posix()}", path.read_bytes())
+        _add(tar, "source/VERSION", f"{hardstone.__version__}\n".encode())
+    return gzip.compress(archive.getvalue(), mtime=0)
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(content), 0o644
+    tar.addfile(entry, io.BytesIO(content))
 
 
 def _key(root: Path, compiler: list[str]) -> str:
