@@ -5,22 +5,19 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
-import importlib.util
 import io
 import os
-import platform
-import re
 import shutil
 import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import hardstone
-from hardstone.errors import InputError, PrivilegeError, TargetError, printable
+from hardstone.errors import PrivilegeError, TargetError
 from hardstone.lab.initramfs import Programs, check_static, kept_programs
+from hardstone.targets.arches import arch_of, cross_compiler, own_arch, script_environment
 from hardstone.targets.find import (
     GUEST,
     PROBE,
@@ -33,106 +30,6 @@ from hardstone.targets.find import (
 )
 
 _PATIENCE_S = 60
-
-
-@dataclass(frozen=True)
-class Arch:
-    """An architecture that there is a probe for. `name`: as `uname -m` has it; `option`: of --arch;
-    `system`, `debian`: of GCC's programs and Debian's packages; `zig`: target and processor, the
-    least that Debian's port demands."""
-
-    name: str
-    option: str
-    system: str
-    debian: str
-    zig: tuple[str, ...]
-    gcc: tuple[str, ...] = ()
-
-    @property
-    def variable(self) -> str:
-        """Names a compiler for it."""
-        return f"HARDSTONE_CC_{self.name.upper()}"
-
-
-ARCHES = (
-    Arch("x86_64", "x86-64", "x86_64-linux-gnu", "amd64", ("x86_64-linux-musl",)),
-    Arch("aarch64", "arm64", "aarch64-linux-gnu", "arm64", ("aarch64-linux-musl",)),
-    Arch(
-        "armv7l",
-        "armv7",
-        "arm-linux-gnueabihf",
-        "armhf",
-        ("arm-linux-musleabihf", "-mcpu=generic+v7a+vfp3d16-neon"),
-        ("-march=armv7-a", "-mfpu=vfpv3-d16", "-mfloat-abi=hard"),
-    ),
-    Arch("riscv64", "riscv64", "riscv64-linux-gnu", "riscv64", ("riscv64-linux-musl",)),
-)
-# Other names of the same: the kernels of other systems, and 32 bits on a processor of 64.
-_OTHER_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "armv8l": "armv7l"}
-_REFUSED = {
-    "armv6l": "its processor lacks what an exchange of 64 bits between processes needs (ARMv7)",
-    "armv5tel": "its processor lacks what an exchange of 64 bits between processes needs (ARMv7)",
-    "i686": "its kernel runs no program of 64 bits, and there is no probe of 32 bits for x86",
-    "i586": "its kernel runs no program of 64 bits, and there is no probe of 32 bits for x86",
-}
-LIBCS = ("musl", "glibc")
-
-
-def arch_of(machine: str) -> Arch:
-    """What `machine`, a name of `uname -m`, can run. InputError where there is no probe for it."""
-    name = _OTHER_NAMES.get(machine.lower(), machine)
-    for arch in ARCHES:
-        if name == arch.name:
-            return arch
-    known = f"there is one for {', '.join(arch.name for arch in ARCHES)}"
-    reason = _REFUSED.get(machine)
-    raise InputError(
-        f"there is no probe for '{printable(machine[:40])}'{f': {reason}' if reason else ''}",
-        "use a kernel of 64 bits" if machine in ("i686", "i586") else known,
-    )
-
-
-def own_arch() -> str:
-    """The architecture of this machine by the kernel's name for it: x86_64, aarch64."""
-    machine = platform.machine()
-    return _OTHER_NAMES.get(machine.lower(), machine)
-
-
-def cross_compiler(arch: str, libc: str | None = None) -> list[str]:
-    """The command of a compiler for `arch` that links statically, with `libc` ("musl", "glibc";
-    None: either). TargetError if there is none.
-
-    $HARDSTONE_CC_AARCH64 (its words are split at blanks), else GCC's cross compiler, else Zig's
-    compiler as the Python package ziglang, which has musl.
-    """
-    wanted = arch_of(arch)
-    if chosen := os.environ.get(wanted.variable, "").split():
-        if shutil.which(chosen[0]) is None:
-            raise TargetError(
-                f"there is no compiler '{chosen[0]}'",
-                f"{wanted.variable} names it: correct or unset it",
-            )
-        return chosen
-    is_own = wanted.name == own_arch() and sys.platform == "linux"
-    if libc != "musl":
-        own = [os.environ.get("CC") or "cc"] if is_own else []
-        for name in (*own, f"{wanted.system}-gcc"):
-            if shutil.which(name) is not None:
-                return [name, *wanted.gcc]
-    if libc != "glibc":
-        if is_own and shutil.which("musl-gcc") is not None:
-            return ["musl-gcc"]
-        if importlib.util.find_spec("ziglang") is not None:
-            return [sys.executable, "-m", "ziglang", "cc", "-target", *wanted.zig]
-    packages = f"gcc-{wanted.system.replace('_', '-')} libc6-dev-{wanted.debian}-cross"
-    by_apt = f"sudo apt-get install {'gcc libc6-dev' if is_own else packages}"
-    raise TargetError(
-        f"there is no C compiler for {wanted.name}{f' with {libc}' if libc else ''}",
-        {
-            "musl": "install Zig's, without root: pip install ziglang",
-            "glibc": f"install one: {by_apt}",
-        }.get(libc or "", f"install one (or, without root, pip install ziglang): {by_apt}"),
-    )
 
 
 def _compiler_version(compiler: list[str]) -> str:
@@ -233,33 +130,9 @@ def _build_by_script(
     """Builds `names` into `folder` without Meson; `is_whole` keeps the names of functions."""
     port = "linux" if sys.platform == "linux" or not is_whole else "posix"
     script = root / "probe" / _SCRIPT
-    environment = dict(os.environ)
-    if not is_whole:  # what these variables say is for this machine
-        version = _musl_version(compiler)
-        environment["CFLAGS"] = f'-DHS_LIBC_VERSION="{version}"' if version else ""
-        environment["LDFLAGS"] = "-s"
+    environment = None if is_whole else script_environment(compiler)
     words = ["/bin/sh", str(script), str(folder), port, " ".join(names), *compiler]
     _call(words, root, environment)
-
-
-def _musl_version(compiler: Sequence[str]) -> str:
-    """The version of the musl that `compiler` links, where its files tell; else ""."""
-    if "ziglang" in compiler and (found := importlib.util.find_spec("ziglang")):
-        for place in found.submodule_search_locations or ():
-            header = Path(place, "lib", "libc", "musl", "src", "internal", "version.h")
-            with contextlib.suppress(OSError):
-                return _VERSION.findall(header.read_text("ascii", "replace"))[0]
-    if Path(compiler[0]).name == "musl-gcc":
-        loader = Path("/lib") / f"ld-musl-{own_arch()}.so.1"
-        with contextlib.suppress(OSError, subprocess.TimeoutExpired, IndexError):
-            done = subprocess.run(
-                [str(loader)], capture_output=True, timeout=_PATIENCE_S, check=False
-            )
-            return _VERSION.findall(done.stderr.decode("ascii", "replace"))[0]
-    return ""
-
-
-_VERSION = re.compile(r'(?:VERSION "|Version )([0-9][0-9A-Za-z.+~-]{0,40})', re.ASCII)
 
 
 def _guest_here(root: Path) -> list[str]:

@@ -18,14 +18,8 @@ from click.testing import CliRunner
 from hardstone.cli.probe import command
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
 from hardstone.lab.initramfs import Elf, Programs, check_static, kept_programs, read_elf
-from hardstone.targets.build import (
-    ARCHES,
-    arch_of,
-    cross_compiler,
-    own_arch,
-    probe_for,
-    programs_for,
-)
+from hardstone.targets.arches import ARCHES, arch_of, cross_compiler, own_arch
+from hardstone.targets.build import probe_for, programs_for
 from tests.conftest import ROOT
 from tests.process.lab.made_up import program
 
