@@ -3,6 +3,7 @@
 #include "command/commands.h"
 
 #include "base/emit.h"
+#include "base/libc.h"
 #include "base/rt_thread.h"
 #include "port/port.h"
 #include "run/instrument.h"
@@ -208,24 +209,15 @@ static void right_facts(const struct port_fact_sink *sink)
     sink->text(sink->context, "limits.lock_remedy", refusal.remedy);
 }
 
-/* musl has no macro of its own: its headers define what they have declared (bits/alltypes.h). Its
- * version is known to the build, if at all. */
-#ifndef HS_LIBC_VERSION
-#define HS_LIBC_VERSION ""
-#endif
-
 static void libc_name(char *text, size_t bytes)
 {
-#if defined(__DEFINED_size_t) && !defined(__GLIBC__)
-    snprintf(text, bytes, "%s", HS_LIBC_VERSION[0] ? "musl " HS_LIBC_VERSION : "musl");
-#else
-    text[0] = '\0';
+    snprintf(text, bytes, "%s", LIBC_NAME);
 #ifdef _CS_GNU_LIBC_VERSION
-    if (confstr(_CS_GNU_LIBC_VERSION, text, bytes) > 0)
+    if (!LIBC_IS_MUSL && confstr(_CS_GNU_LIBC_VERSION, text, bytes) > 0)
         return;
 #endif
-    snprintf(text, bytes, "unknown (POSIX %ld)", sysconf(_SC_VERSION));
-#endif
+    if (!LIBC_IS_MUSL)
+        snprintf(text, bytes, "%s (POSIX %ld)", LIBC_NAME, sysconf(_SC_VERSION));
 }
 
 static void instrument_text(struct emit *emit, const struct clock *clock,
