@@ -222,14 +222,15 @@ def probe_for(machine: str, tell: Tell = lambda text: None, *, root: Path | None
 # Builds the probe on a target, with its own compiler, in the folder $d from source_archive() on
 # standard input. Without single quotes, backslashes and "!": see deploy.py.
 THERE_SCRIPT = (
-    "(cd $d && gzip -dc | tar xf - && sh source/build.sh . linux hardstone-probe; rm -rf source)"
+    "(cd $d && gzip -dc | tar xf - && /bin/sh source/build.sh . linux hardstone-probe; r=$?; "
+    "rm -rf source; exit $r)"
 )
 
 
-def source_archive() -> bytes:
+def source_archive(root: Path | None = None) -> bytes:
     """The probe's source, to be built on a target: a tar file in gzip's format, the same bytes for
     the same source. TargetError where this installation has no source."""
-    root = probe_source()
+    root = root or probe_source()
     if root is None:
         raise TargetError(
             "the probe's source, which is to be compiled there, is not part of this installation",

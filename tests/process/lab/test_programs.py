@@ -43,7 +43,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "lab" / "programs" / "aarch64"
 
 
-@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64", "armv7l", "riscv64"])
 @pytest.mark.parametrize("is_static", [True, False])
 def test_architecture_and_linkage(tmp_path: Path, arch: str, is_static: bool) -> None:
     (tmp_path / "program").write_bytes(program(arch, is_static=is_static))
@@ -315,32 +315,85 @@ def test_a_machine_that_there_is_no_probe_for(machine: str, words: str) -> None:
     assert re.search(words, told) and "\x1b" not in told
 
 
+def test_a_library_that_no_compiler_here_has(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="no C compiler for riscv64 with musl") as caught:
+        cross_compiler("riscv64", "musl")
+    assert caught.value.remedy.endswith("pip install ziglang")
+    with pytest.raises(TargetError, match="no C compiler for riscv64 with glibc") as caught:
+        cross_compiler("riscv64", "glibc")
+    assert "apt-get install gcc-riscv64-linux-gnu" in caught.value.remedy
+    write_compiler(tmp_path / "bin" / "riscv64-linux-gnu-gcc", b"")
+    assert cross_compiler("riscv64", "glibc") == ["riscv64-linux-gnu-gcc"]
+    with pytest.raises(TargetError, match="with musl"):
+        cross_compiler("riscv64", "musl")
+
+
+def test_musl_for_this_machine_needs_no_zig(tmp_path: Path) -> None:
+    write_compiler(tmp_path / "bin" / "musl-gcc", b"")
+    assert cross_compiler(OWN, "musl")[0] == "musl-gcc"
+
+
 def test_32_bits_on_a_processor_of_64_is_armv7() -> None:
     assert arch_of("armv8l").name == "armv7l"
+
+
+def installed(tmp_path: Path, code: str, *words: str) -> list[str]:
+    """What `code` prints in an installation, in `tmp_path`/site, with those words."""
+    copy = tmp_path / "site" / "hardstone"
+    shutil.copytree(
+        ROOT / "src" / "hardstone",
+        copy,
+        ignore=shutil.ignore_patterns("_probe"),
+        dirs_exist_ok=True,
+    )
+    whole = (
+        "import sys\n"
+        "from hardstone.errors import HardstoneError\n"
+        "from hardstone.targets.build import probe_for, programs_for, source_archive\n"
+        "for arch in sys.argv[1:]:\n"
+        f"    try: {code}\n"
+        "    except HardstoneError as error: print(type(error).__name__, error)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(copy.parent)}
+    command = [sys.executable, "-c", whole, *words]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
 
 
 def test_an_installation_without_source_and_program_for_guests_says_so(
     tmp_path: Path, own_probe: Path
 ) -> None:
     own_probe.with_name("hardstone-guest").unlink()
-    copy = tmp_path / "site" / "hardstone"
-    shutil.copytree(ROOT / "src" / "hardstone", copy, ignore=shutil.ignore_patterns("_probe"))
-    code = (
-        "import sys\n"
-        "from hardstone.errors import HardstoneError\n"
-        "from hardstone.targets.build import programs_for\n"
-        "for arch in sys.argv[1:]:\n"
-        "    try: programs_for(arch)\n"
-        "    except HardstoneError as error: print(type(error).__name__, error)"
-    )
-    env, words = {**os.environ, "PYTHONPATH": str(copy.parent)}, [sys.executable, "-c", code]
-    done = subprocess.run([*words, OTHER, OWN], env=env, capture_output=True, text=True, check=True)
-    source, guest = done.stdout.splitlines()
+    source, guest = installed(tmp_path, "programs_for(arch)", OTHER, OWN)
     assert source.startswith("TargetError ")
     assert "is built from its source, which this installation lacks; " in source
     assert guest == "TargetError there is no hardstone-guest; build it: hardstone probe build"
+    (told,) = installed(tmp_path, "source_archive()", OTHER)
+    assert "is not part of this installation" in told
 
 
+def test_an_installation_has_the_probes_that_it_brought(tmp_path: Path, own_probe: Path) -> None:
+    own_probe.write_bytes(program(OWN, is_static=False))
+    for arch, content in ((OWN, program(OWN)), ("armv7l", program("armv7l")), ("riscv64", b"?")):
+        place = tmp_path / "site" / "hardstone" / "_probe" / arch / "hardstone-probe"
+        place.parent.mkdir(parents=True)
+        place.write_bytes(content)
+    own, board, damaged = installed(tmp_path, "print(probe_for(arch))", OWN, "armv7l", "riscv64")
+    assert own.endswith(f"site/hardstone/_probe/{OWN}/hardstone-probe")
+    assert board.endswith("site/hardstone/_probe/armv7l/hardstone-probe")
+    assert "should be a program for riscv64" in damaged
+
+
+def test_an_installation_builds_from_the_source_that_it_brought(
+    tmp_path: Path, tree: Path, compiler: Path
+) -> None:
+    shutil.copytree(tree, tmp_path / "site" / "hardstone" / "_probe" / "source")
+    (path,) = installed(tmp_path, "print(probe_for(arch))", OTHER)
+    assert Path(path).read_bytes() == program(OTHER)
+    assert len(links(compiler)) == 2
+
+
+@pytest.mark.slow
 def test_the_command_prints_the_path(compiler: Path) -> None:
     done = CliRunner().invoke(command, ["build", "--arch", OTHER])
     assert done.output.splitlines()[-1] == str(programs_for(OTHER).probe)
