@@ -21,6 +21,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,6 +31,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).resolve().parent
 PROBE = "hardstone-probe"
 GUEST = "hardstone-guest"  # process 1 of a guest of the lab, which runs Linux
+OLDEST_LINUX = "manylinux_2_17"
+ELF_HEAD = struct.Struct("<16sHHIQQQIHHHHHH")
+INTERPRETER = 3  # PT_INTERP of a program header
 NINJAS = ("ninja", "ninja-build", "samu")  # the names that Meson looks for
 ARCHES = "HARDSTONE_ARCHES"
 WHEEL_ARCH = "HARDSTONE_WHEEL_ARCH"
@@ -61,7 +65,7 @@ class ProbeBuildHook(BuildHookInterface[Any]):
         if os.environ.get(ARCHES) is None and not others:
             self.app.display_warning(f"hardstone: without probes for other machines: {NO_ZIG}")
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform_tag(own[0], arch)}"
+        build_data["tag"] = f"py3-none-{platform_tag(own, f'linux-{arch}' if arch else None)}"
         for program in own:
             build_data["force_include"][str(program)] = f"hardstone/_probe/{program.name}"
         for program in others:
@@ -91,24 +95,23 @@ def arches() -> ModuleType:
     return module
 
 
-def platform_tag(probe: Path, arch: str) -> str:
-    """What a wheel with `probe` runs on: any Linux of its architecture if it is static."""
-    if arch in ("x86_64", "aarch64") and is_static(probe):
-        return f"manylinux_2_17_{arch}.musllinux_1_1_{arch}"
-    if os.environ.get(WHEEL_ARCH):
-        return f"linux_{arch}"
-    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+def platform_tag(programs: Sequence[Path], platform: str | None = None) -> str:
+    """The systems on which the wheel runs: each Linux of the architecture where `programs` need no
+    library of it, else those like `platform`, by default this one (docs/decisions/0070)."""
+    name = (platform or sysconfig.get_platform()).replace("-", "_").replace(".", "_")
+    family, _, arch = name.partition("_")
+    is_static = all(not needs_loader(program.read_bytes()) for program in programs)
+    return f"{OLDEST_LINUX}_{arch}" if family == "linux" and is_static else name
 
 
-def is_static(program: Path) -> bool:
-    """Whether a program of 64 bits names no loader of shared libraries (PT_INTERP)."""
-    content = program.read_bytes()
-    if content[:5] != b"\x7fELF\x02":
-        return False
-    (at,) = struct.unpack_from("<Q", content, 32)
-    size, count = struct.unpack_from("<HH", content, 54)
-    kinds = [struct.unpack_from("<I", content, at + i * size)[0] for i in range(count)]
-    return 3 not in kinds
+def needs_loader(program: bytes) -> bool:
+    """Whether an ELF program of 64 bits asks for the loader of shared libraries; True for what is
+    none."""
+    if program[:6] != b"\x7fELF\x02\x01" or len(program) < ELF_HEAD.size:
+        return True
+    (_, _, _, _, _, at, *_, size, count, _, _, _) = ELF_HEAD.unpack_from(program)
+    kinds = [struct.unpack_from("<I", program, at + i * size)[0] for i in range(count)]
+    return INTERPRETER in kinds
 
 
 NO_ZIG = f"pip install {ZIG}, or choose none: {ARCHES}="
@@ -140,7 +143,7 @@ def boards(source: Path, folder: Path, own: list[Path], arch: str) -> list[Path]
     return [
         path
         for one in map(known.__getitem__, wanted)
-        if one.name != arch or not is_static(own[0])
+        if one.name != arch or needs_loader(own[0].read_bytes())
         for path in build_with_zig(source, folder / one.name, one, PROBE)
     ]
 
