@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "hosts": {"errors"},
     "files": {"errors"},
     "memory": set(),
+    "frames": {"errors"},
     "event_names": set(),
     "model": set(),
     "catalogue": {"errors", "model", "units"},
@@ -95,8 +96,8 @@ ALLOWED: dict[str, set[str]] = {
     },
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix", "study"},
     "store": LEAVES | {"files", "memory", "raw_facts", "stats", "stream", "systems"},
-    "lab": LEAVES | {"files", "memory"},
-    "targets": LEAVES | {"files", "memory", "lab", "raw_facts"},
+    "lab": LEAVES | {"files", "frames", "memory"},
+    "targets": LEAVES | {"files", "frames", "memory", "lab", "raw_facts"},
     "campaign": LEAVES
     | {"calling", "plan", "simulation", "targets", "store", "stats", "stream", "doctor"},
 }

@@ -1,17 +1,8 @@
-/* A way for bytes between host and guest. */
+/* The ways for bytes between host and guest. */
 #ifndef HS_GUEST_CHANNEL_H
 #define HS_GUEST_CHANNEL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-
-struct channel {
-    int to_poll; /* readable when the host has sent something; -1: it sends only when asked */
-    bool (*send)(struct channel *channel, const void *bytes, size_t length);
-    /* Waits for at least one byte; 0 or -1: the host is gone. */
-    ssize_t (*receive)(struct channel *channel, void *to, size_t bytes);
-};
+#include "agent/channel.h"
 
 /* The port `path` of a virtio-serial device. NULL with errno. */
 struct channel *channel_open_port(const char *path);

@@ -1,6 +1,7 @@
 /* Process 1 of a guest of the lab: runs what the host asks for. The host is
  * src/hardstone/lab/qemu.py; it ends the machine, so that this never returns. */
-#include "guest/child.h"
+#include "agent/child.h"
+#include "guest/channel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ int main(int argc, char *argv[])
     while (is_there && frame_receive(channel, &frame))
         if (frame.type == FRAME_RUN) {
             rest(channel);
-            is_there = child_serve(channel, &frame);
+            is_there = child_serve(channel, &frame, NULL) == CHILD_ENDED;
         } else {
             answer_clock(channel, &frame, &is_there);
         }

@@ -33,7 +33,7 @@ static ssize_t port_receive(struct channel *channel, void *to, size_t bytes)
 
 struct channel *channel_open_port(const char *path)
 {
-    static struct channel port = {-1, port_send, port_receive};
+    static struct channel port = {-1, port_send, port_receive, 0};
     port.to_poll = open(path, O_RDWR | O_CLOEXEC);
     return port.to_poll < 0 ? NULL : &port;
 }

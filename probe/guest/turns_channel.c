@@ -86,7 +86,8 @@ static ssize_t turns_receive(struct channel *channel, void *to, size_t bytes)
 
 struct channel *channel_open_turns(const char *memory, const char *bell)
 {
-    static struct turns_channel own = {{-1, turns_send, turns_receive}, NULL, NULL, NULL, NULL, 0};
+    static struct turns_channel own = {
+        {-1, turns_send, turns_receive, 0}, NULL, NULL, NULL, NULL, 0};
     unsigned char *shared = pci_memory(memory, 2, MEMORY_BYTES);
     own.bells = pci_memory(bell, BELL_BAR, BELL_BYTES);
     if (!shared || !own.bells)

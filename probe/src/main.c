@@ -1,5 +1,6 @@
 #include "base/posix_source.h"
 
+#include "agent/agent.h"
 #include "base/emit.h"
 #include "base/status.h"
 #include "command/args.h"
@@ -30,6 +31,7 @@ static const char help[] =
     "  hardstone-probe shield --show          what is reserved, and what could be\n"
     "  hardstone-probe shield --restore       restore what a killed shield left; with --forget\n"
     "                                         give up what cannot be restored\n"
+    "  hardstone-probe agent FOLDER WORD      for hardstone --target ssh://HOST, which starts it\n"
     "\n"
     "options of run:\n"
     "  -D, --duration 30s|5m|24h|300   measuring time of the whole test\n"
@@ -118,6 +120,14 @@ static void end_with_tool(const struct request *request)
         (void)port_end_with(getppid());
 }
 
+/* A cut link leaves no login for ever, and a target that nobody asks no keeper. */
+static int be_agent(const struct request *request)
+{
+    enum { IDLE_MS = 600000, LEASE_MS = 60000, GRACE_MS = 10000 };
+    return agent_serve(&(struct agent){request->path, request->word, STDIN_FILENO, STDOUT_FILENO,
+                                       IDLE_MS, LEASE_MS, GRACE_MS});
+}
+
 static int act(const struct request *request, struct emit *emit)
 {
     switch (request->command) {
@@ -129,6 +139,8 @@ static int act(const struct request *request, struct emit *emit)
         return dump(emit, request->path, request->json);
     case ARGS_SHIELD:
         return shield_command(request, emit);
+    case ARGS_AGENT:
+        return be_agent(request);
     case ARGS_LIST:
         if (request->json)
             register_json(emit);

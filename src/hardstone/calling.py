@@ -20,7 +20,7 @@ _SUDO = re.compile(r"(^|[|;&] )sudo ")  # where a command begins
 _OWN_COMMAND = re.compile(rf"{_NAME}\b(.*)", re.DOTALL)
 _REMEDY = re.compile(r"(?:(.*): )?((?:sudo|hardstone|mkdir|make|rm) .*)")
 _SUGGESTED = re.compile(
-    r"(?:sudo )?hardstone [A-Za-z0-9 _.=,:@-]+|sudo sysctl [a-z0-9_.]+=-?[0-9]+"
+    r"(?:sudo )?hardstone [A-Za-z0-9 _.=,:@/-]+|sudo sysctl [a-z0-9_.]+=-?[0-9]+"
     r"|sudo apt install stress-ng|sudo chmod a\+rw /dev/cpu_dma_latency"
     r"|mount -t tracefs tracefs /sys/kernel/tracing"
 )
@@ -30,7 +30,7 @@ _GRANTING = re.compile(
     rf"|echo [0-9]+ \| (?:sudo )?tee {_SHELL_WORD}",
     re.ASCII,
 )
-_PLAIN_REMEDY = re.compile(r"(?:(.*): )?((?:sudo )?hardstone [A-Za-z0-9 _.=,:@-]+)")
+_PLAIN_REMEDY = re.compile(r"(?:(.*): )?((?:sudo )?hardstone [A-Za-z0-9 _.=,:@/-]+)")
 
 
 def as_typed(command: str) -> str:

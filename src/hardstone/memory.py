@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 RECORDING_LIMIT_BYTES = 512 * 2**20
+# In a journal whose run goes on at its target without the toolkit: only a collection takes it.
+LEFT_NAME = "left.json"
 GUEST_PREFIX = "hardstone-lab-"  # of the folder of a guest, beside those of runs
 
 
@@ -40,6 +42,10 @@ class Memory(Protocol):
 
         None where there is none, or where a copy would disturb what is being measured.
         """
+
+    def direct(self, path: str) -> str | None:
+        """Where `Recorder.dump` reads the recording at `path` as it is now, without a copy; None:
+        it needs one, or nobody asked to look."""
 
     def drop(self, path: str) -> None:
         """Removes the recording at `path`. Never raises."""

@@ -242,12 +242,12 @@ def claims_text(claims: list[Claim]) -> str:
 
 def target_text(document: RunDocument) -> str:
     """The machine, after the name of its target where that is not this machine."""
-    machine = _machine_text(document.system)
+    machine = machine_text(document.system)
     target = document.plan.target
     return machine if target == "local" else f"{short(target, limit=40)}: {machine}"
 
 
-def _machine_text(facts: Mapping[str, Scalar]) -> str:
+def machine_text(facts: Mapping[str, Scalar]) -> str:
     """Processor, number of CPUs, hypervisor and container, governor.
 
     "emulated" comes first, since the line may be cut.

@@ -350,10 +350,10 @@ def test_who_measures_unlocked_is_told(
 
 def test_the_frequency_is_passed_on_only_where_it_is_trusted() -> None:
     facts = sample.facts()
-    assert run_options(make((FIRST,)), facts).counter_hz == 2_400_000_000
-    assert run_options(make((FIRST,), clock="monotonic"), facts).counter_hz is None
+    assert run_options(make((FIRST,)), facts.instrument).counter_hz == 2_400_000_000
+    assert run_options(make((FIRST,), clock="monotonic"), facts.instrument).counter_hz is None
     facts.instrument.trusted = False
-    assert run_options(make((FIRST,)), facts).counter_hz is None
+    assert run_options(make((FIRST,)), facts.instrument).counter_hz is None
 
 
 class Stopped(FakeTarget):

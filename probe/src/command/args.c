@@ -2,6 +2,7 @@
 
 #include "command/args.h"
 
+#include "agent/agent.h"
 #include "base/text.h"
 #include "shield/shield.h"
 
@@ -541,6 +542,21 @@ static int parse_load_command(struct parser *parser, int argc, char *const argv[
     return 0;
 }
 
+/* WHO is for people who look at the processes of the target. */
+static int parse_agent(struct parser *parser, int argc, char *const argv[])
+{
+    if (argc < 2 || argc > 3 || argv[0][0] != '/')
+        return fail(parser, "agent wants FOLDER WORD [WHO], FOLDER with an absolute path; "
+                            "hardstone --target ssh://HOST starts it");
+    for (int i = 1; i < argc; i++)
+        if (!agent_word_is_valid(argv[i]))
+            return fail(parser, "agent: '%.60s' is not a word of at most %d of A-Z a-z 0-9 @ . _ -",
+                        argv[i], AGENT_MOST_WORD_BYTES);
+    parser->request->path = argv[0];
+    parser->request->word = argv[1];
+    return 0;
+}
+
 static const struct command {
     const char *word;
     enum args_command command;
@@ -557,6 +573,7 @@ static const struct command {
     {"dump", ARGS_DUMP, parse_dump},
     {"load", ARGS_LOAD, parse_load_command},
     {"shield", ARGS_SHIELD, parse_shield},
+    {"agent", ARGS_AGENT, parse_agent},
 };
 
 int args_parse(int argc, char *const argv[], struct request *request, char *error,

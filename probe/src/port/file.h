@@ -41,6 +41,11 @@ int64_t port_device_flushes(dev_t device);
 /* As port_anonymous_file, opened with `flags` (O_DSYNC, O_SYNC) too. */
 int port_anonymous_file_with(const char *folder, int flags);
 
+/* Writes how the system lists locks on the open file ("08:01:1234", as /proc/locks); "": it has no
+ * such list. */
+enum { PORT_LOCK_PLACE_BYTES = 64 };
+void port_lock_place(int descriptor, char place[PORT_LOCK_PLACE_BYTES]);
+
 /* Allocates the file's first `bytes` on its device: 0, or an errno value (ENOTSUP: the system or
  * the file system cannot do that; never by writing zeros). */
 int port_preallocate(int descriptor, int64_t bytes);

@@ -18,6 +18,7 @@ enum args_command {
     ARGS_DUMP,
     ARGS_LOAD,
     ARGS_SHIELD,
+    ARGS_AGENT,
     ARGS_HELP,
     ARGS_VERSION,
 };
@@ -46,7 +47,8 @@ struct request {
     int32_t dma_latency_us;
     const char *backing;
     const char *folder; /* for files of tests and of load; NULL: a scratch folder */
-    const char *path;   /* of dump */
+    const char *path;   /* of dump; of agent: its folder */
+    const char *word;   /* of agent */
     struct load_spec load;
     bool is_load_list, is_load_check;
     const char *called_as; /* argv[0] */

@@ -24,6 +24,7 @@ from hardstone.campaign.collect import (
     CampaignEvent,
     Collector,
     FaultTolerantJournal,
+    LeftAlone,
     MeasuringFinished,
     MeasuringStarted,
     RunFinished,
@@ -72,7 +73,7 @@ from hardstone.stats.trust import grade_run, has_run
 from hardstone.store.journal import Journal
 from hardstone.store.place import StoreError, new_run_id
 from hardstone.store.store import Store
-from hardstone.targets.base import Stop, Target, run_options
+from hardstone.targets.base import NotSentError, Stop, Target, run_options
 
 
 def _exit_code(
@@ -191,7 +192,7 @@ class Campaign:
         target: Target,
         store: Store,
         on_event: Callable[[CampaignEvent], None] = lambda event: None,
-        why_end: Callable[[RunDocument], str | None] = lambda document: None,
+        why_end: Callable[[RunDocument], str | None] | None = None,
         more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
         wait_s: float | None = None,
         note: Callable[[Result], Sequence[Event]] = lambda result: (),
@@ -207,7 +208,8 @@ class Campaign:
         self._target = target
         self._store = store
         self._on_event = on_event
-        self._why_end = why_end
+        self._is_open_ended = why_end is not None
+        self._why_end = why_end or (lambda document: None)
         self._more = more
         self._end: str | None = None
         self._stop = Stop()
@@ -242,16 +244,7 @@ class Campaign:
             ),
             closing(self._journal(document, resumes)) as journal,
         ):
-            self._on_event(RunStarted((resumes or document).id, plan))
-            options = run_options(plan, facts)
-            names = names_in(document)
-            keeper = FaultTolerantJournal(
-                journal, document, lambda error: self._warn(f"{error}; measuring continues")
-            )
-            collector = Collector(self._target, options, keeper, self._stop, names)
-            self._run_tests(document, collector)
-            self._close(document, facts)
-            keeper.finish()
+            keeper = self._record(journal, document, (resumes or document).id)
         self._on_event(RunFinished((resumes or document).id, self._stop.is_abort))
         is_gone = self._gone is not None or self._is_silent
         code = _exit_code(document, is_target_gone=is_gone, is_broken=self._is_broken)
@@ -263,6 +256,35 @@ class Campaign:
         if keeper.problem is not None:
             code = keeper.problem.exit_code
         return Outcome(document, code, keeper.problem, keeper.spare)
+
+    def collect(self, journal: Journal, document: RunDocument) -> Outcome:
+        """Goes on with a run that was left on its target, where its tests run or have ended.
+
+        `document` has the results that `journal` has. Tests that were not sent are skipped. Raises
+        TargetAwayError where the target does not answer, and the run stays there.
+        """
+        with stop_on_signals(self._stop), closing(journal):
+            keeper = self._record(journal, document, document.id)
+        self._on_event(RunFinished(document.id, self._stop.is_abort))
+        code = _exit_code(
+            document, is_target_gone=self._gone is not None, is_broken=self._is_broken
+        )
+        if keeper.problem is not None:
+            code = keeper.problem.exit_code
+        return Outcome(document, code, keeper.problem, keeper.spare)
+
+    def _record(self, journal: Journal, document: RunDocument, run_id: str) -> FaultTolerantJournal:
+        """Runs the tests that have no result yet, and stores the run."""
+        self._on_event(RunStarted(run_id, document.plan))
+        keeper = FaultTolerantJournal(
+            journal, document, lambda error: self._warn(f"{error}; measuring continues")
+        )
+        options = run_options(document.plan, document.instrument)
+        names = names_in(document)
+        self._run_tests(document, Collector(self._target, options, keeper, self._stop, names))
+        self._close(document)
+        keeper.finish()
+        return keeper
 
     def _journal(self, document: RunDocument, resumes: RunDocument | None) -> Journal:
         if resumes is None:
@@ -282,7 +304,7 @@ class Campaign:
         return True
 
     def _run_tests(self, document: RunDocument, collector: Collector) -> None:
-        position = 0
+        position = len(document.results)
         while self._has_next(document, position, collector.journal):
             planned = document.plan.tests[position]
             position += 1
@@ -308,7 +330,10 @@ class Campaign:
         why = self._skip_reason()
         if why is None:
             self._on_event(MeasuringStarted(planned, position, total))
-            result = self._measure(planned, carried(planned, document.results), collector)
+            asked = carried(planned, document.results)
+            if not self._target.has_more():
+                self._announce(asked, position, document, collector)
+            result = self._measure(planned, asked, collector)
         else:
             result = skipped(planned, document.plan, why)
         collector.tell_looks(result)
@@ -319,6 +344,23 @@ class Campaign:
         self._end = self._end or self._why_end(document)
         self._on_event(MeasuringFinished(planned, position, total, result))
 
+    def _announce(
+        self, asked: PlannedTest, position: int, document: RunDocument, collector: Collector
+    ) -> None:
+        """Tells the target the tests that need nothing of the results before them: what the first
+        measurement of a test calibrates, the others are given."""
+        known = {one.test for one in document.results if one.status == "measured"}
+        seen, following = {asked.test}, []
+        for planned in document.plan.tests[position:]:
+            if self._is_open_ended or planned.test in seen - known:
+                break
+            seen.add(planned.test)
+            following.append(carried(planned, document.results))
+        self._target.announce(following, collector.options)
+        if self._target.is_unattended:
+            span_ns = sum(one.expected_ns for one in (asked, *following))
+            self._on_event(LeftAlone(1 + len(following), span_ns))
+
     def _warn(self, text: str) -> None:
         self._on_event(Warned(text))
 
@@ -327,7 +369,8 @@ class Campaign:
             return f"not run: {self._gone}"
         if self._end is not None:
             return f"not run: {self._end}"
-        return "not run: the run was interrupted" if self._stop.is_set() else None
+        is_over = self._stop.is_abort or not self._target.has_more()
+        return "not run: the run was interrupted" if self._stop.is_set() and is_over else None
 
     def _measure(self, planned: PlannedTest, asked: PlannedTest, collector: Collector) -> Result:
         """The result of `asked`: `planned` with the parameters that the run has found."""
@@ -344,6 +387,11 @@ class Campaign:
             self._gone = error.cause
             self._warn(str(error))
             return error.result
+        except NotSentError:
+            if not self._stop.is_set():
+                self._end = "hardstone was ended before the test was sent to the target"
+            why = self._skip_reason() or "not run: the run was interrupted"
+            return skipped(planned, collector.journal.plan, why)
         self._is_broken = self._is_broken or measured.is_broken
         self._is_silent = self._is_silent or measured.is_silent
         if measured.is_broken or measured.is_silent:
@@ -361,17 +409,17 @@ class Campaign:
             self._warn(_STOPPING)
         self._on_event(Tick(planned, elapsed_ns, lambda: collector.look(planned.test)))
 
-    def _close(self, document: RunDocument, before: Facts) -> None:
+    def _close(self, document: RunDocument) -> None:
         """Adds what is known only at the end of the run."""
         document.clock_check = self._clock_check()
         after = self._at_end(self._target.facts, "the facts")
         if after is not None:
-            document.environment_moved = environment_moved(before.facts, after.facts)
+            document.environment_moved = environment_moved(document.system, after.facts)
         document.finished_utc = now_utc()
         document.status = self._status(document)
         document.advice = [
-            *realtime_advice(document, before.facts, self._target.probe_path()),
-            *advice_lines(diagnose(before.facts, target=document.plan.target)),
+            *realtime_advice(document, document.system, self._target.probe_path()),
+            *advice_lines(diagnose(document.system, target=document.plan.target)),
         ]
         document.trust = grade_run(document)
 

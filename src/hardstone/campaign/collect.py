@@ -41,12 +41,14 @@ from hardstone.targets.base import (
     REBUILD,
     SILENT_REMEDY,
     BrokenStreamError,
+    NotSentError,
     OnIdle,
     ProbeError,
     ProbeTimeoutError,
     RunOptions,
     Stop,
     Target,
+    TargetAwayError,
 )
 from hardstone.units import format_count, format_ns
 
@@ -132,7 +134,8 @@ class Measured:
 
 
 def measure(common: Collector, planned: PlannedTest, on_idle: OnIdle) -> Measured:
-    """Runs one test. TargetGoneError when the target is lost meanwhile."""
+    """Runs one test. TargetGoneError when the target is lost meanwhile, TargetAwayError where the
+    test goes on there, NotSentError where it never began."""
     is_noisy = common.target.is_noisy
     reader = StreamReader(planned.test, is_noisy=is_noisy)
     backing: str | None = None
@@ -147,6 +150,8 @@ def measure(common: Collector, planned: PlannedTest, on_idle: OnIdle) -> Measure
                 reader.feed(raw)
                 if reader.problem is not None:
                     break  # leaving ends the probe: the reader ignores what follows
+    except (TargetAwayError, NotSentError):
+        raise
     except (ProbeError, TargetError) as caught:
         error = caught
     result = _result(reader, planned, error)
@@ -165,6 +170,7 @@ def measure(common: Collector, planned: PlannedTest, on_idle: OnIdle) -> Measure
 
         result = with_noise(result)
     result = result_under(planned, result, common.options.addresses)
+    result.events.extend(common.target.take_remarks())
     if isinstance(error, TargetError):
         raise TargetGoneError(error, result)
     return Measured(result, is_broken, is_silent)
@@ -286,6 +292,10 @@ class FaultTolerantJournal:
         self.spare: Path | None = None
         self.path: Path | None = None
 
+    @property
+    def plan(self) -> Plan:
+        return self._document.plan
+
     def backing_file(self, test: str) -> str | None:
         """The file of the journal; None if the store fails."""
         try:
@@ -375,6 +385,14 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
+class LeftAlone:
+    """The target measures `count` tests by itself, in about `expected_ns`, without a connection."""
+
+    count: int
+    expected_ns: int
+
+
+@dataclass(frozen=True)
 class Tick:
     """A sign of life, at most once a second, while the test measures in silence.
 
@@ -407,4 +425,6 @@ class RunFinished:
     is_aborted: bool = False  # what had not arrived yet is lost
 
 
-CampaignEvent = RunStarted | MeasuringStarted | Tick | MeasuringFinished | Warned | RunFinished
+CampaignEvent = (
+    RunStarted | MeasuringStarted | LeftAlone | Tick | MeasuringFinished | Warned | RunFinished
+)

@@ -88,6 +88,31 @@ def runs_and_tests(
     return [*runs(context, parameter, begin), *tests(context, parameter, begin)]
 
 
+def named_targets(
+    context: click.Context, parameter: click.Parameter, begin: str
+) -> list[CompletionItem]:
+    """The names of hardstone target list, with what each is; none where their file is damaged."""
+    from hardstone.targets import named
+
+    with suppress(HardstoneError):
+        found = named.named_targets().values()
+        return [
+            CompletionItem(one.name, help=one.url) for one in found if one.name.startswith(begin)
+        ]
+    return []
+
+
+def targets(context: click.Context, parameter: click.Parameter, begin: str) -> list[CompletionItem]:
+    """What --target takes and has a name: this machine, named targets, the kernels of the lab."""
+    from hardstone.lab.lab_folder import entry_names
+
+    kernels: list[str] = []
+    with suppress(OSError, HardstoneError):
+        kernels = [f"lab:{name}" for name in entry_names()]
+    named = named_targets(context, parameter, begin)
+    return [*_beginning(["local"], begin), *named, *_beginning(kernels, begin)]
+
+
 def words(*known: str) -> Callable[..., list[CompletionItem]]:
     """For a parameter that has these values."""
 

@@ -22,7 +22,7 @@ from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, HardstoneError, InputError
 
 if TYPE_CHECKING:
     from hardstone.doctor.diagnose import Diagnosis
-    from hardstone.model import Scalar
+    from hardstone.model import Facts, Scalar
     from hardstone.targets.base import Target
 
 _PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store", "wait_s")
@@ -129,18 +129,24 @@ def command(options: DoctorOptions) -> int:
 
 def _diagnosis(options: DoctorOptions) -> Diagnosis:
     from hardstone.cli.messages import notice_messages
-    from hardstone.doctor.diagnose import diagnose
     from hardstone.targets import find_target
 
     with closing(find_target(options.target)) as target:
         target.open(notice_messages(quiet=options.quiet))
-        facts = target.facts(with_counter=False)
-        return diagnose(
-            {**facts.facts, **_selftest(target)},
-            target=target.name,
-            probe_version=facts.probe_version,
-            probe_path=target.probe_path(),
-        )
+        return examined(target)[1]
+
+
+def examined(target: Target) -> tuple[Facts, Diagnosis]:
+    """What the probe says of an open target, and what the rules say of that."""
+    from hardstone.doctor.diagnose import diagnose
+
+    facts = target.facts(with_counter=False)
+    return facts, diagnose(
+        {**facts.facts, **_selftest(target)},
+        target=target.name,
+        probe_version=facts.probe_version,
+        probe_path=target.probe_path(),
+    )
 
 
 def _selftest(target: Target) -> Mapping[str, Scalar]:

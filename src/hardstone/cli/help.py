@@ -71,9 +71,17 @@ class Command(_Helpful):
 
 
 class Group(_Helpful, click.Group):
-    """A command with commands of its own."""
+    """A command with commands of its own, shown in `order` or that of their names."""
 
     command_class = Command
+
+    def __init__(self, *arguments: Any, order: Sequence[str] = (), **how: Any) -> None:
+        super().__init__(*arguments, **how)
+        self._order = {name: place for place, name in enumerate(order)}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        last = len(self._order)
+        return sorted(super().list_commands(ctx), key=lambda name: self._order.get(name, last))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options, then the commands."""

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from hardstone.cli import completion
 from hardstone.cli.help import CONDITIONS, HOW_LONG, LAB, OUTPUT, WHAT, WHERE, Option
 from hardstone.errors import InputError, printable
 from hardstone.units import parse_duration_ns
@@ -39,16 +40,22 @@ class _Wait(click.ParamType):  # type: ignore[type-arg]
 
     name = "time"
 
+    def __init__(self, option_name: str = "--wait") -> None:
+        self._option = option_name
+
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         try:
             return 0.0 if str(value) == "0" else parse_duration_ns(str(value)) / 1e9
         except ValueError as error:
-            raise InputError(f"--wait: {error}", "give a time such as 30s or 10m") from None
+            raise InputError(f"{self._option}: {error}", "give a time such as 30s or 10m") from None
 
 
-_SYSTEM_UNDER_TEST = "System under test: local, lab:NAME[,KEY=VALUE...], or fake:FILE."
+_SYSTEM_UNDER_TEST = (
+    "System under test: local, ssh://[USER@]HOST[:PORT], a name of hardstone target list, "
+    "lab:NAME[,KEY=VALUE...], or fake:FILE."
+)
 _OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
 PRIORITY_HELP = "Real-time priority (default: the maximum less 1; the studies used max)."
 
@@ -175,8 +182,10 @@ class MachineOption:
         group=WHERE,
         metavar="NAME",
         show_default=True,
-        help="Machine: local, or lab:NAME[,KEY=VALUE...].",
+        help="Machine: local, ssh://[USER@]HOST[:PORT], a name of hardstone target list, or "
+        "lab:NAME[,KEY=VALUE...].",
         default="local",
+        shell_complete=completion.targets,
     )
 
 
@@ -192,6 +201,7 @@ class TargetOption:
         show_default=True,
         help=_SYSTEM_UNDER_TEST,
         default="local",
+        shell_complete=completion.targets,
     )
 
 
@@ -208,6 +218,7 @@ class TargetsOption:
         help=f"{_SYSTEM_UNDER_TEST} Repeat it to measure several in turn and compare them.",
         default=("local",),
         multiple=True,
+        shell_complete=completion.targets,
     )
 
 
@@ -333,6 +344,21 @@ class OutcomeOptions:
         metavar="TIME",
         help="If another measurement runs on the machine, wait at most TIME for it to finish "
         "(default: no limit).",
+    )
+    detach: bool = option(
+        "--detach",
+        group=WHERE,
+        is_flag=True,
+        help="Start the tests on a target that SSH reaches and leave; hardstone target collect "
+        "gets the results.",
+    )
+    look_s: float | None = option(
+        "--look",
+        group=WHERE,
+        type=_Wait("--look"),
+        metavar="TIME",
+        help="Look at a running test over SSH every TIME; each look is a connection to the target, "
+        "and trust says so (default: never).",
     )
 
 

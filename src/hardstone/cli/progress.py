@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -13,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from hardstone.campaign.collect import (
     CampaignEvent,
+    LeftAlone,
     MeasuringFinished,
     MeasuringStarted,
     RunStarted,
@@ -119,6 +121,8 @@ class PlainReporter(QuietReporter):
                 tell(line)
         elif isinstance(event, MeasuringStarted):
             tell(self.begin_text(event, self._names.name(event.planned)))
+        elif isinstance(event, LeftAlone):
+            tell(left_alone_text(event))
         elif isinstance(event, Tick):
             for line in self._steps.lines(event):
                 tell(line)
@@ -197,6 +201,7 @@ class LiveReporter(QuietReporter):
         self._plan: Plan | None = None
         self._current = ""
         self._done_ns = 0
+        self._alone_ns = 0  # what the target measures at once by itself
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -216,12 +221,17 @@ class LiveReporter(QuietReporter):
                 self._print(line)
         elif isinstance(event, MeasuringStarted):
             self._show(self.begin_text(event, self._names.name(event.planned)), 0)
+        elif isinstance(event, LeftAlone):
+            self._alone_ns = event.expected_ns
+            self._print(left_alone_text(event))
         elif isinstance(event, Tick):
             for line in self._steps.lines(event):
                 self._print(line)
-            self._show(None, min(event.elapsed_ns, event.planned.expected_ns))
+            most_ns = max(event.planned.expected_ns, self._alone_ns)
+            self._show(None, min(event.elapsed_ns, most_ns))
         elif isinstance(event, MeasuringFinished):
             self._done_ns += event.planned.expected_ns
+            self._alone_ns = 0
             result = event.result
             if _has_reason_to_tell(result):
                 reason = shorten(result.reason or "no reason given", 300)
@@ -258,6 +268,13 @@ class LiveReporter(QuietReporter):
         # A command to type stays whole, with its indent.
         line = clean(text) if text.startswith(" ") else shorten(text, 500)
         self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def left_alone_text(event: LeftAlone) -> str:
+    """What a person should know of a target that measures without a connection."""
+    what = "1 test runs" if event.count == 1 else f"{event.count} tests run"
+    ready = datetime.now() + timedelta(microseconds=event.expected_ns / 1000)
+    return f"{what} on the target without a connection, until about {ready:%H:%M:%S}"
 
 
 def make_reporter(*, quiet: bool) -> Reporter:

@@ -23,6 +23,7 @@ from rich.live import Live
 
 from hardstone.campaign.collect import (
     CampaignEvent,
+    LeftAlone,
     MeasuringFinished,
     MeasuringStarted,
     RunFinished,
@@ -37,7 +38,7 @@ from hardstone.cli.measure import Prepared, prepare, print_run, run_one, show_pl
 from hardstone.cli.messages import message_lines, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import lab_target
-from hardstone.cli.progress import PassiveReporter, suitable
+from hardstone.cli.progress import PassiveReporter, left_alone_text, suitable
 from hardstone.cli.resume import check_agreement, check_params, is_of, recorded_now, tests_text
 from hardstone.errors import InputError
 from hardstone.files import pause
@@ -231,6 +232,8 @@ class RecordingReporter(PassiveReporter):
             self._plan, self._run_id = event.plan, event.run_id
         elif isinstance(event, Warned):
             self.say(event.text)
+        elif isinstance(event, LeftAlone):
+            self.say(left_alone_text(event))
         elif isinstance(event, Tick):
             self._tick(event)
         elif isinstance(event, MeasuringFinished):

@@ -591,6 +591,11 @@ def doctor_command(target: str, *words: str) -> str:
     return shlex.join(("hardstone", "doctor", *words, *place))
 
 
+def is_here(target: str) -> bool:
+    """Whether what the doctor says of `target` is typed on this machine."""
+    return target == "local" or target.startswith(("lab:", "fake:"))
+
+
 def prove_command(name: str, target: str) -> str:
     """The command that measures the rule `name` on `target`; root may switch all of its settings,
     which the probe is in a guest."""

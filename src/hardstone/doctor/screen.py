@@ -20,10 +20,11 @@ from hardstone.doctor.diagnose import (
     Step,
     brings_texts,
     doctor_command,
+    is_here,
     prove_command,
 )
 from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
-from hardstone.wording import format_value, spoken
+from hardstone.wording import clean, format_value, spoken
 
 if TYPE_CHECKING:  # which loads numpy: only a proof needs it
     from hardstone.stats.two_runs import Effect, Maxima, Proof
@@ -62,7 +63,7 @@ def print_rule(name: str, rule: Rule, finding: Finding | None, target: str) -> N
     state = Text("not checked") if finding is None else words(f"{finding.state}: {finding.found}")
     _print_field(console, "here", state)
     _print_field(console, "why", words(rule.why))
-    _print_steps(console, finding.steps if finding is not None else [])
+    print_steps(console, finding.steps if finding is not None else [], target)
     _print_brings(console, rule)
     if finding is not None:
         facts = ", ".join(f"{key} {value}" for key, value in finding.facts.items())
@@ -87,7 +88,7 @@ def _print_level(console: Console, level: str, diagnosis: Diagnosis) -> None:
         console.print(Padding(words(f"{finding.title} [{finding.rule}]", "bold"), (0, 0, 0, 2)))
         _print_field(console, "found", words(finding.found))
         _print_field(console, "why", words(finding.why))
-        _print_steps(console, finding.steps)
+        print_steps(console, finding.steps, diagnosis.target)
         _print_brings(console, finding)
         if finding.settings:
             _print_field(console, "prove", Text())
@@ -95,7 +96,10 @@ def _print_level(console: Console, level: str, diagnosis: Diagnosis) -> None:
     console.print()
 
 
-def _print_steps(console: Console, steps: Iterable[Step]) -> None:
+def print_steps(console: Console, steps: Iterable[Step], target: str) -> None:
+    """Prints what to do. What is typed on another machine stays as it is: whether sudo is needed
+    there does not depend on this one."""
+    show = _print_command if is_here(target) else _print_command_there
     for position, step in enumerate(steps):
         label = "or" if position else "type" if step.command else "do"
         if step.command is None:
@@ -105,10 +109,10 @@ def _print_steps(console: Console, steps: Iterable[Step]) -> None:
                 _print_command(console, command)
             continue
         _print_field(console, label, words(_with_reboot(step.lasts, step)))
-        _print_command(console, step.command)
+        show(console, step.command)
         if step.undo:
             _print_field(console, "undo", Text())
-            _print_command(console, step.undo)
+            show(console, step.undo)
 
 
 def _with_reboot(text: str, step: Step) -> str:
@@ -122,6 +126,11 @@ def _print_brings(console: Console, one: Rule | Finding) -> None:
 
 def _print_command(console: Console, command: str) -> None:
     print_command(console, command, indent=4 + _LABEL_WIDTH)
+
+
+def _print_command_there(console: Console, command: str) -> None:
+    text = Text(" " * (4 + _LABEL_WIDTH)) + Text(clean(command), style="cyan")
+    console.print(text, soft_wrap=True)
 
 
 def _print_field(console: Console, label: str, text: Text) -> None:

@@ -21,6 +21,17 @@ from typing import Protocol
 
 from hardstone.errors import TargetError
 from hardstone.files import replace_file
+from hardstone.frames import (
+    CLOCK,
+    READY,
+    RUN,
+    VERSION,
+    Frame,
+    FrameReader,
+    NoFrameError,
+    PeerLostError,
+    words_frame,
+)
 from hardstone.lab.initramfs import PCI_IDS
 from hardstone.lab.kernels import Kernel
 from hardstone.lab.lab_folder import make_guest_folder
@@ -343,64 +354,6 @@ def _is_readable(file: int | socket.socket, timeout_s: float) -> bool:
     return bool(poller.poll(timeout_s * 1000))
 
 
-VERSION = 2
-RUN, INPUT, INPUT_END, SIGNAL, CLOCK = b"R", b"I", b"Z", b"S", b"C"
-READY, OUTPUT, ERROR, TAKEN, EXIT = b"H", b"O", b"E", b"T", b"X"
-MOST_BYTES = 1 << 16
-# Types that a guest sends, each with the least that it holds.
-_FROM_GUEST = {READY: 1, OUTPUT: 0, ERROR: 0, TAKEN: 0, EXIT: 2, CLOCK: 8}
-_HEAD = struct.Struct("<cI")
-
-
-class NoFrameError(ValueError):
-    """The guest sent what is no frame."""
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A type, one byte, and what came with it."""
-
-    type: bytes
-    content: bytes = b""
-
-    def packed(self) -> bytes:
-        """The frame as it is sent."""
-        return _HEAD.pack(self.type, len(self.content)) + self.content
-
-
-def run_frame(words: Sequence[str]) -> Frame:
-    """Asks for a command; ValueError for words that no command can have."""
-    content = b"".join(word.encode("utf-8", "surrogateescape") + b"\0" for word in words)
-    if any("\0" in word for word in words) or len(content) > MOST_BYTES:
-        raise ValueError("the command is too long, or has a 0 byte")
-    return Frame(RUN, content)
-
-
-class FrameReader:
-    """Frames out of bytes as they come."""
-
-    def __init__(self) -> None:
-        self._received = bytearray()
-
-    def feed(self, chunk: bytes) -> None:
-        """Takes bytes from the guest."""
-        self._received += chunk
-
-    def next(self) -> Frame | None:
-        """The next frame, None until the rest has come; NoFrameError."""
-        if len(self._received) < _HEAD.size:
-            return None
-        kind, length = _HEAD.unpack_from(self._received)
-        if not _FROM_GUEST.get(kind, MOST_BYTES + 1) <= length <= MOST_BYTES:
-            raise NoFrameError(f"frame of type {kind!r} and {length} bytes")
-        end = _HEAD.size + length
-        if len(self._received) < end:
-            return None
-        frame = Frame(kind, bytes(self._received[_HEAD.size : end]))
-        del self._received[:end]
-        return frame
-
-
 _MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
 _MOST_BYTES = 1 << 16
 _KEPT_BYTES = 1 << 20
@@ -494,7 +447,7 @@ _REBUILD = "rebuild it: hardstone probe build"
 _ANSWER_S = 20.0
 
 
-class GuestLostError(TargetError):
+class GuestLostError(PeerLostError):
     """The guest ended, or no longer answers."""
 
 
@@ -576,7 +529,7 @@ class Guest:
 
     def run(self, words: Sequence[str]) -> None:
         """Starts a command; what it writes and its end come as frames."""
-        self.send(run_frame(words))
+        self.send(words_frame(RUN, words))
 
     def send(self, frame: Frame) -> None:
         """Sends a frame."""

@@ -126,6 +126,7 @@ class Replay:
     started: Started | None = None
     is_noisy: bool = False
     is_damaged: bool = False
+    number: int = 0  # of the test that began last
 
     def take(self, record: Record) -> None:
         """Adds the next record."""
@@ -139,6 +140,7 @@ class Replay:
                     tests = [*plan.tests, *record.tests]
                     self.document.plan = msgspec.structs.replace(plan, tests=tests)
             case BeginRecord():
+                self.number = record.number
                 self.started = Started(record.test, record.number, record.backing)
             case LineRecord():
                 if self.started is None or self.started.test != record.test:
@@ -193,14 +195,14 @@ def _lines(journal: Path) -> Iterator[bytes]:
 
 
 class AppendFile:
-    """A new file at `path`. One thread appends while another one may sync."""
+    """The file at `path`, a new one or one that goes on. One thread appends while another one may
+    sync."""
 
-    def __init__(self, path: Path) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        self._descriptor = os.open(path, flags, 0o600)
+    def __init__(self, path: Path, *, is_new: bool = True) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW
+        self._descriptor = os.open(path, flags | (os.O_CREAT | os.O_EXCL if is_new else 0), 0o600)
         self._writing = threading.Lock()
-        self._size_bytes = 0
-        self._synced_bytes = 0
+        self._size_bytes = self._synced_bytes = os.fstat(self._descriptor).st_size
         self._failure: OSError | None = None
 
     def append(self, line: bytes, *, is_sync: bool) -> None:
@@ -299,15 +301,17 @@ class Journal:
         resumes: str | None = None,
         stored: Callable[[], object] = lambda: None,
         sync_interval_s: float = _SYNC_INTERVAL_S,
+        again: tuple[FileLock, int] | None = None,
     ) -> None:
-        """`resumes`: the id of the stored run of which this one is a part."""
+        """`resumes`: the id of the stored run of which this one is a part. `again`: the journal is
+        there; its lock, which this process holds, and the number of its last finished test."""
         self._place = place
         self._run_id = document.id
         self._resumes = resumes
         self._folder = place.journals / document.id
         self._stored = stored
         self._sync_interval_s = sync_interval_s
-        self._number = 0
+        self._number = 0 if again is None else again[1]
         self._memory = recorder.memory(document.id, self._folder)
         self._recording: str | None = None
         self._copier: SlotCopier | None = None
@@ -321,14 +325,18 @@ class Journal:
             is_noisy=recorder.is_noisy,
             resumes=resumes,
         )
-        self._lock, self._file = _create_journal(place, record)
+        if again is None:
+            self._lock, self._file = _create_journal(place, record)
+        else:
+            self._lock, self._file = again[0], _continued(self._folder)
         self._reserve = Reserve(self._folder / _RESERVE_NAME)
         try:
             with store_errors("reserve space for results in the store", place.root):
                 self._reserve.take()
         except StoreError:
             self._file.close()
-            remove_journal(place, self._run_id, self._lock, self._memory)
+            if again is None:
+                remove_journal(place, self._run_id, self._lock, self._memory)
             raise
         self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
         try:
@@ -395,6 +403,11 @@ class Journal:
         remove_journal(self._place, self._run_id, self._lock, self._memory)
         return path
 
+    def discard(self) -> None:
+        """Removes the journal and the recordings; the run is gone."""
+        self._stop()
+        remove_journal(self._place, self._run_id, self._lock, self._memory)
+
     def spare(self, document: RunDocument) -> Path | None:
         """Keeps the run, as far as it is, outside of the store; None where there is no place.
 
@@ -403,11 +416,15 @@ class Journal:
         return self._memory.keep(encode_document(document))
 
     def snapshot(self) -> Path | None:
-        """A copy of the recording of the running test, on this machine, for `hardstone-probe dump`.
+        """A copy of the recording of the running test, on this machine, for `hardstone-probe dump`;
+        or its place on the target, where that can be dumped as it is.
 
         None where there is none, or where a copy would disturb. The next one replaces it. Raises
         OSError, or TargetError where the memory of the target cannot be reached.
         """
+        direct = None if self._recording is None else self._memory.direct(self._recording)
+        if direct is not None:
+            return Path(direct)
         chunks = None if self._recording is None else self._memory.copy(self._recording)
         if chunks is None:
             return None
@@ -534,6 +551,13 @@ def _create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFi
             lock.release()
             shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _continued(folder: Path) -> AppendFile:
+    """The lines of a journal, after one that may have been cut."""
+    file = AppendFile(folder / JOURNAL_NAME, is_new=False)
+    file.append(b"", is_sync=False)
+    return file
 
 
 def _first_record(folder: Path, record: RunRecord) -> AppendFile:

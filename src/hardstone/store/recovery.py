@@ -6,13 +6,14 @@ import contextlib
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from hardstone.errors import InputError, TargetError
 from hardstone.files import OddFileError, check_folder
-from hardstone.memory import Another, Memory, Recorder
+from hardstone.memory import LEFT_NAME, Another, Memory, Recorder
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import result_under
 from hardstone.stats.sustained import mark_breach
@@ -56,14 +57,16 @@ def recover_runs(
     """Stores the runs whose tool was ended and removes their journals; their ids.
 
     `dump` and `reopen` as in `Store.recover`. Several processes may do this at once: each journal
-    is recovered by one. A journal that cannot be recovered is reported to `say` in one line and
-    the others are recovered all the same: it stays where the store fails, and is set aside as
-    ID.damaged where it is damaged itself.
+    is recovered by one; a run that is left on its target is for `reclaim`. A journal that cannot be
+    recovered is reported to `say` in one line and the others are recovered all the same: it stays
+    where the store fails, and is set aside as ID.damaged where it is damaged itself.
     """
     recovered = []
     failures = []
     try:
         for folder in _journals(place):
+            if os.path.lexists(folder / LEFT_NAME):
+                continue
             try:
                 stored = _recover(place, folder, dump, reopen, say)
                 if stored is not None:
@@ -81,6 +84,59 @@ def recover_runs(
     if len(failures) > _MOST_FAILURES_SHOWN:
         say(f"and {len(failures) - _MOST_FAILURES_SHOWN} more journals could not be recovered")
     return recovered
+
+
+@dataclass(frozen=True)
+class LeftRun:
+    """A run that goes on, or has ended, on its target without the toolkit. `is_recorded`: a process
+    here still waits for it."""
+
+    id: str
+    target: str
+    journal: Path
+    is_recorded: bool
+
+
+def left_runs(place: Place) -> list[LeftRun]:
+    """The runs that are left on targets, oldest first."""
+    found = []
+    try:
+        folders = _journals(place)
+    except StoreError:
+        return []
+    for folder in folders:
+        if os.path.lexists(folder / LEFT_NAME):
+            lock = _claim(place, folder)
+            if lock is not None:
+                lock.release()
+            target = target_of(folder / JOURNAL_NAME)
+            found.append(LeftRun(folder.name, target, folder, is_recorded=lock is None))
+    return found
+
+
+def reclaim(place: Place, run_id: str) -> tuple[RunDocument, FileLock, int]:
+    """A run that is left on its target, to go on with: its document with the results until now, the
+    lock of its journal, and the number of the last test that has a result.
+
+    StoreError where another process records it; InputError where its journal cannot be read.
+    """
+    folder = place.journals / run_id
+    lock = _claim(place, folder)
+    if lock is None:
+        raise StoreError(f"another process waits for run {run_id}", "let it finish, or end it")
+    try:
+        state = _replay(folder)
+        if state.document is None:
+            raise InputError(f"the journal of run {run_id} has no plan", f"see {folder}")
+        raw = msgspec.structs.replace(state.document, results=state.results)
+        document = parse_document(msgspec.json.encode(raw), "the run")
+    except OSError as error:
+        lock.release()
+        raise StoreError(f"the journal {folder} cannot be read: {error.strerror}", "") from error
+    except BaseException:
+        lock.release()
+        raise
+    return document, lock, state.number - (state.started is not None)
 
 
 def _journals(place: Place) -> list[Path]:

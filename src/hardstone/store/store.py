@@ -36,7 +36,13 @@ from hardstone.store.documents import (
     stamp_of,
     write_summary,
 )
-from hardstone.store.journal import Journal, check_resumable, recorded_now
+from hardstone.store.journal import (
+    JOURNAL_NAME,
+    Journal,
+    check_resumable,
+    recorded_now,
+    resumed_by,
+)
 from hardstone.store.place import (
     DOCUMENT_SUFFIX,
     Place,
@@ -45,7 +51,14 @@ from hardstone.store.place import (
     open_place,
     store_errors,
 )
-from hardstone.store.recovery import Dump, Reopen, recover_runs
+from hardstone.store.recovery import (
+    Dump,
+    LeftRun,
+    Reopen,
+    left_runs,
+    reclaim,
+    recover_runs,
+)
 
 _VERSION = 8
 _TABLE = """CREATE TABLE runs (
@@ -257,6 +270,26 @@ class Store:
         journal cannot be written, or another process records that run.
         """
         return Journal(self._place, document, recorder, resumes=resumes, stored=self._refresh_index)
+
+    def left(self) -> list[LeftRun]:
+        """The runs that are left on their targets, oldest first."""
+        return left_runs(self._place)
+
+    def collect(self, run_id: str, recorder: Recorder) -> tuple[RunDocument, Journal]:
+        """A run that is left on the target `recorder`, with the results until now, and its journal.
+
+        StoreError where another process waits for it, InputError where it cannot be read.
+        """
+        document, lock, number = reclaim(self._place, run_id)
+        journal = Journal(
+            self._place,
+            document,
+            recorder,
+            resumes=resumed_by(self._place.journals / run_id / JOURNAL_NAME),
+            stored=self._refresh_index,
+            again=(lock, number),
+        )
+        return document, journal
 
     def recorded_now(self) -> list[str]:
         """The ids of runs that are being recorded, or whose recovery failed."""

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from hardstone.targets.base import Target
     from hardstone.targets.transport import Transport
 
-_KNOWN_TARGETS = "local, lab:NAME[,KEY=VALUE...], fake:FILE"
 _MOST_SHOWN = 60
 
 
@@ -47,9 +46,16 @@ def find_transport(name: str) -> Transport:
     if kind == "fake":
         raise InputError(
             f"'{_shown(name)}' only replays results of tests",
-            "name a target with a probe: local, or lab:NAME",
+            "name a target with a probe: local, lab:NAME, or ssh://[USER@]HOST",
         )
-    raise InputError(f"unknown target '{_shown(name)}'", f"known targets: {_KNOWN_TARGETS}")
+    from hardstone.targets.named import ssh_settings, unknown_target
+
+    settings = ssh_settings(name)
+    if settings is None:
+        raise unknown_target(name)
+    from hardstone.targets.ssh import SshTransport
+
+    return SshTransport(settings)
 
 
 def _shown(name: str) -> str:

@@ -17,7 +17,7 @@ from hardstone.units import format_span
 
 _NAME = "hardstone-measuring.lock"
 _LOOK_AGAIN_S = 0.2
-_WAITS = "waiting for it to finish"
+WAITS = "waiting for it to finish"
 _MOST_BYTES = 1 << 16  # of a file in /proc
 _COMMAND_CHARACTERS = 100
 _PROC = Path("/proc")
@@ -105,10 +105,10 @@ def _waited_for(
         if not flock(file):
             who = holder_text(file)
             ends_at = None if wait_s is None else time.monotonic() + wait_s
-            on_wait(f"Another hardstone measurement is running on this machine{who}; {_WAITS}.")
+            on_wait(f"Another hardstone measurement is running on this machine{who}; {WAITS}.")
             while not is_stopped() and not flock(file):
                 if ends_at is not None and time.monotonic() >= ends_at:
-                    raise _held_too_long(path, holder_text(file), wait_s or 0.0)
+                    raise held_too_long(str(path), holder_text(file), wait_s or 0.0)
                 pause(_LOOK_AGAIN_S)
     except BaseException:
         os.close(file)
@@ -116,7 +116,7 @@ def _waited_for(
     return file
 
 
-def _held_too_long(path: Path, who: str, wait_s: float) -> TargetError:
+def held_too_long(path: str, who: str, wait_s: float) -> TargetError:
     span = format_span(round(wait_s * 1e9))
     return TargetError(
         f"another measurement has held {path} for longer than {span}{who}",
@@ -126,25 +126,33 @@ def _held_too_long(path: Path, who: str, wait_s: float) -> TargetError:
 
 def holder_text(descriptor: int, proc: Path = _PROC) -> str:
     """Who holds a flock on the file, as far as /proc tells: " (pid 7 of user root: COMMAND)"."""
-    pid = _holder(os.fstat(descriptor), proc)
+    state = os.fstat(descriptor)
+    place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
+    return holder_of(place, lambda path: _read(proc / path))
+
+
+def holder_of(place: str, read: Callable[[str], bytes]) -> str:
+    """As `holder_text`, of the file at `place` ("08:01:77", as /proc/locks has it). `read` gives a
+    file of /proc, or raises OSError."""
+    pid = _holder(place, read)
     if pid is None:
         return ""
-    folder = proc / str(pid)
-    if not folder.exists():
+    try:
+        status = read(f"{pid}/status").decode("utf-8", "replace")
+    except OSError:
         return f" (pid {pid} took the lock and has ended; fuser shows who holds it)"
-    with suppress(OSError, ValueError):
-        user = _user_name(folder.stat().st_uid)
-        words = _read(folder / "cmdline").rstrip(b"\0").replace(b"\0", b" ")
+    with suppress(OSError, ValueError, IndexError):
+        user = _user_name(int(status.partition("\nUid:")[2].split()[0]))
+        words = read(f"{pid}/cmdline").rstrip(b"\0").replace(b"\0", b" ")
         command = printable(words.decode("utf-8", "replace"))[:_COMMAND_CHARACTERS]
         return f" (pid {pid} of user {user}{command and f': {command}'})"
     return f" (pid {pid})"
 
 
-def _holder(state: os.stat_result, proc: Path) -> int | None:
+def _holder(place: str, read: Callable[[str], bytes]) -> int | None:
     """The process that took the flock, of this name space."""
-    place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
     with suppress(OSError, ValueError):
-        for line in _read(proc / "locks").decode("ascii", "replace").splitlines():
+        for line in read("locks").decode("ascii", "replace").splitlines():
             words = line.split()
             if len(words) > 5 and words[1] == "FLOCK" and words[5] == place and int(words[4]) > 0:
                 return int(words[4])

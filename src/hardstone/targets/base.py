@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from hardstone.errors import (
+    EXIT_OK,
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
     HardstoneError,
     InputError,
+    TargetError,
 )
 from hardstone.memory import Recorder
 from hardstone.model import (
     ClockCheck,
+    Event,
     Facts,
+    Instrument,
     Loads,
     Plan,
     PlannedTest,
@@ -37,11 +41,15 @@ def _nothing(text: str) -> None:
 class Notices:
     """`step` is called with what begins now and takes seconds, `warn` with what went otherwise
     than it should. `wait_s`: the longest wait for another measurement of the machine, where that is
-    needed to reach the target; None: until it has ended."""
+    needed to reach the target; None: until it has ended. Of a target that measures without a
+    connection: `leaves`, whether it is left alone once it has all tests, and `look_s`, how often a
+    running test may be looked at; None: never."""
 
     step: Callable[[str], None] = _nothing
     warn: Callable[[str], None] = _nothing
     wait_s: float | None = None
+    leaves: bool = False
+    look_s: float | None = None
 
 
 SILENT = Notices()
@@ -62,10 +70,25 @@ class WrongModelError(InputError):
         self.facts = facts
 
 
+class TargetAwayError(TargetError):
+    """The target does not answer now, or is left alone on request. What it measures goes on there,
+    and can be collected later."""
+
+
+class LeftAloneError(TargetAwayError):
+    """The target measures alone, as was asked for."""
+
+    exit_code = EXIT_OK
+
+
 class ProbeError(HardstoneError):
     """The probe failed: the test is lost, the target can still be reached."""
 
     exit_code = EXIT_UNTRUSTWORTHY
+
+
+class NotSentError(ProbeError):
+    """The test never began on the target: it was not sent, or a stop came before its turn."""
 
 
 class ProbeExitError(ProbeError):
@@ -144,16 +167,16 @@ class RunOptions:
     addresses: Mapping[str, str] = field(default_factory=dict)
 
 
-def run_options(plan: Plan, facts: Facts) -> RunOptions:
-    """Options of every test of `plan`, with the counter's frequency as `facts` found it."""
-    clock = facts.instrument
+def run_options(plan: Plan, clock: Instrument | None) -> RunOptions:
+    """Options of every test of `plan`, with the frequency of the counter `clock`."""
+    is_counted = clock is not None and clock.trusted and plan.clock == "auto"
     return RunOptions(
         cpu=plan.cpu,
         policy=plan.policy,
         priority=plan.priority,
         clock=plan.clock,
         seed=plan.seed,
-        counter_hz=clock.counter_hz if clock.trusted and plan.clock == "auto" else None,
+        counter_hz=clock.counter_hz if is_counted and clock is not None else None,
         dma_latency_us=plan.dma_latency_us,
         trace=plan.trace,
         addresses=plan.addresses,
@@ -214,6 +237,20 @@ class Target(Recorder, Protocol):
         None where there is no second clock that keeps time. The figures are untrusted, but each
         fits into 64 bits.
         """
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether it measures without a connection."""
+
+    def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
+        """The tests that are run after the next one, as far as their requests are known. A target
+        that measures without a connection runs them all at once; for others it means nothing."""
+
+    def has_more(self) -> bool:
+        """Whether it has measured, or still measures, tests that were announced."""
+
+    def take_remarks(self) -> list[Event]:
+        """What happened to the test that ran last which its stream cannot say; each once."""
 
     def run(
         self,

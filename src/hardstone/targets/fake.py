@@ -423,6 +423,17 @@ class FakeTarget:
         self._check_reachable()
         return self._loaded().clock_check
 
+    is_unattended = False
+
+    def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
+        """It measures nothing, so it needs no time to do so alone."""
+
+    def has_more(self) -> bool:
+        return False
+
+    def take_remarks(self) -> list[Event]:
+        return []
+
     def run(
         self,
         planned: PlannedTest,

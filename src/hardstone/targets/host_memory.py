@@ -64,6 +64,10 @@ class HostMemory:
     def copy(self, path: str) -> Iterator[bytes] | None:
         return _chunks(Path(path)) if os.path.lexists(path) else None
 
+    def direct(self, path: str) -> str | None:
+        del path
+        return None  # the probe may write while it is read: only a copy is of one moment
+
     def drop(self, path: str) -> None:
         with contextlib.suppress(OSError):
             Path(path).unlink()

@@ -5,24 +5,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import select
-import signal
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from hardstone.errors import HardstoneError, InputError, TargetError, printable
-from hardstone.lab import qemu as frames
+from hardstone.errors import HardstoneError, InputError, printable
 from hardstone.lab.initramfs import Programs, check_device, initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel, unpacked_kernel
 from hardstone.lab.lab_folder import console_log
 from hardstone.lab.qemu import (
     RECORDING_BYTES,
     TURNS_BYTES,
-    Frame,
     Guest,
     GuestLostError,
     Machine,
@@ -51,99 +46,15 @@ from hardstone.targets.base import (
     no_sign,
 )
 from hardstone.targets.build import programs_for
+from hardstone.targets.framed import FramedCommand, call
 from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
 from hardstone.targets.local import LocalTransport, local_target
 from hardstone.targets.probe_target import ProbeTarget, decode_facts
-from hardstone.targets.transport import Limits, Watch, collect
-
-_SIGNALED = 128
-
-
-class GuestCommand:
-    """Runs `words` in `guest` and gives the output in chunks."""
-
-    def __init__(self, guest: Guest, words: list[str], limits: Limits, stop: Stop) -> None:
-        self._guest = guest
-        self._limits = limits
-        self._stop = stop
-        self._watch = Watch(limits, stop)
-        self._exit: Frame | None = None
-        guest.run(words)
-
-    def chunks(self, on_idle: OnIdle = no_sign) -> Generator[bytes]:
-        """The output until its end. ProbeError for a flood, a failure, a deadline, an abort;
-        GuestLostError for a guest that ends or hangs.
-
-        The command is gone when this returns or raises.
-        """
-        try:
-            while self._exit is None:
-                frame = self._guest.receive(self._watch.wait_s())
-                if frame is None:
-                    on_idle(self._watch.said())
-                else:
-                    yield from self._take(frame)
-                if self._exit is None:
-                    self._watch.look(self._ask, lambda: self._signal(signal.SIGTERM))
-        finally:
-            self._end()
-        if self._exit is not None:
-            self._watch.check_end(exit_code(self._exit))
-
-    def _take(self, frame: Frame) -> Generator[bytes]:
-        if frame.type == frames.EXIT:
-            self._exit = frame
-        elif frame.type == frames.ERROR:
-            self._watch.take_error(frame.content)
-        elif frame.type == frames.OUTPUT:
-            yield self._watch.take_output(frame.content)
-
-    def _ask(self) -> None:
-        if not self._guest.can_interrupt:
-            raise ProbeError(
-                "ended at once: a guest that counts instructions cannot be asked to stop"
-            )
-        self._guest.send(Frame(frames.INPUT_END))
-
-    def _end(self) -> None:
-        """TERM, a moment, KILL; a guest in which that does not help hangs."""
-        for number, wait_s in ((signal.SIGTERM, 1.0), (signal.SIGKILL, self._limits.end_s)):
-            if self._exit is None and not self._stop.is_abort:
-                with suppress(GuestLostError):
-                    self._signal(number)
-                    self._wait_for_exit(wait_s)
-        if self._exit is None:
-            self._guest.close()
-
-    def _wait_for_exit(self, timeout_s: float) -> None:
-        until = time.monotonic() + timeout_s
-        while self._exit is None and (left := until - time.monotonic()) > 0:
-            frame = self._guest.receive(left)
-            if frame is not None and frame.type == frames.EXIT:
-                self._exit = frame
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._guest.can_interrupt:
-            self._guest.send(Frame(frames.SIGNAL, bytes([number])))
-
-
-def exit_code(frame: Frame) -> int:
-    """How a command in a guest ended: its exit code, or less than 0 for a signal. TargetError if it
-    could not be started."""
-    code, errno = frame.content[0], frame.content[1]
-    if errno:
-        raise TargetError(
-            f"the guest cannot start the probe: {os.strerror(errno)}",
-            "rebuild it: hardstone probe build",
-        )
-    return _SIGNALED - code if code > _SIGNALED else code
-
+from hardstone.targets.transport import Limits, collect
 
 _PROBE = "/bin/hardstone-probe"
 _RECORDING = "memory:/run/recording"
 _HEAD_BYTES = 4096
-_CALL_CHUNK_BYTES = 1 << 12
-_POLL_S = 0.2
 _FACTS_S = 60.0
 _MOST_BOOT_LINE = 2047  # COMMAND_LINE_SIZE of x86 and arm64, with a 0 byte
 # A second of counted instructions is half a thousand million of them: 3 to 10 s of this machine
@@ -250,7 +161,7 @@ class LabTransport:
         words = [_PROBE, *self._with_recording(guest, arguments)]
         if not guest.can_interrupt:
             limits = limits.in_slow_time(_SLOWEST)
-        yield from GuestCommand(guest, words, limits, stop).chunks(on_idle)
+        yield from FramedCommand(guest, words, limits, stop).chunks(on_idle)
         with contextlib.suppress(GuestLostError):  # the next command finds it lost
             guest.read_clock()  # now: the guest may not live to the end of the run
 
@@ -259,24 +170,7 @@ class LabTransport:
     ) -> int:
         guest = self._booted()
         self._check_model()
-        guest.run([_PROBE, *arguments])
-        streams = {frames.OUTPUT: stdout, frames.ERROR: stderr}
-        given = _Input(guest, stdin)
-        try:
-            while True:
-                given.pass_on()
-                frame = guest.receive(_POLL_S)
-                if frame is not None and frame.type in streams:
-                    streams[frame.type].write(frame.content)
-                    streams[frame.type].flush()
-                elif frame is not None and frame.type == frames.EXIT:
-                    code = exit_code(frame)
-                    return code if code >= 0 else 128 - code
-                elif frame is not None and frame.type == frames.TAKEN:
-                    given.is_waiting = False
-        except (KeyboardInterrupt, BrokenPipeError):
-            self.close()
-            raise
+        return call(guest, [_PROBE, *arguments], stdin, stdout, stderr)
 
     def _booted(self, notices: Notices = SILENT) -> Guest:
         if self._guest is None:
@@ -413,29 +307,6 @@ def _check_model(name: str, asked: str | None, facts: Facts) -> None:
             "use a kernel that can switch to it, or leave out preempt",
             facts.facts,
         )
-
-
-class _Input:
-    """A person's input for a command in a guest, a chunk at a time: the guest holds one only."""
-
-    def __init__(self, guest: Guest, stdin: IO[bytes]) -> None:
-        self._guest = guest
-        self._stdin = stdin
-        self._is_over = not guest.can_interrupt
-        self.is_waiting = False
-
-    def pass_on(self) -> None:
-        """Sends what can be read now, or its end, unless the chunk before it still waits."""
-        if self._is_over or self.is_waiting:
-            return
-        chunk = b""
-        with contextlib.suppress(OSError, ValueError):
-            if not select.select([self._stdin], [], [], 0)[0]:
-                return
-            chunk = os.read(self._stdin.fileno(), _CALL_CHUNK_BYTES)
-        self._is_over = not chunk
-        self.is_waiting = bool(chunk)
-        self._guest.send(Frame(frames.INPUT, chunk) if chunk else Frame(frames.INPUT_END))
 
 
 def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +26,7 @@ from hardstone.model import (
     SELFTEST_SCHEMA,
     SHIELD_SCHEMA,
     ClockCheck,
+    Event,
     Facts,
     Loads,
     PlannedTest,
@@ -52,7 +53,7 @@ from hardstone.targets.base import (
     Stop,
     no_sign,
 )
-from hardstone.targets.transport import Limits, Transport, collect, split_lines
+from hardstone.targets.transport import Limits, Transport, Unattended, collect, split_lines
 
 
 def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | None) -> list[str]:
@@ -221,6 +222,11 @@ class ProbeTarget:
 
     def open(self, notices: Notices = SILENT) -> None:
         self._notices = notices
+        if notices.leaves and not self.is_unattended:
+            raise InputError(
+                f"--detach: {self.name} measures only while hardstone runs",
+                "leave it out, or name a target that SSH reaches: --target ssh://[USER@]HOST",
+            )
         self._transport.open(notices)
 
     def close(self) -> None:
@@ -270,6 +276,31 @@ class ProbeTarget:
     def clock_check(self) -> ClockCheck | None:
         return self._transport.clock_check()
 
+    @property
+    def is_unattended(self) -> bool:
+        return isinstance(self._transport, Unattended)
+
+    def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
+        if isinstance(self._transport, Unattended):
+            self._transport.announce(
+                [(probe_arguments(one, options, None), self._run_limits(one)) for one in planned]
+            )
+
+    def has_more(self) -> bool:
+        return isinstance(self._transport, Unattended) and self._transport.has_more()
+
+    def take_remarks(self) -> list[Event]:
+        if isinstance(self._transport, Unattended):
+            return self._transport.take_remarks()
+        return []
+
+    def _run_limits(self, planned: PlannedTest) -> Limits:
+        return self._limits or Limits(
+            planned.deadline_ns / 1e9 + _DEADLINE_GRACE_S,
+            expected_s=planned.expected_ns / 1e9,
+            drain_s=_DRAIN_S,
+        )
+
     def run(
         self,
         planned: PlannedTest,
@@ -279,11 +310,7 @@ class ProbeTarget:
         on_idle: OnIdle = no_sign,
     ) -> Generator[bytes]:
         arguments = probe_arguments(planned, options, backing)
-        limits = self._limits or Limits(
-            planned.deadline_ns / 1e9 + _DEADLINE_GRACE_S,
-            expected_s=planned.expected_ns / 1e9,
-            drain_s=_DRAIN_S,
-        )
+        limits = self._run_limits(planned)
         is_ended = False
         with closing(self._transport.chunks(arguments, limits, stop, on_idle)) as chunks:
             try:

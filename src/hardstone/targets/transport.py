@@ -14,7 +14,7 @@ from typing import IO, Protocol, runtime_checkable
 
 from hardstone.errors import EXIT_USAGE, printable
 from hardstone.memory import Memory
-from hardstone.model import ClockCheck
+from hardstone.model import ClockCheck, Event
 from hardstone.targets.base import (
     SILENT,
     BrokenStreamError,
@@ -168,6 +168,21 @@ class Caller(Transport, Protocol):
 
         What the probe starts has these streams. An interrupt ends the probe before it is raised.
         """
+
+
+@runtime_checkable
+class Unattended(Transport, Protocol):
+    """A transport over which tests run without a connection. `chunks` of `run` sends the test and
+    those that were announced, and gives the output of each once it is collected."""
+
+    def announce(self, requests: Sequence[tuple[list[str], Limits]]) -> None:
+        """The arguments of the tests after the next one, without --backing, and their limits."""
+
+    def has_more(self) -> bool:
+        """Whether the output of a test that was sent is still there."""
+
+    def take_remarks(self) -> list[Event]:
+        """As `Target.take_remarks`."""
 
 
 def collect(

@@ -15,16 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.lab import qemu as frames
+from hardstone import frames
+from hardstone.frames import Frame, FrameReader, NoFrameError, words_frame
 from hardstone.lab.qemu import (
     TURNS_BYTES,
     ChannelClosedError,
-    Frame,
-    FrameReader,
-    NoFrameError,
     PortChannel,
     TurnsChannel,
-    run_frame,
 )
 from tests.conftest import ROOT
 
@@ -238,15 +235,17 @@ def test_no_bytes_crash_the_reader(content: bytes) -> None:
 
 
 def test_words_of_a_command_end_each_with_a_0_byte() -> None:
-    assert run_frame(["a b", "", "\udcff"]) == Frame(frames.RUN, b"a b\0\0\xff\0")
-    assert len(run_frame(["x" * (frames.MOST_BYTES - 1)]).content) == frames.MOST_BYTES
+    assert words_frame(frames.RUN, ["a b", "", "\udcff"]) == Frame(frames.RUN, b"a b\0\0\xff\0")
+    assert (
+        len(words_frame(frames.RUN, ["x" * (frames.MOST_BYTES - 1)]).content) == frames.MOST_BYTES
+    )
     for words in (["a\0b"], ["x" * frames.MOST_BYTES]):
         with pytest.raises(ValueError, match="too long, or has a 0 byte"):
-            run_frame(words)
+            words_frame(frames.RUN, words)
 
 
 def test_both_sides_have_the_same_types_version_and_limit() -> None:
-    header = (ROOT / "probe/guest/frame.h").read_text()
+    header = (ROOT / "probe/src/agent/frame.h").read_text()
     types = dict(re.findall(r"FRAME_(\w+) = '(\w)'", header))
     names = ("RUN", "INPUT", "INPUT_END", "SIGNAL", "CLOCK")
     names += ("READY", "OUTPUT", "ERROR", "TAKEN", "EXIT")

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.lab import qemu as frames
-from hardstone.lab.qemu import Frame, FrameReader, run_frame
+from hardstone import frames
+from hardstone.frames import Frame, FrameReader, words_frame
 from tests.conftest import ROOT
 from tests.running import has_ended, state_of
 from tests.waiting import LONGEST_S, wait_until
@@ -46,7 +46,7 @@ class Port:
             left = left[os.write(self.own, left) :]
 
     def run(self, *words: str) -> None:
-        self.send(run_frame(words))
+        self.send(words_frame(frames.RUN, words))
 
     def shell(self, text: str) -> None:
         self.run("/bin/sh", "-c", text)

@@ -334,6 +334,15 @@ static bool read_counters(dev_t device, int64_t counters[COUNTERS])
     return true;
 }
 
+void port_lock_place(int descriptor, char place[PORT_LOCK_PLACE_BYTES])
+{
+    struct stat state;
+    *place = '\0';
+    if (fstat(descriptor, &state) == 0)
+        snprintf(place, PORT_LOCK_PLACE_BYTES, "%02x:%02x:%llu", major(state.st_dev),
+                 minor(state.st_dev), (unsigned long long)state.st_ino);
+}
+
 /* iostats 0: the kernel does not count. dax: writes may bypass the counters. A device with a file
  * system was read at least once: no sector read means that the kernel does not count it. */
 int64_t port_device_written_bytes(dev_t device)

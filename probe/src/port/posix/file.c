@@ -21,6 +21,12 @@ enum port_storage port_storage(int descriptor)
     return PORT_STORAGE_UNKNOWN;
 }
 
+void port_lock_place(int descriptor, char place[PORT_LOCK_PLACE_BYTES])
+{
+    (void)descriptor;
+    *place = '\0';
+}
+
 int64_t port_device_written_bytes(dev_t device)
 {
     (void)device;

@@ -10,11 +10,11 @@
  *                                               C  CLOCK_MONOTONIC in ns: eight bytes
  *
  * Numbers are little-endian. One command runs at a time. T is sent when no input waits any more;
- * FRAME_MOST_BYTES may wait. */
-#ifndef HS_GUEST_FRAME_H
-#define HS_GUEST_FRAME_H
+ * FRAME_MOST_BYTES may wait. The agent on a board knows more types (agent.h). */
+#ifndef HS_AGENT_FRAME_H
+#define HS_AGENT_FRAME_H
 
-#include "guest/channel.h"
+#include "agent/channel.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +24,7 @@ enum {
     FRAME_VERSION = 2,
     FRAME_HEAD_BYTES = 5,
     FRAME_MOST_BYTES = 1 << 16,
+    FRAME_MOST_WORDS = 512,
 
     FRAME_RUN = 'R',
     FRAME_INPUT = 'I',
@@ -46,7 +47,15 @@ struct frame {
 /* False where the other side is gone. */
 bool frame_send(struct channel *channel, char type, const void *bytes, size_t length);
 
-/* Waits for the next frame. False where the other side is gone, or sent what is no frame. */
+/* Waits for the next frame. False where the other side is gone, or sent what is no frame: then
+ * `length` is above FRAME_MOST_BYTES. */
 bool frame_receive(struct channel *channel, struct frame *frame);
+
+/* Points `words` to the words of a frame, with a NULL after them; returns how many. -1: there are
+ * more than FRAME_MOST_WORDS, or no 0 byte ends the last. */
+int frame_words(struct frame *frame, char *words[FRAME_MOST_WORDS + 1]);
+
+/* Appends a word. False, with the frame unchanged, where it has no room. */
+bool frame_add(struct frame *frame, const char *word);
 
 #endif

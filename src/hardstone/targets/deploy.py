@@ -1,0 +1,350 @@
+"""Puts the probe on a target that SSH reaches, into a folder of its own.
+
+What runs there before the agent are lines of POSIX shell that any login shell passes on alike:
+`/bin/sh -c '...'` with words of a few safe characters. Standard output may have anything before
+the line that each begins with, such as a banner.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import re
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from hardstone.errors import InputError, PrivilegeError, TargetError, printable
+from hardstone.targets.build import probe_for
+from hardstone.targets.find import PROBE
+from hardstone.targets.named import SshSettings
+from hardstone.targets.openssh import OpenSsh, Said
+
+_PREFIX = "hardstone-ssh-"
+_SAFE = re.compile(r"[A-Za-z0-9@._/-]{1,180}", re.ASCII)
+_UPLOAD_S = 600.0  # a slow link
+_BUILD_S = 600.0
+_LEAST_KIB = 20_000  # the probe, and the recordings of a test
+_MOST_SHOWN = 200
+# Without single quotes, backslashes and "!", which login shells read each in their own way.
+_LOOK = (
+    "w=$1; f=$2; echo; echo hardstone-look $w; uname -m; uname -s; id -u; id -un; "
+    "cat /proc/sys/kernel/random/boot_id || echo -; cat /etc/machine-id || echo -; "
+    "if test -d /run/systemd/system; then test -e /var/lib/systemd/linger/$(id -un) && echo stays "
+    "|| echo ends; else echo stays; fi; "
+    "for b in $f /dev/shm /run /tmp /var/tmp $HOME; do "  # what a cut link left an hour ago
+    "for o in $(find $b -maxdepth 1 -name hardstone-ssh-* -user $(id -un) -mmin +60); do "
+    "ls $o | grep -q begun || rm -rf $o; done; done 2>/dev/null; "
+    "for b in $f /dev/shm /run /tmp /var/tmp $HOME; do test -d $b || continue; "
+    "d=$b/hardstone-ssh-$w; "
+    "if mkdir -m 700 $d; then echo : >$d/t && chmod 700 $d/t && $d/t && r=yes || r=noexec; "
+    "test -s $d/t || r=full; rm -f $d/t; rmdir $d; else r=readonly; fi; echo base $b $r; done; "
+    "echo mounts; cat /proc/mounts; echo room; df -Pk /dev/shm /run /tmp /var/tmp $HOME $f; "
+    "echo hardstone-end $w"
+)
+_PUT = (
+    'w=$1; d=$2; k=$3; umask 077; mkdir -p -m 700 $d; trap "rm -rf $d; exit 1" HUP TERM; '
+    "if test -x $k; then cat >/dev/null; cp $k $d/hardstone-probe; "
+    "else cat >$d/hardstone-probe; fi; chmod 700 $d/hardstone-probe; "
+    "echo; echo hardstone-put $w; n=$(wc -c <$d/hardstone-probe); echo $n; "
+    "test $n = $4 && $d/hardstone-probe --version || rm -rf $d; "
+    "case $k in -) ;; *) test -x $k || { mkdir -p ${k%/*}; "
+    "cp $d/hardstone-probe $k.$w && mv $k.$w $k; } ;; esac; echo hardstone-end $w"
+)
+_BUILD = "w=$1; d=$2; umask 077; mkdir -p -m 700 $d; { THERE; } >$d/build.log 2>&1; "
+_BUILD += "echo; echo hardstone-put $w; wc -c <$d/hardstone-probe; $d/hardstone-probe --version; "
+_BUILD += "tail -n 5 $d/build.log; rm -f $d/build.log; echo hardstone-end $w"
+_GONE = "w=$1; rm -rf $2; echo; echo hardstone-gone $w; echo hardstone-end $w"
+_BOOT = "w=$1; echo; echo hardstone-boot $w; cat /proc/sys/kernel/random/boot_id || echo -; "
+_BOOT += "test -x $2/hardstone-probe && echo there || echo gone; echo hardstone-end $w"
+
+
+Known = TypeVar("Known")
+
+
+class Session(msgspec.Struct, kw_only=True, frozen=True):
+    """Where the files of a run are on a target, and which boot of it that is."""
+
+    url: str
+    folder: str
+    word: str
+    machine: str
+    boot_id: str
+    machine_id: str
+    is_in_memory: bool
+    is_root: bool
+    sha256: str
+
+
+@dataclass(frozen=True)
+class _Base:
+    """A folder that the files could go into; `state`: yes, noexec, full or readonly."""
+
+    path: str
+    state: str
+    is_in_memory: bool
+    free_kib: int | None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a target is, and its folders in the order of preference."""
+
+    machine: str
+    system: str
+    uid: int
+    home_ends: bool  # with the login, systemd removes what a user has in memory
+    boot_id: str
+    machine_id: str
+    bases: list[_Base]
+
+
+def deploy(ssh: OpenSsh, settings: SshSettings, tell: Callable[[str], None]) -> Session:
+    """Puts the probe there and gives where. TargetError or InputError with what to do."""
+    if settings.folder is not None and not _SAFE.fullmatch(settings.folder):
+        raise InputError(
+            f"{settings.name}: the folder {printable(settings.folder)[:80]} has characters that a "
+            "shell may read",
+            "use letters, digits, and ._-/ only",
+        )
+    word = secrets.token_hex(6)
+    place = _look(ssh, settings, word)
+    if place.system != "Linux":
+        raise TargetError(
+            f"{settings.name} runs {printable(place.system)[:40]}, and not Linux",
+            "see docs/how-to/port.md for other systems",
+        )
+    base = _chosen(settings, place)
+    folder = f"{base.path.rstrip('/')}/{_PREFIX}{word}"
+    try:
+        digest = _put(ssh, settings, place, folder, word, tell)
+    except BaseException:
+        remove(ssh, folder, word)
+        raise
+    return Session(
+        url=settings.url,
+        folder=folder,
+        word=word,
+        machine=place.machine,
+        boot_id=place.boot_id,
+        machine_id=place.machine_id,
+        is_in_memory=base.is_in_memory,
+        is_root=settings.sudo,
+        sha256=digest,
+    )
+
+
+def boot_of(ssh: OpenSsh, session: Session) -> tuple[str, bool]:
+    """The boot that the target is in now, and whether the probe is still in its folder."""
+    lines = _lines(ssh.run(_line(_BOOT, session.word, session.folder)), "boot", session.word)
+    return (lines[0], lines[1] == "there") if len(lines) > 1 else ("-", False)
+
+
+def remove(ssh: OpenSsh, folder: str, word: str) -> None:
+    """Removes a folder of ours there, if it can be reached. Never raises a TargetError."""
+    try:
+        if ssh.is_connected and f"/{_PREFIX}{word}" in folder:
+            ssh.run(_line(_GONE, word, folder))
+    except TargetError:
+        pass
+
+
+def agent_line(session: Session) -> str:
+    """The line that starts the agent. Its words have no character that a shell reads."""
+    program = f"{session.folder}/{PROBE}"
+    words = [program, "agent", session.folder, session.word, _who()]
+    return " ".join(["sudo -n", *words] if session.is_root else ["exec", *words])
+
+
+def _who() -> str:
+    """Who measures, for those who wait: USER@HOST."""
+    try:
+        name = f"{getpass.getuser()}@{socket.gethostname()}"
+    except (KeyError, OSError):
+        return "unknown"
+    return re.sub(r"[^A-Za-z0-9@._-]", "-", name)[:64]
+
+
+def _line(script: str, *words: str) -> str:
+    if not all(_SAFE.fullmatch(word) for word in words) or set(script) & set("'\\!"):
+        raise ValueError("a word or a script that a login shell could read otherwise")
+    return " ".join(["/bin/sh", "-c", f"'{script}'", "hardstone", *words])
+
+
+def _lines(said: Said, kind: str, word: str) -> list[str]:
+    """What a script wrote between its two lines; TargetError where it did not run to its end."""
+    text = said.output.decode("utf-8", "replace")
+    _, begin, rest = text.partition(f"hardstone-{kind} {word}\n")
+    body, end, _ = rest.partition(f"hardstone-end {word}")
+    if begin and end:
+        return [line.strip() for line in body.splitlines()]
+    shown = [line.strip() for line in (said.error or text).splitlines() if line.strip()][:2]
+    words = printable("; ".join(shown))[:_MOST_SHOWN]
+    raise TargetError(
+        f"no shell answers on the target{words and f': {words}'}",
+        "the account needs a login shell, and no ForceCommand; name another account",
+    )
+
+
+def _look(ssh: OpenSsh, settings: SshSettings, word: str) -> _Place:
+    lines = _lines(ssh.run(_line(_LOOK, word, settings.folder or "/nowhere")), "look", word)
+    try:
+        machine, system, uid, _, boot_id, machine_id, stays = lines[:7]
+        return _Place(
+            machine=machine,
+            system=system,
+            uid=int(uid),
+            home_ends=stays == "ends" and int(uid) >= 1000,
+            boot_id=boot_id[:64],
+            machine_id=machine_id[:64],
+            bases=_bases(lines[7:]),
+        )
+    except (ValueError, IndexError) as error:
+        raise TargetError(
+            f"{settings.name}: the target's shell gave no answer that can be read",
+            "check that uname, id, mkdir and df work there",
+        ) from error
+
+
+def _bases(lines: list[str]) -> list[_Base]:
+    mounts: dict[str, str] = {}
+    free: dict[str, int | None] = {}
+    part = ""
+    found = []
+    for line in lines:
+        words = line.split()
+        if line in ("mounts", "room"):
+            part = line
+        elif part == "" and words[:1] == ["base"] and len(words) == 3:
+            found.append((words[1], words[2]))
+        elif part == "mounts" and len(words) > 2:
+            mounts[words[1]] = words[2]  # the last mount on a folder hides the others
+        elif part == "room" and len(words) > 5 and words[3].isdigit():
+            free[words[5]] = int(words[3])
+    memory = ("tmpfs", "ramfs", "rootfs")
+    return [
+        _Base(path, state, _above(path, mounts, "") in memory, _above(path, free, None))
+        for path, state in dict(found).items()
+    ]
+
+
+def _above(path: str, known: Mapping[str, Known], unknown: Known) -> Known:
+    """What is known of the mount that a folder is in."""
+    place = Path(path)
+    while str(place) not in known and place != place.parent:
+        place = place.parent
+    return known.get(str(place), unknown)
+
+
+def _chosen(settings: SshSettings, place: _Place) -> _Base:
+    """The folder that the user names, else the first that can be used: in memory where possible."""
+    fit = [
+        one
+        for one in place.bases
+        if one.state == "yes" and _has_room(one) and _SAFE.fullmatch(one.path)
+    ]
+    if settings.folder is not None:
+        named = [one for one in fit if one.path == settings.folder]
+        if named:
+            return named[0]
+    elif fit:
+        # What a user has in /dev/shm goes when the login ends (RemoveIPC of systemd-logind).
+        lasting = [one for one in fit if not (one.path == "/dev/shm" and place.home_ends)]  # noqa: S108
+        return next((one for one in lasting if one.is_in_memory), (lasting or fit)[0])
+    states = {one.path: _why_not(one) for one in place.bases}
+    if settings.folder is not None:
+        states = {settings.folder: states.get(settings.folder, "it is no folder")}
+    told = "; ".join(f"{path}: {why}" for path, why in states.items())
+    raise TargetError(
+        f"{settings.name}: no folder for the probe: {printable(told)[:_MOST_SHOWN]}",
+        "name one that is writable and not mounted noexec: "
+        "hardstone target add NAME URL --folder PATH --replace",
+    )
+
+
+def _has_room(base: _Base) -> bool:
+    return base.free_kib is None or base.free_kib >= _LEAST_KIB
+
+
+def _why_not(base: _Base) -> str:
+    if base.state == "yes":
+        return f"only {base.free_kib} KiB free"
+    return {
+        "noexec": "no program may run there (noexec)",
+        "full": "the disk is full",
+        "readonly": "it cannot be written",
+    }.get(base.state, base.state)
+
+
+def _put(
+    ssh: OpenSsh,
+    settings: SshSettings,
+    place: _Place,
+    folder: str,
+    word: str,
+    tell: Callable[[str], None],
+) -> str:
+    """The digest of what is there now."""
+    if settings.build_there:
+        tell(f"compiling the probe on {settings.name}")
+        from hardstone.targets.build import THERE_SCRIPT, source_archive
+
+        content = source_archive()
+        script = _BUILD.replace("THERE", THERE_SCRIPT)
+        said = ssh.run(_line(script, word, folder), content, _BUILD_S)
+        _check_put(settings, _lines(said, "put", word), None)
+        return ""
+    probe = probe_for(place.machine, tell)
+    content = probe.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    kept = "-"
+    if settings.keep_probe:
+        home = _home(ssh, settings, word)
+        kept = f"{home}/.cache/hardstone/probe-{digest[:32]}"
+        if not _SAFE.fullmatch(kept):
+            raise InputError(
+                f"{settings.name}: the home folder has characters that a shell may read",
+                "leave keep_probe out",
+            )
+    tell(f"copying the probe to {settings.name} ({len(content) >> 10} KiB)")
+    line = _line(_PUT, word, folder, kept, str(len(content)))
+    said = ssh.run(line, content, _UPLOAD_S)
+    _check_put(settings, _lines(said, "put", word), len(content))
+    return digest
+
+
+def _home(ssh: OpenSsh, settings: SshSettings, word: str) -> str:
+    script = "w=$1; echo; echo hardstone-home $w; cd && pwd; echo hardstone-end $w"
+    lines = _lines(ssh.run(_line(script, word)), "home", word)
+    if len(lines) != 1 or not lines[0].startswith("/"):
+        raise TargetError(
+            f"{settings.name}: the account has no home folder", "leave keep_probe out"
+        )
+    return lines[0]
+
+
+def _check_put(settings: SshSettings, lines: list[str], size_bytes: int | None) -> None:
+    size, *version = [*lines, ""][:2] if lines else ["", ""]
+    if size_bytes is not None and size != str(size_bytes):
+        raise TargetError(
+            f"{settings.name}: only {printable(size)[:20] or 'nothing'} of {size_bytes} bytes of "
+            "the probe arrived",
+            "free some space there, or name another folder: "
+            "hardstone target add NAME URL --folder PATH --replace",
+        )
+    if not re.fullmatch(r"[0-9][0-9A-Za-z.+-]{0,40}", version[0]):
+        told = printable("; ".join(lines[1:]))[:_MOST_SHOWN]
+        if size_bytes is None:
+            raise TargetError(
+                f"{settings.name}: the probe does not compile there: {told}",
+                "install a C compiler there, or leave build_there out",
+            )
+        raise PrivilegeError(
+            f"{settings.name}: the probe does not run there{told and f': {told}'}",
+            "look at what refuses it there: a processor of another kind, a security policy",
+        )

@@ -1,0 +1,246 @@
+"""The machine's OpenSSH client: one connection to a target, over which commands run.
+
+The user's configuration, keys, agent and jump hosts apply. Host keys are always checked strictly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hardstone.errors import HardstoneError, PrivilegeError, TargetError, printable
+from hardstone.files import pause
+from hardstone.targets.named import SshSettings
+
+CONNECT_S = 15.0
+_PERSON_S = 120.0  # to type a passphrase
+_COMMAND_S = 60.0
+_MOST_SAID_CHARS = 300
+# Nothing of a user's configuration may open other ways into this machine, or write into the
+# channel. A link that is cut is noticed within 15 s.
+_OPTIONS = {
+    "StrictHostKeyChecking": "yes",
+    "ConnectTimeout": str(round(CONNECT_S)),
+    "ServerAliveInterval": "5",
+    "ServerAliveCountMax": "3",
+    "ClearAllForwardings": "yes",
+    "Compression": "yes",
+    "ForwardAgent": "no",
+    "ForwardX11": "no",
+    "PermitLocalCommand": "no",
+    "RemoteCommand": "none",
+    "RequestTTY": "no",
+    "EscapeChar": "none",
+    "LogLevel": "ERROR",
+}
+
+
+class UnreachableError(TargetError):
+    """No connection could be made. It may be possible later, unless `is_final`: a key is wrong, or
+    the account."""
+
+    def __init__(self, cause: str, remedy: str, *, is_final: bool) -> None:
+        super().__init__(cause, remedy)
+        self.is_final = is_final
+
+
+@dataclass(frozen=True)
+class Said:
+    """How a command ended: ssh's exit code, and what came."""
+
+    code: int
+    output: bytes
+    error: str
+
+
+class OpenSsh:
+    """One connection to `settings`; `program` is the client. Every call has a deadline."""
+
+    def __init__(self, settings: SshSettings, program: str = "ssh") -> None:
+        self._settings = settings
+        self._program = program
+        self._folder: Path | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        return self._folder is not None
+
+    def typed(self) -> str:
+        """What a person types to get there by hand."""
+        one = self._settings
+        port = [] if one.port is None else ["-p", str(one.port)]
+        return " ".join(["ssh", *port, self._destination()])
+
+    def connect(self) -> None:
+        """Makes the connection; a person at a terminal may be asked for a passphrase.
+
+        UnreachableError where that fails.
+        """
+        if self.is_connected:
+            return
+        if shutil.which(self._program) is None:
+            raise UnreachableError(
+                "there is no OpenSSH client on this machine",
+                "install it: sudo apt-get install openssh-client",
+                is_final=True,
+            )
+        self._folder = Path(tempfile.mkdtemp(prefix="hardstone-ssh-", dir=_short_folder()))
+        try:
+            self._start_master()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start_master(self) -> None:
+        """ssh goes into the background once it is connected. It may hold standard error, so that
+        goes to a file."""
+        is_asked = sys.stdin.isatty() and sys.stderr.isatty()
+        batch = "no" if is_asked else "yes"
+        command = self._command("-M", "-N", "-f", "-o", f"BatchMode={batch}")
+        with tempfile.TemporaryFile() as said:
+            try:
+                code = subprocess.run(
+                    [*command, "--", self._destination()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
+                    timeout=_PERSON_S if is_asked else 2 * CONNECT_S,
+                    check=False,
+                ).returncode
+            except subprocess.TimeoutExpired:
+                raise self._unreachable("it does not answer") from None
+            said.seek(0)
+            words = said.read(1 << 14).decode("utf-8", "replace")
+        if code:
+            raise self._unreachable(words)
+
+    def run(
+        self, command: str, content: bytes | None = None, deadline_s: float = _COMMAND_S
+    ) -> Said:
+        """Runs `command`, a text that the login shell there reads, with `content` as its input.
+
+        UnreachableError where the connection is lost or the command outlives its deadline.
+        """
+        process = self.start(command)
+        try:
+            output, error = process.communicate(content or b"", timeout=deadline_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            self.close()
+            raise self._unreachable("it stopped answering") from None
+        said = error.decode("utf-8", "replace")
+        if process.returncode == 255 and not self.is_alive():
+            self.close()
+            raise self._unreachable(said or "the connection was lost")
+        return Said(process.returncode, output, said)
+
+    def start(self, command: str) -> subprocess.Popen[bytes]:
+        """Starts `command` with pipes. Without its connection ssh would make another one: the
+        option that keeps it from that is not used over a connection that is there."""
+        words = self._command("-o", "ControlMaster=no", "-o", "ProxyJump=none")
+        words += ["-o", "ProxyCommand=false", "-o", "BatchMode=yes"]
+        return subprocess.Popen(
+            [*words, "--", self._destination(), command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def is_alive(self) -> bool:
+        """Whether the connection's process is there; it notices a cut link itself."""
+        return self.is_connected and self._control("check") == 0
+
+    def close(self) -> None:
+        """Ends the connection; may be called twice, and never fails."""
+        if self._folder is None:
+            return
+        self._control("exit")
+        socket = self._folder / "s"
+        until = time.monotonic() + 2.0
+        while socket.exists() and time.monotonic() < until:
+            pause(0.01)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder = None
+
+    def _control(self, order: str) -> int:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            return subprocess.run(
+                [*self._command("-O", order), "--", self._destination()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=5.0,
+                check=False,
+            ).returncode
+        return -1
+
+    def _command(self, *words: str) -> list[str]:
+        options = [part for name, value in _OPTIONS.items() for part in ("-o", f"{name}={value}")]
+        port = [] if self._settings.port is None else ["-p", str(self._settings.port)]
+        control = [] if self._folder is None else ["-S", str(self._folder / "s")]
+        return [self._program, *control, *options, *port, *words]
+
+    def _destination(self) -> str:
+        user = self._settings.user
+        return self._settings.host if user is None else f"{user}@{self._settings.host}"
+
+    def _unreachable(self, said: str) -> UnreachableError:
+        cause, remedy, is_final = explained(said, self._settings, self.typed())
+        return UnreachableError(f"{self._settings.name}: {cause}", remedy, is_final=is_final)
+
+
+def explained(said: str, settings: SshSettings, typed: str) -> tuple[str, str, bool]:
+    """Cause, remedy, and whether another try is of no use, from what ssh wrote."""
+    host = settings.host if settings.port in (None, 22) else f"[{settings.host}]:{settings.port}"
+    last = [line.strip() for line in said.splitlines() if line.strip()][-1:]
+    if "REMOTE HOST IDENTIFICATION HAS CHANGED" in said:
+        return (
+            "its host key is not the one that is known: another machine answers, or it was "
+            "installed anew",
+            f"if you know why, remove the old key: ssh-keygen -R {host}",
+            True,
+        )
+    if "host key is known for" in said or "Host key verification failed" in said:
+        remedy = f"connect once by hand, and compare the fingerprint before you accept it: {typed}"
+        return "its host key is not known here", remedy, True
+    if "Permission denied" in said:
+        copied = typed.replace("ssh ", "ssh-copy-id ", 1)
+        return "it does not accept your keys", f"give it one: {copied}", True
+    if "Could not resolve" in said:
+        return "its name cannot be resolved", "correct the name, or add it to ~/.ssh/config", True
+    if "Bad configuration option" in said or "Bad owner or permissions" in said:
+        return f"ssh refuses its configuration: {_shown(last)}", "correct ~/.ssh/config", True
+    remedy = f"check that it is on and that SSH answers: {typed}"
+    return (_shown(last) or "it does not answer"), remedy, False
+
+
+def _shown(lines: Sequence[str]) -> str:
+    return printable("; ".join(lines))[:_MOST_SAID_CHARS]
+
+
+def _short_folder() -> str | None:
+    """Where the path of a socket is short enough: 104 bytes are all that some systems have."""
+    named = os.environ.get("XDG_RUNTIME_DIR", "")
+    for folder in (named, tempfile.gettempdir()):
+        if folder and len(folder) < 50 and os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    return None
+
+
+def refused_sudo(settings: SshSettings, said: str, program: str) -> HardstoneError:
+    """Why `sudo -n` did not start the probe there."""
+    user = settings.user or "USER"
+    return PrivilegeError(
+        f"{settings.name}: sudo refuses to start the probe: {_shown(said.splitlines()[-1:])}",
+        f"allow it there with sudo visudo, one line: {user} ALL=(root) NOPASSWD: {program} agent *",
+    )

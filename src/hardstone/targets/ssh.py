@@ -1,0 +1,600 @@
+"""A system that SSH reaches as a target.
+
+Short commands run beside an agent, over the connection. Tests are jobs of the agent's keeper, a
+process there that outlives every connection: they are sent, the connection is closed, and their
+output is collected once the expected time has passed. probe/src/agent/ is the other side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from hardstone import frames
+from hardstone.errors import HardstoneError, TargetError, printable
+from hardstone.event_names import CONNECTED
+from hardstone.files import pause, read_regular, replace_file
+from hardstone.frames import PeerLostError
+from hardstone.memory import LEFT_NAME
+from hardstone.model import ClockCheck, Event
+from hardstone.targets.agent import ANSWER_S, Agent, Reading
+from hardstone.targets.alone import WAITS, held_too_long, holder_of
+from hardstone.targets.base import (
+    SILENT,
+    LeftAloneError,
+    Notices,
+    NotSentError,
+    OnIdle,
+    ProbeError,
+    ProbeTimeoutError,
+    Stop,
+    TargetAwayError,
+    no_sign,
+)
+from hardstone.targets.deploy import Session, agent_line, boot_of, deploy, remove
+from hardstone.targets.find import PROBE
+from hardstone.targets.framed import FramedCommand, call
+from hardstone.targets.host_memory import HostMemory
+from hardstone.targets.named import SshSettings
+from hardstone.targets.openssh import OpenSsh, UnreachableError, refused_sudo
+from hardstone.targets.transport import Limits, Watch
+from hardstone.units import format_span
+
+_SESSION_BYTES = 1 << 16
+_AWAY_S = 45.0  # a target that does not answer is told within a minute
+_AGAIN_S = 2.0
+_POLL_S = 0.2
+_WAIT_MS = 3000
+_ATTACHED_S = 20.0  # so long a late job is waited for with a connection
+_START_S = 1.0  # what a run of jobs takes beside their expected times, and each of them
+_JOB_S = 0.2
+_LATE = 0.02
+_LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
+_PROC_BYTES = 1 << 16
+_AGAIN = 5000
+_UNRECORDED = 9000  # numbers of jobs go up to 9999
+_ENDED = ("ended", "lost", "dropped")
+
+
+class SshMemory(HostMemory):
+    """The recordings of a run are on the target; a spare of the run is here.
+
+    The journal gets a file that says where on the target the run is, so that it can be collected.
+    """
+
+    def __init__(self, run_id: str, journal: Path, transport: SshTransport) -> None:
+        super().__init__(run_id, journal)
+        self._transport = transport
+        self._session_path = journal / LEFT_NAME
+
+    def path_for(self, number: int) -> str:
+        session = self._transport.session()
+        if not self._session_path.exists():
+            replace_file(self._session_path, msgspec.json.encode(session), 0o600, is_durable=True)
+        return f"{session.folder}/{number}.rec"
+
+    def has(self, path: str) -> bool:
+        return self._transport.is_of_session(path)
+
+    def copy(self, path: str) -> Iterator[bytes] | None:
+        del path
+        return None  # a copy would be a connection, twice a second
+
+    def direct(self, path: str) -> str | None:
+        return path if self._transport.may_look() else None
+
+    def drop(self, path: str) -> None:
+        """The keeper removes what is not needed; the rest goes with the folder."""
+
+
+def stored_session(journal: Path) -> Session | None:
+    """Where a run that is left on a target is; None for a run of another target."""
+    try:
+        content = read_regular(journal / LEFT_NAME, _SESSION_BYTES)
+        return msgspec.json.decode(content, type=Session)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+@dataclass(frozen=True)
+class _State:
+    """What became of a job: queued, running, ended, lost or dropped; its exit code."""
+
+    name: str
+    detail: str
+
+
+class SshTransport:
+    """The way to `settings`. With `session`, the run that is there is collected and none begun."""
+
+    is_noisy = False
+
+    def __init__(
+        self,
+        settings: SshSettings,
+        *,
+        session: Session | None = None,
+        client: OpenSsh | None = None,
+    ) -> None:
+        self.name = settings.name
+        self._settings = settings
+        self._ssh = client or OpenSsh(settings)
+        self._session = session
+        self._collects = session is not None
+        self._looked_at = time.monotonic()
+        self._agent: Agent | None = None
+        self._notices = SILENT
+        self._readings: list[Reading] = []
+        self._ahead: list[tuple[list[str], Limits]] = []
+        self._sent: dict[int, list[str]] = {}
+        self._taken: list[int] = []
+        self._again: dict[int, int] = {}  # other numbers of jobs whose request was changed
+        self._states: dict[int, _State] = {}
+        self._due = 0.0
+        self._is_kept = self._collects
+        self._is_stopped = False
+        self._stop_until = 0.0
+        self._visits = 0  # while the test ran that is collected next
+
+    # ---- the connection ----
+
+    def open(self, notices: Notices = SILENT) -> None:
+        self._notices = notices
+        self._connect()
+        self._read_clock()
+
+    def session(self) -> Session:
+        """Where the files on the target are; connects first where there is none yet."""
+        if self._session is None:
+            self._connect()
+        if self._session is None:
+            raise AssertionError("a connection makes a session")
+        return self._session
+
+    def is_of_session(self, path: str) -> bool:
+        """Whether a path is in the folder on the target; asks nobody."""
+        return self._session is not None and path.startswith(f"{self._session.folder}/")
+
+    def close(self) -> None:
+        """Removes what is on the target, unless it is to be collected later."""
+        if self._session is not None and not self._is_kept:
+            with contextlib.suppress(HardstoneError):
+                self._connect()
+                if self._agent is not None:
+                    self._agent.ask(frames.BYE, [])
+                    remove(self._ssh, self._session.folder, self._session.word)
+        self._session = None
+        self._disconnect()
+
+    def forget(self) -> None:
+        """From now on `close` removes what is on the target: all of it is stored here."""
+        self._is_kept = False
+
+    def _connect(self) -> None:
+        """A connection and an agent; TargetError where there is none, with what to do."""
+        if self._agent is not None:
+            return
+        self._ssh.connect()
+        is_new = self._session is None
+        if self._session is None:
+            self._session = deploy(self._ssh, self._settings, self._notices.step)
+        process = self._ssh.start(agent_line(self._session))
+        try:
+            self._agent = Agent(process, self._session.word, self.name)
+        except PeerLostError as error:
+            self._explain(error, is_new=is_new)
+            raise
+
+    def _connected(self) -> Agent:
+        self._connect()
+        if self._agent is None:
+            raise AssertionError("a connection has an agent")
+        return self._agent
+
+    def _explain(self, error: PeerLostError, *, is_new: bool) -> None:
+        """Raises what is known about an agent that does not start."""
+        session = self.session()
+        if session.is_root and ("sudo" in error.cause or is_new):
+            raise refused_sudo(self._settings, error.cause, f"{session.folder}/{PROBE}") from error
+        if not self._ssh.is_alive():
+            self._disconnect()
+            raise UnreachableError(error.cause, "", is_final=False) from error
+        boot_id, is_there = boot_of(self._ssh, session)
+        if boot_id != session.boot_id:
+            raise self._rebooted() from error
+        if not is_there:
+            raise TargetError(
+                f"{self.name}: the folder {session.folder} is gone, and with it what was measured",
+                "look at what removes files there; for an account that is not root: "
+                "loginctl enable-linger",
+            ) from error
+
+    def _rebooted(self) -> TargetError:
+        return TargetError(
+            f"{self.name} was rebooted while it measured; what was not collected is lost",
+            "look at its log for the reason (journalctl -b -1, or its console)",
+        )
+
+    def _disconnect(self) -> None:
+        agent, self._agent = self._agent, None
+        if agent is not None:
+            agent.close()
+        self._ssh.close()
+
+    def _reconnect(self, on_idle: OnIdle) -> None:
+        """Tries for a while; TargetAwayError says that the run can be collected later."""
+        until = time.monotonic() + _AWAY_S
+        while True:
+            try:
+                self._connect()
+                self._check_boot()
+            except (UnreachableError, PeerLostError) as error:
+                self._disconnect()
+                is_final = isinstance(error, UnreachableError) and error.is_final
+                if is_final or time.monotonic() >= until:
+                    raise self._away(error.cause) from error
+                on_idle("")
+                pause(_AGAIN_S)
+            else:
+                return
+
+    def _check_boot(self) -> None:
+        session = self.session()
+        if self._agent is None or session.boot_id == "-":
+            return
+        found = b"".join(self._agent.fetch("/proc/sys/kernel/random/boot_id", 0, 100))
+        if found.decode("ascii", "replace").strip() != session.boot_id:
+            raise self._rebooted()
+
+    def _away(self, cause: str) -> TargetAwayError:
+        self._is_kept = True
+        return TargetAwayError(
+            f"{cause}; what it measures is kept there",
+            f"collect it when it answers again: hardstone target collect {self.name}",
+        )
+
+    def _asked(
+        self, kind: bytes, words: Sequence[str], on_idle: OnIdle, wait_s: float = 0.0
+    ) -> list[str]:
+        """An answer, over a new connection where the old one is lost: each question may be asked
+        twice."""
+        while True:
+            if self._agent is None:
+                self._reconnect(on_idle)
+            agent = self._connected()
+            try:
+                return agent.ask(kind, words, ANSWER_S + wait_s)
+            except PeerLostError:
+                self._disconnect()
+
+    def _read_clock(self) -> None:
+        if self._agent is not None:
+            self._readings.append(self._agent.clock())
+
+    # ---- what every transport does ----
+
+    @contextmanager
+    def _locked(
+        self,
+        stop: Stop,
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None,
+    ) -> Iterator[None]:
+        if not self._collects:
+            self._lock(stop.is_set, on_wait, on_unlocked, wait_s)
+        yield
+        if self._agent is not None and not self._collects:
+            with contextlib.suppress(PeerLostError, ProbeError):
+                self._agent.ask(frames.UNLOCK, [])
+
+    def alone(
+        self,
+        stop: Stop,
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None = None,
+    ) -> AbstractContextManager[None]:
+        """The keeper holds the lock that a measurement on the machine itself takes."""
+        return self._locked(stop, on_wait, on_unlocked, wait_s)
+
+    def _lock(
+        self,
+        is_stopped: Callable[[], bool],
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None,
+    ) -> None:
+        begun = time.monotonic()
+        is_told = False
+        while True:
+            state, *words = self._asked(frames.LOCK, _LOCKS, no_sign)
+            if state == "locked":
+                return
+            if state != "held":
+                why = printable(" ".join(words))
+                on_unlocked(f"the lock on {self.name} cannot be taken: {why}")
+                return
+            who = holder_of(words[0], self._proc_file)
+            if not is_told:
+                is_told = True
+                on_wait(f"Another hardstone measurement is running on {self.name}{who}; {WAITS}.")
+            if wait_s is not None and time.monotonic() - begun >= wait_s:
+                raise held_too_long(words[1] if len(words) > 1 else "the lock", who, wait_s)
+            if is_stopped():
+                return
+            pause(1.0)
+
+    def _proc_file(self, path: str) -> bytes:
+        """A file of /proc on the target; OSError."""
+        if self._agent is None:
+            raise OSError
+        return b"".join(self._agent.fetch(f"/proc/{path}", 0, _PROC_BYTES))
+
+    def probe_path(self) -> str | None:
+        return None  # it goes with the run
+
+    def probe_sha256(self) -> str | None:
+        return self.session().sha256 or None
+
+    def memory(self, run_id: str, journal: Path) -> SshMemory:
+        return SshMemory(run_id, journal, self)
+
+    def clock_check(self) -> ClockCheck | None:
+        self._connect()
+        self._read_clock()
+        first, last = self._readings[0], self._readings[-1]
+        if first is last:
+            return None
+        return ClockCheck(
+            host_ns=last.before_ns - first.before_ns,
+            target_ns=last.target_ns - first.target_ns,
+            uncertainty_ns=sum(one.after_ns - one.before_ns for one in (first, last)),
+        )
+
+    def call(
+        self, arguments: Sequence[str], stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes]
+    ) -> int:
+        agent = self._connected()
+        words = [f"{self.session().folder}/{PROBE}", *arguments]
+        return call(agent, words, stdin, stdout, stderr, agent.keep_alive)
+
+    def chunks(
+        self,
+        arguments: Sequence[str],
+        limits: Limits,
+        stop: Stop,
+        on_idle: OnIdle = no_sign,
+    ) -> Generator[bytes]:
+        if arguments[:1] == ["run"]:
+            yield from self._job(list(arguments), limits, stop, on_idle)
+            return
+        agent = self._connected()
+
+        def alive(said: str = "") -> None:
+            agent.keep_alive()
+            on_idle(said)
+
+        words = [f"{self.session().folder}/{PROBE}", *arguments]
+        yield from FramedCommand(agent, words, limits, stop).chunks(alive)
+
+    # ---- jobs ----
+
+    def announce(self, requests: Sequence[tuple[list[str], Limits]]) -> None:
+        self._ahead = list(requests)
+
+    def has_more(self) -> bool:
+        return any(number not in self._taken for number in self._sent)
+
+    def take_remarks(self) -> list[Event]:
+        visits, self._visits = self._visits, 0
+        if not visits:
+            return []
+        times = "once" if visits == 1 else f"{visits} times"
+        text = f"hardstone connected to the target {times} while it measured"
+        return [Event(name=CONNECTED, text=text, data={"connections_count": visits})]
+
+    def may_look(self) -> bool:
+        """Whether somebody wants to see what is recorded, and it is time."""
+        if self._notices.look_s is None or self._since_look_s() < self._notices.look_s:
+            return False
+        self._looked_at = time.monotonic()
+        self._visits += 1
+        return True
+
+    def _since_look_s(self) -> float:
+        return time.monotonic() - self._looked_at
+
+    def _job(
+        self, arguments: list[str], limits: Limits, stop: Stop, on_idle: OnIdle
+    ) -> Generator[bytes]:
+        number = _number_of(arguments)
+        if number is None:
+            number = max([_UNRECORDED, *self._sent]) + 1
+        if not self._collects and self._sent.get(number) != arguments:
+            self._send(number, arguments, limits, on_idle)
+        number = self._again.get(number, number)
+        state = self._wait(number, limits, stop, on_idle)
+        if state is None or state.name == "dropped":
+            raise NotSentError("it was not begun on the target")
+        self._taken.append(number)
+        yield from self._output(number, state, limits, stop, on_idle)
+
+    def _send(self, number: int, arguments: list[str], limits: Limits, on_idle: OnIdle) -> None:
+        """Sends the job and those that were announced, and leaves the target alone."""
+        first = number
+        if any(one >= number for one in self._sent):  # the request is another one than announced
+            self._asked(frames.STOP, ["kill"], on_idle)
+            first = self._again[number] = max([_AGAIN, *self._sent]) + 1
+            self._ahead = []
+            self._sent = {one: words for one, words in self._sent.items() if one < number}
+        self._drop_taken(on_idle)
+        self._lock(lambda: False, on_idle, lambda why: None, None)
+        folder = self.session().folder
+        jobs = [(first, arguments, limits)]
+        for place, (words, own) in enumerate(self._ahead, number + 1):
+            jobs.append((place, [*words, "--backing", f"{folder}/{place}.rec"], own))
+        self._ahead = []
+        for place, words, own in jobs:
+            deadline_ms = round((own.deadline_s + own.end_s) * 1000)
+            asked = [str(place), str(deadline_ms), *self._kept_in_memory(words)]
+            state, *why = self._asked(frames.JOB, asked, on_idle)
+            if state != "queued" and place not in self._query(on_idle):
+                raise ProbeError(f"the target refuses the test: {printable(' '.join(why))[:200]}")
+            self._sent[number if place == first else place] = words
+        self._disconnect()
+        expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
+        self._due = time.monotonic() + expected_s * (1 + _LATE) + _START_S + _JOB_S * len(jobs)
+        self._is_stopped = False
+        self._states = {}
+
+    def _kept_in_memory(self, words: list[str]) -> list[str]:
+        """Without a recording where that would wait for a disk."""
+        if self.session().is_in_memory or "--backing" not in words:
+            return words
+        at = words.index("--backing")
+        return words[:at] + words[at + 2 :]
+
+    def _drop_taken(self, on_idle: OnIdle) -> None:
+        """What was collected is stored by now."""
+        for number in [one for one in self._taken if one in self._sent or self._collects]:
+            names = [f"{number}.{kind}" for kind in ("out", "err", "exit", "begun", "rec")]
+            self._asked(frames.DROP, names, on_idle)
+            self._sent.pop(number, None)
+
+    def _wait(self, number: int, limits: Limits, stop: Stop, on_idle: OnIdle) -> _State | None:
+        """Until the job has ended; None for one that was never sent."""
+        late_at: float | None = None
+        while True:
+            known = self._states.get(number)
+            if known is not None and known.name in _ENDED:
+                return known
+            if stop.is_abort:
+                self._kill(on_idle)
+                raise ProbeError("ended at once, on request")
+            if self._agent is None:
+                self._wait_alone(stop, on_idle)
+                self._reconnect(on_idle)
+                late_at = time.monotonic() + _ATTACHED_S
+                self._see(self._query(on_idle), number, stop)
+                if number not in self._states:
+                    return None
+                continue
+            if stop.is_set():
+                self._ask_to_stop(limits, on_idle)
+            elif late_at is not None and time.monotonic() >= late_at:
+                self._due = time.monotonic() + max(30.0, 0.1 * (limits.expected_s or 0.0))
+                self._disconnect()
+                continue
+            on_idle("")
+            answer = self._asked(
+                frames.WAIT, [str(number), str(_WAIT_MS)], on_idle, _WAIT_MS / 1000
+            )
+            self._states = _states_of(answer)
+            if number not in self._states:
+                return None
+
+    def _see(self, states: dict[int, _State], number: int, stop: Stop) -> None:
+        self._states = states
+        one = self._states.get(number)
+        if one is not None and one.name == "running" and not stop.is_set():
+            self._visits += 1
+
+    def _wait_alone(self, stop: Stop, on_idle: OnIdle) -> None:
+        """The target has no connection meanwhile."""
+        if self._notices.leaves:
+            self._is_kept = True
+            left = format_span(max(0, round((self._due - time.monotonic()) * 1e9)))
+            raise LeftAloneError(
+                f"{self.name} measures alone, for about {left}",
+                f"collect it then: hardstone target collect {self.name}",
+            )
+        while time.monotonic() < self._due and not stop.is_set():
+            on_idle("")
+            pause(_POLL_S)
+        if self._collects and stop.is_set():
+            raise self._away(f"{self.name} still measures")
+
+    def _query(self, on_idle: OnIdle) -> dict[int, _State]:
+        return _states_of(self._asked(frames.QUERY, [], on_idle))
+
+    def _ask_to_stop(self, limits: Limits, on_idle: OnIdle) -> None:
+        if self._collects:
+            raise self._away(f"{self.name} still measures")
+        if not self._is_stopped:
+            self._is_stopped = True
+            self._stop_until = time.monotonic() + limits.stop_s
+            self._asked(frames.STOP, ["stop"], on_idle)
+        elif time.monotonic() >= self._stop_until:
+            self._asked(frames.STOP, ["kill"], on_idle)
+
+    def _kill(self, on_idle: OnIdle) -> None:
+        with contextlib.suppress(HardstoneError):
+            if self._agent is None:
+                self._connect()
+            self._asked(frames.STOP, ["kill"], on_idle)
+
+    def _output(
+        self, number: int, state: _State, limits: Limits, stop: Stop, on_idle: OnIdle
+    ) -> Generator[bytes]:
+        """What the job wrote; ProbeError as for a probe here."""
+        watch = Watch(limits, Stop())
+        try:
+            for chunk in self._file(f"{number}.out", limits.most_bytes + 1, on_idle):
+                yield watch.take_output(chunk)
+            for chunk in self._file(f"{number}.err", 1 << 14, on_idle):
+                watch.take_error(chunk)
+        except OSError as error:
+            raise ProbeError(f"its output cannot be read: {error.strerror or error}") from error
+        if state.name == "lost":
+            raise ProbeError("the keeper on the target was ended while the test ran")
+        detail = state.detail.partition(" ")[0]
+        code = int(detail) if detail.lstrip("-").isdigit() else -1
+        if code in (-15, -9) and not stop.is_set():
+            span = format_span(round(limits.deadline_s * 1e9))
+            raise ProbeTimeoutError(f"the probe was ended on the target, after at most {span}")
+        watch.check_end(code)
+
+    def _file(self, name: str, most_bytes: int, on_idle: OnIdle) -> Generator[bytes]:
+        """A file of the folder, also over several connections."""
+        offset = 0
+        while True:
+            if self._agent is None:
+                self._reconnect(on_idle)
+            agent = self._connected()
+            try:
+                for chunk in agent.fetch(name, offset, most_bytes - offset):
+                    offset += len(chunk)
+                    yield chunk
+            except PeerLostError:
+                self._disconnect()
+            else:
+                return
+
+
+def _number_of(arguments: Sequence[str]) -> int | None:
+    """The number of the job from the name of its recording."""
+    if "--backing" not in arguments:
+        return None
+    name = arguments[list(arguments).index("--backing") + 1].rpartition("/")[2]
+    stem = name.removesuffix(".rec")
+    return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 5 else None
+
+
+def _states_of(words: Sequence[str]) -> dict[int, _State]:
+    """The jobs in an answer, after the two words about the keeper."""
+    rest = list(words[2:])
+    jobs = zip(rest[0::3], rest[1::3], rest[2::3], strict=False)
+    return {int(number): _State(name, detail) for number, name, detail in jobs if number.isdigit()}
+
+
+def collected(settings: SshSettings, session: Session) -> SshTransport:
+    """The way to a run that was left on a target."""
+    return SshTransport(replace(settings, sudo=session.is_root), session=session)
