@@ -4,8 +4,8 @@
 # usage: tools/fresh.sh [--only evaluate|test|wheel|debian] [bookworm|trixie ...] [-- COMMAND...]
 #
 # evaluate and test: make in the clone. wheel: the wheel is built of the source distribution, then
-# installed by pipx and by uv in a root without a compiler. debian: the packages. COMMAND runs in
-# the clone instead of all of these.
+# installed by pipx and by uv in a root without a compiler, and the commands of the Containerfile
+# are run there. debian: the packages. COMMAND runs in the clone instead of all of these.
 #
 # Settings of pip, uv, apt and certificates come from this machine. The roots are plain folders
 # outside of the mount name space that each command runs in: nothing stays mounted, also after
@@ -103,6 +103,7 @@ try_wheel() {
     make_root "$1-user"
     mv "$cache/dist" "$cache/machine$clone/dist"
     try "$1" wheel sh tools/fresh_install.sh install
+    [ "$1" != trixie ] || try "$1" container python3 tools/containerfile.py
 }
 
 # A copy of the pristine root of a release, with a clone of HEAD. RELEASE-user has no compiler.
