@@ -47,7 +47,8 @@ install() {
     hardstone evaluate -D 100ms --samples 20 --quiet -o report.html || [ $? -eq 3 ]
     [ -s report.html ] || fail "there is no report"
     pipx uninstall hardstone
-    ! command -v hardstone >/dev/null || fail "pipx left $(command -v hardstone)"
+    [ -z "$(ls "$work/bin")" ] || fail "pipx left $(ls "$work/bin")"
+    hash -r
     get uv
     export UV_TOOL_DIR="$work/uv" UV_TOOL_BIN_DIR="$work/bin"
     say "$(uv --version)"

@@ -89,6 +89,27 @@ def test_without_a_compiler_pip_fails_and_tells_one_line(source: Path, tmp_path:
     assert list(tmp_path.glob("*.whl")) == []
 
 
+@pytest.mark.full
+def test_the_package_of_the_probe_builds_and_lintian_finds_no_error(tmp_path: Path) -> None:
+    for program, package in {"dh": "debhelper", "lintian": "lintian"}.items():
+        if shutil.which(program) is None:
+            pytest.skip(f"there is no {program}: sudo apt-get install {package}")
+    # -d: Meson is that of this environment. -B: the toolkit's dependencies are Debian 13's.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", ROOT / "tools/debian.sh", tmp_path, "-B", "-d"],
+        env=os.environ | {"PATH": path, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    packages = list(tmp_path.glob("*.changes"))
+    lint = ["lintian", "--fail-on", "error", *packages]
+    done = subprocess.run(lint, capture_output=True, text=True, check=False)
+    assert len(packages) == 1 and done.returncode == 0, done.stdout + done.stderr
+
+
 def installed_programs() -> set[str]:
     build = (ROOT / "probe/meson.build").read_text()
     return set(
