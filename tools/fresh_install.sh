@@ -75,7 +75,7 @@ try_installed() {
 }
 
 debian() {
-    export DEBIAN_FRONTEND=noninteractive
+    export DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin # Debian's Python alone
     apt-get update --quiet=2
     apt-get install --quiet=2 --yes --no-install-recommends build-essential debhelper meson lintian
     get "$(sed -n 's/^requires = \["\(hatchling==[^"]*\)".*/\1/p' pyproject.toml)"
