@@ -111,9 +111,7 @@ def version(tree: Tree) -> Iterator[Complaint]:
         for file in (file for path, file in tree.files.items() if fnmatch(path, pattern)):
             has = re.search(place, file.text, re.MULTILINE)
             if has is None or has[1] != number:
-                told = (
-                    f"its version is {has[1] if has else 'missing'}, that of hardstone is {number}"
-                )
+                told = f"the version is {has[1] if has else 'missing'} here, {number} in {package.path}"
                 yield file.wrong_at(has.start(1) if has else 0, f"{told}: make both the same")
     changes = tree["CHANGELOG.md"]
     if not re.search(rf"^## (?:Unreleased|{re.escape(number)} - .+)$", changes.text, re.MULTILINE):

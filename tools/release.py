@@ -60,6 +60,8 @@ def checked_version(text: str, released: Sequence[Version]) -> Version:
         raise StepError(told) from None
     if str(version) != text:
         raise StepError(f"{text} is not in its normal form: make release VERSION={version}")
+    if len(version.release) != 3:
+        raise StepError(f"{text} has not three numbers: write it as 1.0.0 or 1.1.0rc1")
     if version.local or version.is_devrelease:
         told = f"{text} is a local or a development version"
         raise StepError(f"{told}: make release VERSION={version.base_version}")
@@ -372,6 +374,14 @@ def noted(path: Path) -> str:
 # ---- check ----
 
 
+def check_source(work: Work) -> str:
+    """The rules about the repository, for the commit of the release."""
+    environment = work.environment(PYTHONPATH=str(work.source / "src"))
+    lint = [sys.executable, "tools/lint.py"]
+    run_logged(lint, work.log("check-source"), cwd=work.source, environment=environment)
+    return "tools/lint.py has no complaint"
+
+
 def check_sums(work: Work) -> str:
     """Reads the file as sha256sum does, and looks that it names every file."""
     listed = dict(
@@ -548,6 +558,7 @@ def all_steps(*, has_fresh: bool, is_tagging: bool) -> list[Step]:
         Step("debian", "the Debian source package", build_debian, "hardstone_*", "debian"),
         Step("documents", "the documents as a site", build_documents, "*-docs.tar.gz"),
         Step("checksums", SUMS, write_sums, SUMS),
+        Step("check source", "tools/lint.py, on the commit of the release", check_source),
         Step("check checksums", "every file is as SHA256SUMS says", check_sums),
         Step("check contents", "every file says the version", check_contents),
         Step("check wheel", "installs and runs in an environment of its own", check_wheel),
