@@ -121,7 +121,7 @@ def version(tree: Tree) -> Iterator[Complaint]:
 
 def build_options(tree: Tree) -> Iterator[Complaint]:
     """Every option of the build is used."""
-    options, build = tree["probe/meson.options"], tree["probe/meson.build"]
+    options, build = tree["probe/meson_options.txt"], tree["probe/meson.build"]
     for found in re.finditer(r"^option\('(\w+)'", options.text, re.MULTILINE):
         if f"'{found[1]}'" not in build.text:
             yield options.wrong_at(found.start(), f"nothing uses {found[1]}: remove it")

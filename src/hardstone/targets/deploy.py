@@ -20,7 +20,7 @@ from typing import TypeVar
 import msgspec
 
 from hardstone.errors import InputError, PrivilegeError, TargetError, printable
-from hardstone.targets.build import THERE_SCRIPT, probe_for, source_archive
+from hardstone.targets.build import probe_for
 from hardstone.targets.find import PROBE
 from hardstone.targets.named import SshSettings
 from hardstone.targets.openssh import OpenSsh, Said
@@ -292,6 +292,8 @@ def _put(
     """The digest of what is there now."""
     if settings.build_there:
         tell(f"compiling the probe on {settings.name}")
+        from hardstone.targets.build import THERE_SCRIPT, source_archive
+
         content = source_archive()
         script = _BUILD.replace("THERE", THERE_SCRIPT)
         said = ssh.run(_line(script, word, folder), content, _BUILD_S)

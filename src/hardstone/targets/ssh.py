@@ -28,6 +28,7 @@ from hardstone.targets.agent import ANSWER_S, Agent, Reading
 from hardstone.targets.alone import WAITS, held_too_long, holder_of
 from hardstone.targets.base import (
     SILENT,
+    LeftAloneError,
     Notices,
     NotSentError,
     OnIdle,
@@ -111,11 +112,7 @@ class _State:
 
 
 class SshTransport:
-    """The way to `settings`. With `session`, the run that is there is collected and none begun.
-
-    `leaves`: what is sent is left there at once. `look_s`: how often a running test may be looked
-    at, which takes a connection; None: never.
-    """
+    """The way to `settings`. With `session`, the run that is there is collected and none begun."""
 
     is_noisy = False
 
@@ -124,8 +121,6 @@ class SshTransport:
         settings: SshSettings,
         *,
         session: Session | None = None,
-        leaves: bool = False,
-        look_s: float | None = None,
         client: OpenSsh | None = None,
     ) -> None:
         self.name = settings.name
@@ -133,8 +128,6 @@ class SshTransport:
         self._ssh = client or OpenSsh(settings)
         self._session = session
         self._collects = session is not None
-        self._leaves = leaves
-        self._look_s = look_s
         self._looked_at = time.monotonic()
         self._agent: Agent | None = None
         self._notices = SILENT
@@ -398,7 +391,7 @@ class SshTransport:
         self._ahead = list(requests)
 
     def has_more(self) -> bool:
-        return any(number not in self._taken for number in self._sent)
+        return self._collects or any(number not in self._taken for number in self._sent)
 
     def take_remarks(self) -> list[Event]:
         visits, self._visits = self._visits, 0
@@ -410,11 +403,14 @@ class SshTransport:
 
     def may_look(self) -> bool:
         """Whether somebody wants to see what is recorded, and it is time."""
-        if self._look_s is None or time.monotonic() - self._looked_at < self._look_s:
+        if self._notices.look_s is None or self._since_look_s() < self._notices.look_s:
             return False
         self._looked_at = time.monotonic()
         self._visits += 1
         return True
+
+    def _since_look_s(self) -> float:
+        return time.monotonic() - self._looked_at
 
     def _job(
         self, arguments: list[str], limits: Limits, stop: Stop, on_idle: OnIdle
@@ -513,10 +509,10 @@ class SshTransport:
 
     def _wait_alone(self, stop: Stop, on_idle: OnIdle) -> None:
         """The target has no connection meanwhile."""
-        if self._leaves:
+        if self._notices.leaves:
             self._is_kept = True
             left = format_span(max(0, round((self._due - time.monotonic()) * 1e9)))
-            raise TargetAwayError(
+            raise LeftAloneError(
                 f"{self.name} measures alone, for about {left}",
                 f"collect it then: hardstone target collect {self.name}",
             )
