@@ -322,6 +322,10 @@ OTHERS = {
     "ls /sys/class/uio/": "there is one where a device is bound",
     "meson setup ": "the set-up of every test run types it",
     ".venv/bin/python -m pip wheel ": "tests/process/test_packaging.py builds a wheel",
+    ".venv/bin/python -m hatchling build ": "make release does the same",
+    "sh tools/debian.sh ": "tools/fresh_install.sh types it",
+    "podman build ": "needs an image; tools/containerfile.py tries its commands",
+    "mkdir -p ~/.local/bin": "changes the home folder",
     ". .venv/bin/activate": "test_typed.py types it",
     **dict.fromkeys(
         ("prlimit ", "unshare ", "sh -c ", "python tests/refusing.py ", "wait", "(sleep "),
