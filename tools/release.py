@@ -98,18 +98,21 @@ def debian_version(version: Version, form: str) -> str:
     return f"{upstream}-1" if "quilt" in form else upstream
 
 
-def debian_changelog(former: str, version: str, signed: str) -> str:
-    """With an entry for the version, in place of one that was never released."""
+def debian_changelog(former: str, version: str, moment: datetime) -> str:
+    """With an entry for the version, signed as the newest one. An entry that was never released
+    is that entry."""
     if former.startswith(f"hardstone ({version}) "):
         return former
-    head = f"hardstone ({version}) unstable; urgency=medium"
-    entry = f"{head}\n\n  * New upstream release: see {CHANGELOG}.\n\n -- {signed}\n"
-    if former.split(";", maxsplit=1)[0].endswith(" UNRELEASED"):
-        former = former.partition("\n -- ")[2].partition("\n")[2].lstrip("\n")
-    return f"{entry}\n{former}" if former else entry
+    head, _, rest = former.partition("\n")
+    body, _, older = rest.partition("\n -- ")
+    signer, _, older = older.partition("\n")
+    signed = f"{signer.partition('  ')[0]}  {moment:%a, %d %b %Y %H:%M:%S} +0000"
+    if " UNRELEASED;" not in head:
+        body, older = f"\n  * New upstream release: see {CHANGELOG}.\n", f"\n{former}"
+    return f"hardstone ({version}) unstable; urgency=medium\n{body}\n -- {signed}\n{older}"
 
 
-def set_version(tree: Path, version: Version, moment: datetime, person: str) -> list[str]:
+def set_version(tree: Path, version: Version, moment: datetime) -> list[str]:
     """Sets the version wherever the tree has it, and dates the changelogs; returns the files."""
     changed = []
     for pattern, place in VERSION_PLACES.items():
@@ -127,8 +130,7 @@ def set_version(tree: Path, version: Version, moment: datetime, person: str) -> 
     if (debian / "changelog").exists():
         form = (debian / "source" / "format").read_text("utf-8")
         former = (debian / "changelog").read_text("utf-8")
-        signed = f"{person}  {moment:%a, %d %b %Y %H:%M:%S} +0000"
-        told = debian_changelog(former, debian_version(version, form), signed)
+        told = debian_changelog(former, debian_version(version, form), moment)
         (debian / "changelog").write_text(told, "utf-8")
         changed.append("debian/changelog")
     return [*changed, CHANGELOG]
@@ -268,7 +270,7 @@ def commit_version(work: Work) -> None:
     person = git(work.root, "var", "GIT_COMMITTER_IDENT").rpartition(" ")[0].rpartition(" ")[0]
     name, _, address = person.rstrip(">").partition(" <")
     moment = datetime.fromtimestamp(moment_s, UTC)
-    git(work.source, "add", "--", *set_version(work.source, work.version, moment, person))
+    git(work.source, "add", "--", *set_version(work.source, work.version, moment))
     who = {
         f"GIT_{role}_{what}": text
         for role in ("AUTHOR", "COMMITTER")
@@ -506,7 +508,15 @@ def check_debian(work: Work) -> str:
 
 
 def check_fresh(work: Work) -> str:
-    run_logged(["sh", work.source / "tools" / "fresh.sh"], work.log("fresh"), cwd=work.source)
+    """The wheel by pipx and uv in roots without a compiler, and the Debian packages in roots of
+    their own. tools/fresh.sh tries the clone that it is in."""
+    log, wheel = work.log("check-fresh"), work.wheel(native())
+    if wheel is None:
+        raise StepError(f"there is no wheel for this machine ({platform.machine()})")
+    fresh = ["sh", work.source / "tools" / "fresh.sh"]
+    run_logged([*fresh, "--only", "wheel", "--wheel", wheel], log, cwd=work.source)
+    if "debian" not in work.without:
+        run_logged([*fresh, "--only", "debian"], log, cwd=work.source)
     return "minimal Debian 12 and 13"
 
 
@@ -568,7 +578,7 @@ def all_steps(*, has_fresh: bool, is_tagging: bool) -> list[Step]:
         Step("check debian", "unpacks, and lintian's errors", check_debian, part="debian"),
     ]
     if has_fresh:
-        steps.append(Step("check fresh", "tools/fresh.sh: minimal Debians", check_fresh))
+        steps.append(Step("check fresh", "wheel and packages in minimal Debians", check_fresh))
     steps.append(Step("place", "all of it to dist/VERSION", place))
     if is_tagging:
         steps.append(Step("tag", "commit and tag of the release in this checkout", tag))

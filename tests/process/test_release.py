@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ FILES = {
     "probe/meson.build": "project('hardstone-probe', 'c', version: '0.1.0', license: 'X',\n",
     "probe/src/run/stream.h": '#define PROBE_VERSION "0.1.0"\n',
     "share/man/man1/hardstone.1": '.TH HARDSTONE 1 "" "hardstone 0.1.0" "User Commands"\n',
-    "debian/changelog": "hardstone (0.1.0-1) UNRELEASED; urgency=medium\n\n  * Begun.\n\n -- X\n",
+    "debian/changelog": "hardstone (0.1.0-1) UNRELEASED; urgency=medium\n\n  * Begin.\n\n"
+    " -- Anna Doe <anna@example.org>  Mon, 30 Nov 2026 09:00:00 +0000\n",
     "debian/source/format": "3.0 (quilt)\n",
     "CHANGELOG.md": "# Changelog\n\n## Unreleased\n\n- Measure.\n",
     ".gitignore": "build/\ndist/\n",
@@ -134,9 +136,20 @@ def test_the_section_unreleased_gets_number_and_date_and_nothing_else_changes() 
 def test_a_release_candidate_is_older_than_its_release_in_debian_too() -> None:
     assert release.debian_version(Version("1.0.0rc1"), "3.0 (quilt)\n") == "1.0.0~rc1-1"
     assert release.debian_version(Version("1.0.0"), "3.0 (native)\n") == "1.0.0"
-    former = "hardstone (1.0.0-1) unstable; urgency=medium\n"
-    assert release.debian_changelog(former, "1.0.0-1", "X") == former
-    assert release.debian_changelog(former, "1.0.1-1", "X").endswith(f" -- X\n\n{former}")
+
+
+def test_the_changelog_of_debian_has_an_entry_for_each_release() -> None:
+    moment = datetime(2027, 1, 15, 8, tzinfo=UTC)
+    begun = FILES["debian/changelog"]
+    signed = " -- Anna Doe <anna@example.org>  Fri, 15 Jan 2027 08:00:00 +0000\n"
+    first = release.debian_changelog(begun, "1.0.0-1", moment)
+    assert first == f"hardstone (1.0.0-1) unstable; urgency=medium\n\n  * Begin.\n\n{signed}"
+    assert release.debian_changelog(first, "1.0.0-1", moment) == first
+    second = release.debian_changelog(first, "1.0.1-1", moment)
+    assert second == (
+        "hardstone (1.0.1-1) unstable; urgency=medium\n\n"
+        f"  * New upstream release: see CHANGELOG.md.\n\n{signed}\n{first}"
+    )
 
 
 # ---- the steps ----
@@ -351,7 +364,7 @@ def test_the_whole_release_of_this_tree(tmp_path: Path, capsys: pytest.CaptureFi
     release.git(clone, "checkout", "--quiet", "-B", "main")
     before = look(clone)
     without = []
-    if not (ROOT / "debian").exists() or shutil.which("dpkg-source") is None:
+    if shutil.which("dpkg-source") is None:
         without += ["--without", "debian"]
     if picture.find_browser() is None:
         without += ["--without", "browser"]
