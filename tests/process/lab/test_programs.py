@@ -18,20 +18,15 @@ from click.testing import CliRunner
 from hardstone.cli.probe import command
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
 from hardstone.lab.initramfs import Elf, Programs, check_static, kept_programs, read_elf
-from hardstone.targets.build import (
-    ARCHES,
-    arch_of,
-    cross_compiler,
-    own_arch,
-    probe_for,
-    programs_for,
-)
+from hardstone.targets.arches import ARCHES, arch_of, cross_compiler, own_arch
+from hardstone.targets.build import probe_for, programs_for
 from tests.conftest import ROOT
 from tests.process.lab.made_up import program
 
 OWN = own_arch()
 OTHER = "x86_64" if OWN == "aarch64" else "aarch64"
 VARIABLE = f"HARDSTONE_CC_{OTHER.upper()}"
+TOOLS = ["cat", "dirname", "find", "grep", "mkdir", "mv", "rm", "sed", "sort", "tail", "tr"]
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +36,8 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (VARIABLE, "HARDSTONE_PROBE"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "bin").mkdir()
+    for name in TOOLS:
+        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setitem(sys.modules, "ziglang", None)
     return tmp_path / "lab" / "programs" / "aarch64"
@@ -141,27 +138,31 @@ FAILS = b"#!/bin/sh\necho unknown option >&2\nexit 1\n"
 
 def write_compiler(path: Path, output: bytes, version: str = "made up 1", code: int = 0) -> Path:
     """A compiler that writes `output` and logs its arguments, one call a line, to PATH.log."""
-    path.write_text(f"""#!{sys.executable} -IS
-import sys
-words = sys.argv[1:]
-if "--version" in words:
-    print({version!r})
-    sys.exit(0)
-open({str(path) + ".log"!r}, "a").write(" ".join(words) + "\\n")
-if {code}:
-    sys.exit("made up error: no room")
-open(words[words.index("-o") + 1], "wb").write({output!r})
+    Path(f"{path}.output").write_bytes(output)
+    fail = "echo made up error: no room >&2; exit 1" if code else ":"
+    path.write_text(f"""#!/bin/sh
+case "$*" in *--version*) echo {version}; exit 0 ;; esac
+echo "$*" >>{path}.log
+{fail}
+while [ "$1" != -o ]; do shift; done
+cat {path}.output >"$2"
 """)
     path.chmod(0o755)
     return path
 
 
+SOURCES = ["src/agent/child.c", "src/agent/frame.c", "src/main.c", "src/port/linux/cpus.c"]
+SOURCES += ["src/port/posix/tick.c"]
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A small source tree."""
-    for name in ("src/main.c", "src/port/linux/cpus.c", "src/port/posix/cpus.c", "guest/main.c"):
-        (tmp_path / "tree" / "probe" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "tree" / "probe" / name).write_text("int x;\n")
+    probe = tmp_path / "tree" / "probe"
+    for name in (*SOURCES, "src/port/posix/cpus.c", "guest/main.c"):
+        (probe / name).parent.mkdir(parents=True, exist_ok=True)
+        (probe / name).write_text("int x;\n")
+    shutil.copy(ROOT / "probe" / "build.sh", probe)
     return tmp_path / "tree"
 
 
@@ -216,16 +217,23 @@ def test_an_unknown_architecture() -> None:
         programs_for("vax")
 
 
+def compiled(compiler: Path) -> list[str]:
+    return [words[words.index("-c") + 1] for words in calls(compiler) if "-c" in words]
+
+
+def links(compiler: Path) -> list[list[str]]:
+    return [words for words in calls(compiler) if "-lpthread" in words]
+
+
 def test_both_programs_are_built_once_with_the_port_to_linux(tree: Path, compiler: Path) -> None:
     made = programs_for(OTHER, root=tree)
-    probe, guest = calls(compiler)
     assert made.probe.read_bytes() == made.guest.read_bytes() == program(OTHER)
-    assert "-static" in probe and "-static" in guest
-    sources = [word.removeprefix(f"{tree}/probe/") for word in probe if word.endswith(".c")]
-    assert sources == ["src/main.c", "src/port/linux/cpus.c"]
-    assert str(tree / "probe/guest/main.c") in guest and f"-I{tree}/probe" in guest
+    assert all("-static" in words and "-s" in words for words in links(compiler))
+    of_guest = ["../guest/main.c", "agent/child.c", "agent/frame.c"]
+    of_probe = [name.removeprefix("src/") for name in SOURCES]
+    assert sorted(compiled(compiler)) == sorted(of_guest + of_probe)
     assert programs_for(OTHER, root=tree) == made
-    assert len(calls(compiler)) == 2
+    assert len(links(compiler)) == 2
 
 
 def test_a_change_of_source_or_compiler_builds_again(tree: Path, compiler: Path) -> None:
@@ -236,7 +244,7 @@ def test_a_change_of_source_or_compiler_builds_again(tree: Path, compiler: Path)
     write_compiler(compiler, program(OTHER), version="made up 2")
     made.add(programs_for(OTHER, root=tree).probe)
     assert len(made) == 6
-    assert len(calls(compiler)) == 12
+    assert len(links(compiler)) == 12
 
 
 @pytest.mark.parametrize(
@@ -286,7 +294,7 @@ def test_a_target_of_another_one_gets_what_is_built_for_it(tree: Path, compiler:
     probe = probe_for(OTHER, root=tree)
     assert probe.read_bytes() == program(OTHER)
     assert probe_for(OTHER, root=tree) == probe
-    assert len(calls(compiler)) == 2
+    assert len(links(compiler)) == 2
 
 
 @pytest.mark.parametrize(
@@ -336,4 +344,4 @@ def test_an_installation_without_source_and_program_for_guests_says_so(
 def test_the_command_prints_the_path(compiler: Path) -> None:
     done = CliRunner().invoke(command, ["build", "--arch", OTHER])
     assert done.output.splitlines()[-1] == str(programs_for(OTHER).probe)
-    assert len(calls(compiler)) == 2
+    assert len(links(compiler)) == 2
