@@ -40,6 +40,7 @@ CHANGELOG = "CHANGELOG.md"
 SUMS = "SHA256SUMS"
 # The architectures of the wheels, by the names of `hardstone probe build`, as wheels name them.
 MACHINES = {"x86-64": "x86_64", "arm64": "aarch64"}
+BOARDS = {"x86_64", "aarch64", "armv7l", "riscv64"}  # that a wheel has a probe for
 UNRELEASED = re.compile(r"^## Unreleased[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 RELEASED = re.compile(r"^## (\S+) - \d{4}-\d{2}-\d{2}$", re.MULTILINE)
 PARTS = ("wheel-x86-64", "wheel-arm64", "debian", "browser")  # what --without may leave out
@@ -180,7 +181,7 @@ class Work:
     def environment(self, **more: str) -> dict[str, str]:
         """That of builds: the same wherever they run, and without this checkout's modules."""
         own = {"SOURCE_DATE_EPOCH": str(self.epoch_s), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-        left_out = ("PYTHONPATH", "HARDSTONE_PROBE")
+        left_out = ("PYTHONPATH", "HARDSTONE_PROBE", "HARDSTONE_ARCHES", "HARDSTONE_WHEEL_ARCH")
         return {name: os.environ[name] for name in os.environ if name not in left_out} | own | more
 
     @property
@@ -281,8 +282,11 @@ def commit_version(work: Work) -> None:
 
 
 def hatchling(work: Work, step: str, tree: Path, out: Path, **environment: str) -> None:
+    """By the pinned build tools, with Zig's compiler, in an environment of their own."""
+    lock = work.source / "requirements" / "release.txt"
+    python = docs_site.pinned_python(lock, work.downloads.with_name("venv"), work.log(step))
     target = "sdist" if step == "sdist" else "wheel"
-    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", out]
+    command = [python, "-m", "hatchling", "build", "-t", target, "-d", out]
     run_logged(command, work.log(step), cwd=tree, environment=work.environment(**environment))
 
 
@@ -296,8 +300,7 @@ def build_wheel(work: Work, arch: str) -> str:
     step = f"wheel-{arch}"
     folder = work.scratch(step)
     tree, out = unpacked(work.sdist, folder), folder / "out"
-    is_foreign = MACHINES[arch] != platform.machine()
-    hatchling(work, step, tree, out, **({"HARDSTONE_WHEEL_ARCH": arch} if is_foreign else {}))
+    hatchling(work, step, tree, out, HARDSTONE_WHEEL_ARCH=arch, HARDSTONE_ARCHES="all")
     (wheel,) = out.glob("*.whl")
     if not wheel.stem.endswith(f"_{MACHINES[arch]}"):
         told = f"hatch_build.py made {wheel.name}, and none for {arch}"
@@ -406,12 +409,20 @@ def check_contents(work: Work) -> str:
         with zipfile.ZipFile(wheel) as archive:
             info = f"hardstone-{work.version}.dist-info/METADATA"
             texts[wheel.name] = archive.read(info).decode()
-            if "hardstone/_probe/hardstone-probe" not in archive.namelist():
-                raise StepError(f"{wheel.name} has no probe")
+            lacking = BOARDS - probes_in(archive.namelist(), wheel.stem)
+            if lacking:
+                raise StepError(f"{wheel.name} has no probe for {', '.join(sorted(lacking))}")
     for name, text in texts.items():
         if f"\nVersion: {work.version}\n" not in text:
             raise StepError(f"{name} has another version")
     return f"version {work.version} in {len(texts)} files"
+
+
+def probes_in(names: Sequence[str], wheel: str) -> set[str]:
+    """The machines that the files of a wheel have a probe for, by the names of `uname -m`."""
+    found = {Path(name).parent.name for name in names if Path(name).name == "hardstone-probe"}
+    own = next((one for one in MACHINES.values() if wheel.endswith(f"_{one}")), "")
+    return {own if name == "_probe" else name for name in found}
 
 
 def download(work: Work, log: Path) -> Path:
