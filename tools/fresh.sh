@@ -1,11 +1,12 @@
 #!/bin/sh
 # Tries what the README says on a minimal Debian: a root of its own, and in it a clone of HEAD.
 #
-# usage: tools/fresh.sh [--only evaluate|test|wheel|debian] [bookworm|trixie ...] [-- COMMAND...]
+# usage: tools/fresh.sh [--only evaluate|test|wheel|debian] [--wheel FILE] [bookworm|trixie ...]
+#                       [-- COMMAND...]
 #
 # evaluate and test: make in the clone. wheel: the wheel is built of the source distribution, then
 # installed by pipx and by uv in a root without a compiler, and the commands of the Containerfile
-# are run there. debian: the packages. COMMAND runs in the clone instead of all of these.
+# are run there; with --wheel it is FILE. debian: the packages. COMMAND runs in the clone instead of all of these.
 #
 # Settings of pip, uv, apt and certificates come from this machine. The roots are plain folders
 # outside of the mount name space that each command runs in: nothing stays mounted, also after
@@ -22,10 +23,12 @@ packages_of_user=python3,python3-venv,pipx,ca-certificates
 
 main() {
     only=
+    wheel=
     releases=
     while [ $# -gt 0 ]; do
         case $1 in
             --only) [ $# -gt 1 ] || usage "--only what?" && only=$2 && shift ;;
+            --wheel) [ -f "${2-}" ] || usage "--wheel what?" && wheel=$(realpath "$2") && shift ;;
             bookworm | trixie) releases="$releases $1" ;;
             --) shift && break ;;
             *) usage "unknown: $1" ;;
@@ -95,11 +98,15 @@ remove() {
 
 # The wheel is built in one root, and installed in another that has no compiler.
 try_wheel() {
-    make_root "$1"
-    try "$1" build sh tools/fresh_install.sh build
-    [ "$result" = ok ] || return 0
     remove "$cache/dist"
-    mv "$cache/machine$clone/dist" "$cache/dist"
+    if [ -n "$wheel" ]; then
+        mkdir "$cache/dist" && cp "$wheel" "$cache/dist/"
+    else
+        make_root "$1"
+        try "$1" build sh tools/fresh_install.sh build
+        [ "$result" = ok ] || return 0
+        mv "$cache/machine$clone/dist" "$cache/dist"
+    fi
     make_root "$1-user"
     mv "$cache/dist" "$cache/machine$clone/dist"
     try "$1" wheel sh tools/fresh_install.sh install
