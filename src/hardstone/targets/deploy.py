@@ -312,30 +312,31 @@ def _put(
     probe = probe_of(place.machine, tell)
     content = probe.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    kept = "-"
+    kept, is_kept = "-", False
     if settings.keep_probe:
-        home = _home(ssh, settings, word)
+        home, is_kept = _home(ssh, settings, word, digest)
         kept = f"{home}/.cache/hardstone/probe-{digest[:32]}"
         if not _SAFE.fullmatch(kept):
             raise InputError(
                 f"{settings.name}: the home folder has characters that a shell may read",
                 "leave keep_probe out",
             )
-    tell(f"copying the probe to {settings.name} ({len(content) >> 10} KiB)")
+    if not is_kept:
+        tell(f"copying the probe to {settings.name} ({len(content) >> 10} KiB)")
     line = _line(_PUT, word, folder, kept, str(len(content)))
-    said = ssh.run(line, content, _UPLOAD_S)
+    said = ssh.run(line, b"" if is_kept else content, _UPLOAD_S)
     _check_put(settings, _lines(said, "put", word), len(content))
     return digest
 
 
-def _home(ssh: OpenSsh, settings: SshSettings, word: str) -> str:
-    script = "w=$1; echo; echo hardstone-home $w; cd && pwd; echo hardstone-end $w"
-    lines = _lines(ssh.run(_line(script, word)), "home", word)
-    if len(lines) != 1 or not lines[0].startswith("/"):
-        raise TargetError(
-            f"{settings.name}: the account has no home folder", "leave keep_probe out"
-        )
-    return lines[0]
+def _home(ssh: OpenSsh, settings: SshSettings, word: str, digest: str) -> tuple[str, bool]:
+    """The account's home, and whether the probe of that digest is kept there."""
+    script = "w=$1; echo; echo hardstone-home $w; cd && pwd; "
+    script += "test -x .cache/hardstone/probe-$2 && echo kept || echo none; echo hardstone-end $w"
+    lines = _lines(ssh.run(_line(script, word, digest[:32])), "home", word)
+    if len(lines) != 2 or not lines[0].startswith("/"):
+        raise TargetError(f"{settings.name}: the account has no home", "leave keep_probe out")
+    return lines[0], lines[1] == "kept"
 
 
 def _check_put(settings: SshSettings, lines: list[str], size_bytes: int | None) -> None:
