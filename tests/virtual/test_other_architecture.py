@@ -16,7 +16,8 @@ import pytest
 from hardstone.errors import TargetError
 from hardstone.lab.initramfs import Programs
 from hardstone.model import Register
-from hardstone.targets.build import cross_compiler, own_arch, programs_for
+from hardstone.targets.arches import cross_compiler, own_arch
+from hardstone.targets.build import programs_for
 from hardstone.targets.probe_target import decode_facts
 from tests.conftest import PROBE
 from tests.waiting import wait_until

@@ -3,6 +3,7 @@
 #include "command/commands.h"
 
 #include "base/emit.h"
+#include "base/libc.h"
 #include "base/rt_thread.h"
 #include "port/port.h"
 #include "run/instrument.h"
@@ -210,12 +211,13 @@ static void right_facts(const struct port_fact_sink *sink)
 
 static void libc_name(char *text, size_t bytes)
 {
-    text[0] = '\0';
+    snprintf(text, bytes, "%s", LIBC_NAME);
 #ifdef _CS_GNU_LIBC_VERSION
-    if (confstr(_CS_GNU_LIBC_VERSION, text, bytes) > 0)
+    if (!LIBC_IS_MUSL && confstr(_CS_GNU_LIBC_VERSION, text, bytes) > 0)
         return;
 #endif
-    snprintf(text, bytes, "unknown (POSIX %ld)", sysconf(_SC_VERSION));
+    if (!LIBC_IS_MUSL)
+        snprintf(text, bytes, "%s (POSIX %ld)", LIBC_NAME, sysconf(_SC_VERSION));
 }
 
 static void instrument_text(struct emit *emit, const struct clock *clock,

@@ -65,6 +65,7 @@ _BOOT += "test -x $2/hardstone-probe && echo there || echo gone; echo hardstone-
 
 
 Known = TypeVar("Known")
+ProbeOf = Callable[[str, Callable[[str], None]], Path]
 
 
 class Session(msgspec.Struct, kw_only=True, frozen=True):
@@ -104,8 +105,16 @@ class _Place:
     bases: list[_Base]
 
 
-def deploy(ssh: OpenSsh, settings: SshSettings, tell: Callable[[str], None]) -> Session:
-    """Puts the probe there and gives where. TargetError or InputError with what to do."""
+def deploy(
+    ssh: OpenSsh,
+    settings: SshSettings,
+    tell: Callable[[str], None],
+    probe_of: ProbeOf = probe_for,
+) -> Session:
+    """Puts the probe there and gives where. `probe_of` gives the file of the probe for a machine.
+
+    TargetError or InputError with what to do.
+    """
     if settings.folder is not None and not _SAFE.fullmatch(settings.folder):
         raise InputError(
             f"{settings.name}: the folder {printable(settings.folder)[:80]} has characters that a "
@@ -122,7 +131,7 @@ def deploy(ssh: OpenSsh, settings: SshSettings, tell: Callable[[str], None]) -> 
     base = _chosen(settings, place)
     folder = f"{base.path.rstrip('/')}/{_PREFIX}{word}"
     try:
-        digest = _put(ssh, settings, place, folder, word, tell)
+        digest = _put(ssh, settings, place, folder, word, tell, probe_of)
     except BaseException:
         remove(ssh, folder, word)
         raise
@@ -288,6 +297,7 @@ def _put(
     folder: str,
     word: str,
     tell: Callable[[str], None],
+    probe_of: ProbeOf,
 ) -> str:
     """The digest of what is there now."""
     if settings.build_there:
@@ -299,33 +309,34 @@ def _put(
         said = ssh.run(_line(script, word, folder), content, _BUILD_S)
         _check_put(settings, _lines(said, "put", word), None)
         return ""
-    probe = probe_for(place.machine, tell)
+    probe = probe_of(place.machine, tell)
     content = probe.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    kept = "-"
+    kept, is_kept = "-", False
     if settings.keep_probe:
-        home = _home(ssh, settings, word)
+        home, is_kept = _home(ssh, settings, word, digest)
         kept = f"{home}/.cache/hardstone/probe-{digest[:32]}"
         if not _SAFE.fullmatch(kept):
             raise InputError(
                 f"{settings.name}: the home folder has characters that a shell may read",
                 "leave keep_probe out",
             )
-    tell(f"copying the probe to {settings.name} ({len(content) >> 10} KiB)")
+    if not is_kept:
+        tell(f"copying the probe to {settings.name} ({len(content) >> 10} KiB)")
     line = _line(_PUT, word, folder, kept, str(len(content)))
-    said = ssh.run(line, content, _UPLOAD_S)
+    said = ssh.run(line, b"" if is_kept else content, _UPLOAD_S)
     _check_put(settings, _lines(said, "put", word), len(content))
     return digest
 
 
-def _home(ssh: OpenSsh, settings: SshSettings, word: str) -> str:
-    script = "w=$1; echo; echo hardstone-home $w; cd && pwd; echo hardstone-end $w"
-    lines = _lines(ssh.run(_line(script, word)), "home", word)
-    if len(lines) != 1 or not lines[0].startswith("/"):
-        raise TargetError(
-            f"{settings.name}: the account has no home folder", "leave keep_probe out"
-        )
-    return lines[0]
+def _home(ssh: OpenSsh, settings: SshSettings, word: str, digest: str) -> tuple[str, bool]:
+    """The account's home, and whether the probe of that digest is kept there."""
+    script = "w=$1; echo; echo hardstone-home $w; cd && pwd; "
+    script += "test -x .cache/hardstone/probe-$2 && echo kept || echo none; echo hardstone-end $w"
+    lines = _lines(ssh.run(_line(script, word, digest[:32])), "home", word)
+    if len(lines) != 2 or not lines[0].startswith("/"):
+        raise TargetError(f"{settings.name}: the account has no home", "leave keep_probe out")
+    return lines[0], lines[1] == "kept"
 
 
 def _check_put(settings: SshSettings, lines: list[str], size_bytes: int | None) -> None:

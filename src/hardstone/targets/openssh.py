@@ -206,7 +206,7 @@ def explained(said: str, settings: SshSettings, typed: str) -> tuple[str, str, b
     if "REMOTE HOST IDENTIFICATION HAS CHANGED" in said:
         return (
             "its host key is not the one that is known: another machine answers, or it was "
-            "installed anew",
+            "installed again",
             f"if you know why, remove the old key: ssh-keygen -R {host}",
             True,
         )
