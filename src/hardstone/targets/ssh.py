@@ -23,7 +23,7 @@ from hardstone.event_names import CONNECTED
 from hardstone.files import pause, read_regular, replace_file
 from hardstone.frames import PeerLostError
 from hardstone.memory import LEFT_NAME
-from hardstone.model import ClockCheck, Event
+from hardstone.model import ClockCheck, Event, Scalar
 from hardstone.targets.agent import ANSWER_S, Agent, Reading
 from hardstone.targets.alone import WAITS, held_too_long, holder_of
 from hardstone.targets.base import (
@@ -220,7 +220,7 @@ class SshTransport:
         """Raises what is known about an agent that does not start."""
         session = self.session()
         if session.is_root and ("sudo" in error.cause or is_new):
-            raise refused_sudo(self._settings, error.cause, f"{session.folder}/{PROBE}") from error
+            raise refused_sudo(self._settings, error.cause, session.folder) from error
         if not self._ssh.is_alive():
             self._disconnect()
             raise UnreachableError(error.cause, "", is_final=False) from error
@@ -404,6 +404,10 @@ class SshTransport:
         yield from FramedCommand(agent, words, limits, stop).chunks(alive)
 
     # ---- jobs ----
+
+    def own_facts(self) -> dict[str, Scalar]:
+        session = self.session()
+        return {"target.url": session.url, "target.libc": session.libc or None}
 
     def announce(self, requests: Sequence[tuple[list[str], Limits]]) -> None:
         self._ahead = list(requests)

@@ -57,6 +57,7 @@ def board(tmp_path: Path) -> Iterator[MadeSsh]:
             machine_id="-",
             is_in_memory=False,
             is_root=False,
+            libc="",
             sha256="",
         )
         transport = made.transport(session=session)
@@ -76,7 +77,10 @@ def test_commands_run_attached_and_nothing_is_left(board: MadeSsh) -> None:
     target = ProbeTarget(board.transport())
     target.open()
     assert target.probe_list() == sample.register()
-    assert target.facts() == sample.facts()
+    found = target.facts()
+    assert found.facts.pop("target.url") == "ssh://board"
+    assert "target.libc" in found.facts and found.facts.pop("target.libc") != ""
+    assert found == sample.facts()
     assert len(board.left()) == 1
     check = target.clock_check()
     assert check is not None and check.host_ns > 0
