@@ -208,14 +208,25 @@ static void right_facts(const struct port_fact_sink *sink)
     sink->text(sink->context, "limits.lock_remedy", refusal.remedy);
 }
 
+/* musl has no macro, but its headers alone define this. Its version is hidden: a static link that
+ * asks for it (-u) finds it. */
+#ifdef __DEFINED_va_list
+extern const char __libc_version[] __attribute__((weak));
+#endif
+
 static void libc_name(char *text, size_t bytes)
 {
+#ifdef __DEFINED_va_list
+    bool has_version = &__libc_version[0] != NULL;
+    snprintf(text, bytes, "musl%s%s", has_version ? " " : "", has_version ? __libc_version : "");
+#else
     text[0] = '\0';
 #ifdef _CS_GNU_LIBC_VERSION
     if (confstr(_CS_GNU_LIBC_VERSION, text, bytes) > 0)
         return;
 #endif
     snprintf(text, bytes, "unknown (POSIX %ld)", sysconf(_SC_VERSION));
+#endif
 }
 
 static void instrument_text(struct emit *emit, const struct clock *clock,
