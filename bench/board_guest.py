@@ -65,9 +65,10 @@ FOLDERS = (
     *("sbin", "sys", "tmp", "usr", "usr/bin", "usr/lib", "usr/lib/aarch64-linux-gnu", "usr/sbin"),
     "var",
 )
+HOME = "root"
 HOST_KEY = "etc/dropbear/host_key"
 FILES = {
-    "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+    "etc/passwd": f"root:x:0:0:root:/{HOME}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n".encode(),
     "etc/group": b"root:x:0:\nnogroup:x:65534:\n",
     "etc/shells": b"/bin/sh\n",
     "etc/os-release": b'ID=board\nPRETTY_NAME="Board of the lab (busybox)"\n',
@@ -192,8 +193,8 @@ class Board:
                 *(plain(path, content) for path, content in FILES.items()),
                 Entry("etc/dropbear", 0o40700),
                 Entry(HOST_KEY, 0o100600, dropbear_key((self.folder / "host_key").read_text())),
-                Entry("root/.ssh", 0o40700),
-                Entry("root/.ssh/authorized_keys", 0o100600, public.encode()),
+                Entry(f"{HOME}/.ssh", 0o40700),
+                Entry(f"{HOME}/.ssh/authorized_keys", 0o100600, public.encode()),
             ]
         )
         (self.folder / "initramfs").write_bytes(self._parts.read_bytes() + own)

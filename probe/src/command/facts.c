@@ -217,8 +217,8 @@ extern const char __libc_version[] __attribute__((weak));
 static void libc_name(char *text, size_t bytes)
 {
 #ifdef __DEFINED_va_list
-    bool has_version = &__libc_version[0] != NULL;
-    snprintf(text, bytes, "musl%s%s", has_version ? " " : "", has_version ? __libc_version : "");
+    const char *version = __libc_version; /* NULL: linked dynamically */
+    snprintf(text, bytes, "musl%s%s", version ? " " : "", version ? version : "");
 #else
     text[0] = '\0';
 #ifdef _CS_GNU_LIBC_VERSION

@@ -69,8 +69,8 @@ def _compiler_version(compiler: list[str]) -> str:
 
 
 _DEADLINE_S = 600
-# As in probe/meson.build: what is not called is not linked, nothing unwinds stacks, each product and
-# each sum is rounded, and musl says its version.
+# As in probe/meson.build: what is not called is not linked, nothing unwinds stacks, each product
+# and each sum is rounded, and musl says its version.
 _OPTIONS = ["-O2", "-std=c11", "-ffunction-sections", "-fdata-sections"]
 _OPTIONS += ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--gc-sections"]
 _OPTIONS += ["-ffp-contract=off", "-Wl,-u,__libc_version"]
