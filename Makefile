@@ -2,7 +2,7 @@
 SETUP = python=$$(sh tools/find-python.sh) && "$$python" tools/setup.py
 IN_VENV = PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help setup evaluate check test test-host test-full lab fresh bench finding fuzz docs format clean
+.PHONY: help setup evaluate check test test-host test-full lab fresh bench finding fuzz docs docs-site release format clean
 
 help:
 	@echo "make setup      .venv with all pinned dependencies, and the probe"
@@ -17,6 +17,8 @@ help:
 	@echo "make finding    late wake-ups under hardstone's loads, hackbench and stress-ng"
 	@echo "make fuzz       100 000 damaged documents, streams and journals (ARGS=--inputs=N)"
 	@echo "make docs       docs/reference and the output shown in the documents"
+	@echo "make docs-site  the documents as a site, in build/docs/site, every page opened in Chromium"
+	@echo "make release    VERSION=1.0.0: all files of a release, built and checked; publishes nothing"
 	@echo "make format     source in the house format"
 	@echo "make clean      remove what make setup and the checks made"
 
@@ -66,6 +68,14 @@ fuzz:
 docs:
 	@$(SETUP) --dev
 	@$(IN_VENV) python tools/gen_docs.py $(ARGS)
+
+docs-site:
+	@$(SETUP) --dev --no-probe
+	@$(IN_VENV) python tools/docs_site.py $(ARGS)
+
+release:
+	@$(SETUP) --dev --no-probe
+	@$(IN_VENV) python tools/release.py "$(VERSION)" $(ARGS)
 
 format:
 	@$(SETUP) --dev --no-probe

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROBE = "hardstone-probe"
 GUEST = "hardstone-guest"  # process 1 of a guest of the lab, which runs Linux
+OLDEST_LINUX = "manylinux_2_17"
+ELF_HEAD = struct.Struct("<16sHHIQQQIHHHHHH")
+INTERPRETER = 3  # PT_INTERP of a program header
 NINJAS = ("ninja", "ninja-build", "samu")  # the names that Meson looks for
 
 
@@ -35,7 +40,7 @@ class ProbeBuildHook(BuildHookInterface[Any]):
         except BuildError as error:
             self.app.abort(f"hardstone: {error}")
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform_tag()}"
+        build_data["tag"] = f"py3-none-{platform_tag(programs)}"
         for program in programs:
             build_data["force_include"][str(program)] = f"hardstone/_probe/{program.name}"
 
@@ -44,8 +49,23 @@ class ProbeBuildHook(BuildHookInterface[Any]):
             self._folder.cleanup()
 
 
-def platform_tag() -> str:
-    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+def platform_tag(programs: Sequence[Path], platform: str | None = None) -> str:
+    """The systems on which the wheel runs: each Linux of the architecture where `programs` need no
+    library of it, else those like `platform`, by default this one (docs/decisions/0070)."""
+    name = (platform or sysconfig.get_platform()).replace("-", "_").replace(".", "_")
+    family, _, arch = name.partition("_")
+    is_static = all(not needs_loader(program.read_bytes()) for program in programs)
+    return f"{OLDEST_LINUX}_{arch}" if family == "linux" and is_static else name
+
+
+def needs_loader(program: bytes) -> bool:
+    """Whether an ELF program of 64 bits asks for the loader of shared libraries; True for what is
+    none."""
+    if program[:6] != b"\x7fELF\x02\x01" or len(program) < ELF_HEAD.size:
+        return True
+    (_, _, _, _, _, at, *_, size, count, _, _, _) = ELF_HEAD.unpack_from(program)
+    kinds = [struct.unpack_from("<I", program, at + i * size)[0] for i in range(count)]
+    return INTERPRETER in kinds
 
 
 def obstacle(folder: Path, path: str) -> str:

@@ -60,7 +60,7 @@ def _lines(rule: Rule) -> Iterator[str]:
 
 
 def _texts(text: str) -> str:
-    return text.replace("{", "`{").replace("}", "}`")
+    return text.replace("{", "`{").replace("}", "}`").replace("*", r"\*")
 
 
 def _step(step: StepRule) -> str:

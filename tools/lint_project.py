@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
+from fnmatch import fnmatch
 
 from lint_tree import OF_LINT, Complaint, File, Tree
 
@@ -91,18 +92,37 @@ def make_targets(tree: Tree) -> Iterator[Complaint]:
         yield makefile.wrong_word(name, f"{name} is only in .PHONY or only in help: add it there")
 
 
+# Where the tree has the version, by pattern of the path: what tools/release.py sets.
+VERSION_PLACES = {
+    "src/hardstone/__init__.py": r'^__version__ = "(.+)"$',
+    "probe/src/run/stream.h": r'^#define PROBE_VERSION "(.+)"$',
+    "probe/meson.build": r"^project\('hardstone-probe', 'c', version: '(.+?)'",
+    "tests/process/targets/golden/register.json": r'^ "probe_version": "(.+)",$',
+    "share/man/man1/*.1": r'^\.TH \S+ 1 "" "hardstone (.+?)"',
+}
+
+
 def version(tree: Tree) -> Iterator[Complaint]:
-    """The changelog has this version."""
-    package, changes = tree["src/hardstone/__init__.py"], tree["CHANGELOG.md"]
-    found = re.search(r'^__version__ = "(.+)"$', package.text, re.MULTILINE)
+    """Every place has the same version, and the changelog has a section for it."""
+    package = tree["src/hardstone/__init__.py"]
+    found = re.search(VERSION_PLACES[package.path], package.text, re.MULTILINE)
     number = found[1] if found else "none"
-    if not re.search(rf"^## {re.escape(number)}\b", changes.text, re.MULTILINE):
-        yield changes.wrong(1, f"there is no part for version {number}: add it")
+    for pattern, place in VERSION_PLACES.items():
+        for file in (file for path, file in tree.files.items() if fnmatch(path, pattern)):
+            has = re.search(place, file.text, re.MULTILINE)
+            if has is None or has[1] != number:
+                told = (
+                    f"its version is {has[1] if has else 'missing'}, that of hardstone is {number}"
+                )
+                yield file.wrong_at(has.start(1) if has else 0, f"{told}: make both the same")
+    changes = tree["CHANGELOG.md"]
+    if not re.search(rf"^## (?:Unreleased|{re.escape(number)} - .+)$", changes.text, re.MULTILINE):
+        yield changes.wrong(1, f"has no section Unreleased, and none for {number}: add one")
 
 
 def build_options(tree: Tree) -> Iterator[Complaint]:
     """Every option of the build is used."""
-    options, build = tree["probe/meson.options"], tree["probe/meson.build"]
+    options, build = tree["probe/meson_options.txt"], tree["probe/meson.build"]
     for found in re.finditer(r"^option\('(\w+)'", options.text, re.MULTILINE):
         if f"'{found[1]}'" not in build.text:
             yield options.wrong_at(found.start(), f"nothing uses {found[1]}: remove it")

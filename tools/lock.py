@@ -1,7 +1,8 @@
 """Pins every dependency, with the hashes of all its files: requirements/*.txt.
 
-run.txt holds what `hardstone` and its build need, dev.txt also what the checks need; both
-agree on versions. Neither holds an address: each site uses its own index.
+run.txt holds what `hardstone` and its build need, dev.txt also what the checks need, docs.txt what
+the site of the documents is built with; they agree on versions. None holds an address: each site
+uses its own index.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DEV = "requirements/dev.txt"
 RUN = "requirements/run.txt"
+DOCS = "requirements/docs.txt"
+PROJECT = "pyproject.toml"
 
 
 def compile_command(output: str, *selection: str) -> list[str]:
     return [
-        *(sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml"),
+        *(sys.executable, "-m", "uv", "pip", "compile"),
         *("--universal", "--python-version", "3.11", "--fork-strategy", "fewest"),
         *("--generate-hashes", "--no-header", "--no-annotate", "--quiet"),
         *("--output-file", output),
@@ -30,11 +33,12 @@ def main() -> int:
         print(f"uv is missing: {sys.executable} -m pip install uv", file=sys.stderr)
         return 1
     upgrade = ["--upgrade"] if "--upgrade" in sys.argv[1:] else []
-    dev = compile_command(DEV, "--group", "build", "--group", "dev", *upgrade)
-    run = compile_command(RUN, "--group", "build", "--constraint", DEV)
-    for command in (dev, run):
+    dev = compile_command(DEV, PROJECT, "--group", "build", "--group", "dev", *upgrade)
+    run = compile_command(RUN, PROJECT, "--group", "build", "--constraint", DEV)
+    docs = compile_command(DOCS, "--group", "docs", "--constraint", DEV, *upgrade)
+    for command in (dev, run, docs):
         subprocess.run(command, cwd=ROOT, check=True)
-    for name in (DEV, RUN):
+    for name in (DEV, RUN, DOCS):
         if "://" in (ROOT / name).read_text():
             print(f"{name} holds an address: pin it by version instead", file=sys.stderr)
             return 1

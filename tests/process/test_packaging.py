@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -14,12 +17,14 @@ import msgspec
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from hardstone.errors import EXIT_PRIVILEGE
 from hardstone.model import Register
-from hatch_build import GUEST, PROBE, BuildError, build_programs, obstacle, platform_tag
+from hatch_build import ELF_HEAD, GUEST, PROBE, BuildError, build_programs, obstacle, platform_tag
 from tests.conftest import ROOT
 
 DATA = {".toml", ".json", ".html", ".css", ".js", ".svg", ".j2", ".jinja"}
-PARTS = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src", "probe", "schema"]
+PARTS = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE"]
+PARTS += ["src", "probe", "schema", "share"]
 
 
 @pytest.fixture
@@ -53,7 +58,7 @@ def test_a_wheel_that_pip_builds_holds_the_probe_which_runs(source: Path, tmp_pa
     done = build_wheel(source, tmp_path, CFLAGS="-O0")  # no test here asks how fast its probe is
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.name.endswith(f"-py3-none-{platform_tag()}.whl")
+    assert wheel.name.endswith(f"-py3-none-manylinux_2_17_{platform.machine()}.whl")
     with zipfile.ZipFile(wheel) as archive:
         inside = {one for one in archive.infolist() if "/_probe/" in one.filename}
         assert {one.filename for one in inside} == {
@@ -61,6 +66,9 @@ def test_a_wheel_that_pip_builds_holds_the_probe_which_runs(source: Path, tmp_pa
         }
         assert all(one.external_attr >> 16 & 0o111 for one in inside)
         assert data_files() <= set(archive.namelist())
+        shared = [one for one in archive.namelist() if ".data/data/share/" in one]
+        found = {one.partition(".data/data/")[2] for one in shared}
+        assert found == {str(one.relative_to(ROOT)) for one in shared_files()}
         probe = Path(archive.extract(f"hardstone/_probe/{PROBE}", tmp_path))
     probe.chmod(0o755)
     listed = subprocess.run([probe, "list", "--json"], capture_output=True, check=True)
@@ -82,6 +90,33 @@ def installed_programs() -> set[str]:
     return set(
         re.findall(r"executable\('(hardstone-\w+)'[^()]*(?:\([^()]*\)[^()]*)*install: true", build)
     )
+
+
+def shared_files() -> list[Path]:
+    """Manual pages and completion."""
+    return [path for path in (ROOT / "share").rglob("*") if path.is_file()]
+
+
+def elf(*kinds: int) -> bytes:
+    """An ELF program of 64 bits with program headers of these kinds."""
+    head = ELF_HEAD.pack(
+        b"\x7fELF\x02\x01\x01".ljust(16, b"\0"), 2, 62, 1, 0, 64, 0, 0, 64, 56, len(kinds), 0, 0, 0
+    )
+    return head + b"".join(struct.pack("<I52x", kind) for kind in kinds)
+
+
+def test_the_tag_promises_each_linux_only_where_no_program_needs_a_library(tmp_path: Path) -> None:
+    load, loader = 1, 3
+    static, dynamic, other = (tmp_path / name for name in ("static", "dynamic", "other"))
+    static.write_bytes(elf(load, load))
+    dynamic.write_bytes(elf(loader, load))
+    other.write_bytes(b"\xcf\xfa\xed\xfe")
+    for arch in ("x86_64", "aarch64"):
+        assert platform_tag([static], f"linux-{arch}") == f"manylinux_2_17_{arch}"
+        assert platform_tag([static, dynamic], f"linux-{arch}") == f"linux_{arch}"
+        assert platform_tag([other], f"linux-{arch}") == f"linux_{arch}"
+    assert platform_tag([static], "macosx-14.0-arm64") == "macosx_14_0_arm64"
+    assert platform_tag([other]) == sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
 def data_files() -> set[str]:
@@ -136,3 +171,28 @@ def test_a_noexec_tmpdir_is_the_cause(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith(f"no program may run in {tmp_path} (noexec)")
+
+
+def test_an_installation_without_the_renderer_of_charts_says_what_to_type() -> None:
+    """As Debian's package is one: Debian has no vl-convert."""
+    hide = (
+        "import importlib.metadata as metadata, sys\n"
+        "sys.modules['vl_convert'] = None\n"
+        "known = metadata.version\n"
+        "def version(name):\n"
+        "    if name == 'vl-convert-python': raise metadata.PackageNotFoundError(name)\n"
+        "    return known(name)\n"
+        "metadata.version = version\n"
+        "from hardstone.cli.main import main\n"
+        "main(['compare', 'published:qnx', 'published:ce7', '-o', sys.argv[1]])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", hide, "/nonexistent.html"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == EXIT_PRIVILEGE
+    assert "reports need vl-convert-python" in done.stderr
+    assert "pipx install hardstone" in done.stderr

@@ -711,8 +711,11 @@ OF_PROJECT = [
     ),
     *broken(
         "build-options",
-        {"probe/meson.options": "option('a', type)\n", "probe/meson.build": "get_option('a')\n"},
-        "probe/meson.options",
+        {
+            "probe/meson_options.txt": "option('a', type)\n",
+            "probe/meson.build": "get_option('a')\n",
+        },
+        "probe/meson_options.txt",
         ("option('a', type)\noption('b', type)\n", "2: nothing uses b"),
     ),
 ]

@@ -349,7 +349,7 @@ class Campaign:
     ) -> None:
         """Tells the target the tests that need nothing of the results before them: what the first
         measurement of a test calibrates, the others are given."""
-        known = {one.test for one in document.results}
+        known = {one.test for one in document.results if one.status == "measured"}
         seen, following = {asked.test}, []
         for planned in document.plan.tests[position:]:
             if self._is_open_ended or planned.test in seen - known:

@@ -62,7 +62,7 @@ from hardstone.plan.make import Request, make_plan
 from hardstone.plan.params import NONE, PlanError
 from hardstone.store.place import StoreError, default_root
 from hardstone.targets import find_target
-from hardstone.targets.base import Target, WrongModelError
+from hardstone.targets.base import LeftAloneError, Target, WrongModelError
 
 if TYPE_CHECKING:
     from hardstone.cli.progress import Reporter
@@ -156,7 +156,13 @@ def prepare(
 
 def open_target(target: Target, options: OutcomeOptions) -> tuple[Register, Facts]:
     """Opens `target`: its tests, and the facts of its machine."""
-    target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
+    notices = notice_messages(
+        quiet=options.quiet,
+        wait_s=options.wait_s,
+        leaves=options.detach,
+        look_s=options.look_s,
+    )
+    target.open(notices)
     register, facts = target.probe_list(), target.facts()
     if str(facts.facts.get("limits.realtime_cause")).startswith("thread_"):
         one_array_thread()
@@ -396,6 +402,10 @@ class TargetLoop(Generic[Opened]):
             try:
                 with closing(find_target(name)) as target:
                     code = work(self._prepare(target, name))
+            except LeftAloneError as error:
+                tell_error(error)
+                codes.append(EXIT_OK)
+                continue
             except self._ends_at as error:
                 if not codes:
                     raise

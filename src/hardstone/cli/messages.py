@@ -12,6 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, TextIO
 
 import click
@@ -266,9 +267,15 @@ def _of_tests(count: int, document: RunDocument) -> str:
     return f"{count} of {total} measurements {'was' if count == 1 else 'were'}"
 
 
-def notice_messages(*, quiet: bool, wait_s: float | None = None) -> Notices:
-    """What a target reports while it is opened: warnings in any case. `wait_s`: the longest wait
-    for another measurement."""
+def notice_messages(
+    *,
+    quiet: bool,
+    wait_s: float | None = None,
+    leaves: bool = False,
+    look_s: float | None = None,
+) -> Notices:
+    """What a target reports while it is opened: warnings in any case. The others as in Notices."""
     from hardstone.targets.base import Notices
 
-    return Notices(warn=tell, wait_s=wait_s) if quiet else Notices(tell, tell, wait_s)
+    notices = Notices(warn=tell, wait_s=wait_s, leaves=leaves, look_s=look_s)
+    return notices if quiet else replace(notices, step=tell)

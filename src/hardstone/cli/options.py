@@ -40,13 +40,16 @@ class _Wait(click.ParamType):  # type: ignore[type-arg]
 
     name = "time"
 
+    def __init__(self, option_name: str = "--wait") -> None:
+        self._option = option_name
+
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         try:
             return 0.0 if str(value) == "0" else parse_duration_ns(str(value)) / 1e9
         except ValueError as error:
-            raise InputError(f"--wait: {error}", "give a time such as 30s or 10m") from None
+            raise InputError(f"{self._option}: {error}", "give a time such as 30s or 10m") from None
 
 
 _SYSTEM_UNDER_TEST = (
@@ -341,6 +344,21 @@ class OutcomeOptions:
         metavar="TIME",
         help="If another measurement runs on the machine, wait at most TIME for it to finish "
         "(default: no limit).",
+    )
+    detach: bool = option(
+        "--detach",
+        group=WHERE,
+        is_flag=True,
+        help="Start the tests on a target that SSH reaches and leave; hardstone target collect "
+        "gets the results.",
+    )
+    look_s: float | None = option(
+        "--look",
+        group=WHERE,
+        type=_Wait("--look"),
+        metavar="TIME",
+        help="Look at a running test over SSH every TIME; each look is a connection to the target, "
+        "and trust says so (default: never).",
     )
 
 

@@ -23,21 +23,37 @@ def path() -> int:
 
 
 @command.command(
-    "build", examples=("hardstone probe build", "hardstone probe build --arch aarch64")
+    "build",
+    examples=(
+        "hardstone probe build",
+        "hardstone probe build --arch arm64",
+        "hardstone probe build --arch armv7 --libc musl",
+    ),
 )
 @click.option(
     "--arch",
     cls=Option,
     group=WHAT,
-    type=click.Choice(["x86_64", "aarch64"]),
-    help="Build for guests of the lab with this architecture, and keep the result.",
+    type=click.Choice(["x86-64", "arm64", "armv7", "riscv64", "x86_64", "aarch64"]),
+    metavar="[x86-64|arm64|armv7|riscv64]",
+    help="Build for boards and guests of the lab with this architecture, and keep the result.",
 )
-def build(arch: str | None) -> int:
-    """Build the probe from the source tree, with Meson or only cc."""
+@click.option(
+    "--libc",
+    cls=Option,
+    group=WHAT,
+    type=click.Choice(["musl", "glibc"]),
+    help="C library of the probe, which is part of what it measures (default: glibc if there is "
+    "GCC for the architecture, else musl).",
+)
+def build(arch: str | None, libc: str | None) -> int:
+    """Build the probe from the source tree, with Meson or only a compiler."""
     from hardstone.cli.messages import tell
-    from hardstone.targets.build import build_probe, own_arch, programs_for
+    from hardstone.targets.build import ARCHES, build_probe, built_programs, own_arch
 
-    is_own = arch is None or arch == own_arch()
-    built = build_probe(tell) if is_own else programs_for(str(arch), tell).probe
+    names = {one.option: one.name for one in ARCHES}
+    name = own_arch() if arch is None else names.get(arch, arch)
+    is_in_use = name == own_arch() and libc is None
+    built = build_probe(tell) if is_in_use else built_programs(name, tell, libc=libc).probe
     click.echo(str(built))
     return EXIT_OK

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from hardstone.cli import completion
+from hardstone.cli.collect import collect
 from hardstone.cli.help import WHAT, WHERE, Option, declare_group
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.options import json_option, quiet_option
@@ -114,7 +115,7 @@ def add(name: str, url: str, *, replaces: bool, **how: Any) -> int:
 @json_option
 def list_targets(as_json: bool) -> int:
     """List the targets that have a name."""
-    from hardstone.targets.named import named_targets, targets_file
+    from hardstone.targets.named import named_targets
 
     found = list(named_targets().values())
     if as_json:
@@ -130,7 +131,7 @@ def list_targets(as_json: bool) -> int:
 
     console = make_console()
     if not found:
-        console.print(words(f"no names yet in {targets_file()}; to add one:"))
+        console.print(words("no target has a name yet; to name one:"))
         print_command(console, "hardstone target add NAME ssh://USER@HOST")
         return EXIT_OK
     table = make_table()
@@ -159,6 +160,12 @@ def remove(names: tuple[str, ...]) -> int:
     for one in remove_targets(names):
         tell(f"removed {one.name}, which was {one.url}")
     return EXIT_OK
+
+
+command.command(
+    "collect",
+    examples=("hardstone target collect", "hardstone target collect board -o report.html"),
+)(collect)
 
 
 def _described(settings: SshSettings) -> str:
@@ -246,6 +253,7 @@ def check(names: tuple[str, ...], as_json: bool, quiet: bool) -> int:
     for target in targets:
         found.append(check_of(target, quiet=quiet or as_json))
         if not as_json:
+            click.echo("\n" if len(found) > 1 else "", nl=False)
             _print_check(found[-1])
     if as_json:
         print_json(found)
@@ -290,7 +298,7 @@ def _look(target: Target, settings: SshSettings | None, result: Check) -> None:
     from hardstone.cli.doctor import examined
     from hardstone.wording import kernel_text, machine_text
 
-    result.left = _left(target)
+    result.left = _left(result.name, result.url)
     facts, diagnosis = examined(target)
     known = facts.facts
     result.round_trip_ns = _round_trip_ns(target)
@@ -409,30 +417,35 @@ def _round_trip_ns(target: Target) -> int | None:
     return min(took)
 
 
-@runtime_checkable
-class Keeping(Protocol):
-    """A target that keeps the results of runs until somebody collects them."""
+def _left(name: str, url: str | None) -> list[str]:
+    """The runs of the default store that wait on a target, each in words."""
+    from hardstone.store.store import Store
 
-    def left(self) -> Sequence[str]:
-        """The runs that wait there, each in words."""
-
-
-def _left(target: Target) -> list[str]:
-    return list(target.left()) if isinstance(target, Keeping) else []
+    known = (name, url or name)
+    return [
+        f"run {one.id}{', for which a program here waits' if one.is_recorded else ''}"
+        for one in Store().left()
+        if one.target in known
+    ]
 
 
 def _print_check(result: Check) -> None:
     """All of it on standard output: of several targets it stays together."""
-    from rich.padding import Padding
     from rich.table import Table
 
     from hardstone.calling import parted
     from hardstone.doctor.screen import print_steps
-    from hardstone.terminal.console import make_console, print_command, print_table, words
+    from hardstone.terminal.console import (
+        make_console,
+        print_command,
+        print_table,
+        print_wrapped,
+        words,
+    )
 
     console = make_console()
     title = result.name if result.url in (None, result.name) else f"{result.name}: {result.url}"
-    console.print(words(title, "bold"))
+    console.print(words(title, "bold"), soft_wrap=True)
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold", ratio=1)
@@ -442,7 +455,7 @@ def _print_check(result: Check) -> None:
         print_table(console, grid, indent=2)
 
     def say(text: str, style: str = "", indent: int = 2) -> None:
-        console.print(Padding(words(text, style), (0, 0, 0, indent)))
+        print_wrapped(console, text, " " * indent, style)
 
     for one in result.missing:
         say(f"{one.title} [{one.rule}]", "bold")
@@ -464,7 +477,6 @@ def _print_check(result: Check) -> None:
             say(text)
         if typed:
             print_command(console, typed)
-    console.print()
 
 
 def _rows(result: Check) -> list[tuple[str, str]]:
@@ -486,3 +498,9 @@ def _rows(result: Check) -> list[tuple[str, str]]:
 
 def _granted(claim: bool | None) -> str:
     return "not known" if claim is None else "granted" if claim else "refused"
+
+
+command.command(
+    "collect",
+    examples=("hardstone target collect", "hardstone target collect board -o board.html"),
+)(collect)

@@ -50,35 +50,39 @@ def read_config(data: bytes, name: str) -> dict[str, str]:
 
 
 _MOST_ELF_BYTES = 1 << 28
-_HEAD = struct.Struct("<16sHHIQQQIHHHHHH")
-_SEGMENT = struct.Struct("<I28x24x")
+# Class of 32 and of 64 bits: the file's head, and the head of a segment.
+_HEADS = {1: struct.Struct("<16sHHIIIIIHHHHHH"), 2: struct.Struct("<16sHHIQQQIHHHHHH")}
+_SEGMENTS = {1: struct.Struct("<I28x"), 2: struct.Struct("<I28x24x")}
 _INTERPRETER = 3  # PT_INTERP: the loader of shared libraries
 _REMEDY = "unset HARDSTONE_PROBE, or name another compiler"
 _STATIC_REMEDY = "link it with -static, which needs static libraries (in libc6-dev)"
-_ARCHES = {62: "x86_64", 183: "aarch64"}
+_ARCHES = {(2, 62): "x86_64", (2, 183): "aarch64", (1, 40): "armv7l", (2, 243): "riscv64"}
 
 
 @dataclass(frozen=True)
 class Elf:
-    """`arch`: x86_64, aarch64, or "" for any other. Static: needs no shared library."""
+    """`arch`: x86_64, aarch64, armv7l, riscv64, or "" for any other. Static: needs no shared
+    library."""
 
     arch: str
     is_static: bool
 
 
 def read_elf(path: Path) -> Elf | None:
-    """None for what is no ELF executable of 64 bits. OSError if it cannot be read."""
+    """None for what is no ELF executable, little-endian. OSError if it cannot be read."""
     with open_regular(path, _MOST_ELF_BYTES) as file:
-        head = file.read(_HEAD.size)
-        if len(head) < _HEAD.size or head[:6] != b"\x7fELF\x02\x01":
+        start = file.read(_HEADS[2].size)
+        bits = start[4] if start[:4] == b"\x7fELF" and start[5:6] == b"\x01" else 0
+        if bits not in _HEADS or len(start) < _HEADS[bits].size:
             return None
-        (_, _, machine, _, _, at, *_, size, count, _, _, _) = _HEAD.unpack(head)
+        head, segment = _HEADS[bits], _SEGMENTS[bits]
+        (_, _, machine, _, _, at, *_, size, count, _, _, _) = head.unpack(start[: head.size])
         file.seek(at)
         table = file.read(size * count)
-    if size < _SEGMENT.size or len(table) < size * count:
+    if size < segment.size or len(table) < size * count:
         return None
-    kinds = [_SEGMENT.unpack_from(table, i * size)[0] for i in range(count)]
-    return Elf(_ARCHES.get(machine, ""), _INTERPRETER not in kinds)
+    kinds = [segment.unpack_from(table, i * size)[0] for i in range(count)]
+    return Elf(_ARCHES.get((bits, machine), ""), _INTERPRETER not in kinds)
 
 
 def check_static(path: Path, arch: str) -> None:

@@ -23,7 +23,7 @@ import msgspec
 from markupsafe import Markup
 
 from hardstone.report.chart_frame import interactive
-from hardstone.report.page_frame import json_for_script
+from hardstone.report.page_frame import json_for_script, renderer
 from hardstone.wording import shorten
 
 if TYPE_CHECKING:
@@ -67,10 +67,8 @@ def render(spec: Spec) -> str:
 
     Raises ValueError when the chart cannot be drawn or holds anything but shapes.
     """
-    import vl_convert  # type: ignore[import-untyped,unused-ignore]
-
     text = encoded(spec)
-    return tidy(vl_convert.vegalite_to_svg(text, allowed_base_urls=[]))
+    return tidy(renderer().vegalite_to_svg(text, allowed_base_urls=[]))
 
 
 def encoded(spec: Spec) -> str:

@@ -18,6 +18,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from hardstone.errors import PrivilegeError
 from hardstone.figure_text import shown_figure
 from hardstone.files import read_regular, regular_target, replace_file
 from hardstone.present.stars_text import (
@@ -89,12 +90,26 @@ _MOST_BYTES = 64 * 2**20
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
+# Debian has no package of it, so hardstone's does without.
+_NO_RENDERER = (
+    "reports need vl-convert-python, which draws their charts and is not installed",
+    "install hardstone with all that it needs: pipx install hardstone",
+)
+
+
+def renderer() -> Any:
+    """vl_convert, which draws the charts. PrivilegeError where it is not installed."""
+    try:
+        import vl_convert  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise PrivilegeError(*_NO_RENDERER) from error
+    return vl_convert
+
+
 def _build_bundle() -> str | None:
     """Vega, Vega-Lite and Vega-Embed as one script; None if the build fails."""
-    import vl_convert
-
     try:
-        script = str(vl_convert.javascript_bundle(_SNIPPET))
+        script = str(renderer().javascript_bundle(_SNIPPET))
     except (ValueError, RuntimeError, OSError):
         return None
     return script if _is_sound(script) else None
@@ -103,16 +118,20 @@ def _build_bundle() -> str | None:
 def load_bundle(
     directory: Path | None = None, build: Callable[[], str | None] = _build_bundle
 ) -> str | None:
-    """The script of `build`, cached; None if the build fails.
+    """The script of `build`, cached; None if the build fails. PrivilegeError without a renderer.
 
     The cache is one file in `directory`: SHA-256, line end, script. A file that does not match
     its digest is built again. If the directory is not writable, every call builds.
     """
+    try:
+        version = metadata.version("vl-convert-python")
+    except metadata.PackageNotFoundError as error:
+        raise PrivilegeError(*_NO_RENDERER) from error
     place = directory or own_cache()
     path = None
     if place:
         snippet = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
-        path = place / f"charts-{metadata.version('vl-convert-python')}-{snippet}.js"
+        path = place / f"charts-{version}-{snippet}.js"
     kept = _read(path) if path else None
     if kept is not None:
         return kept

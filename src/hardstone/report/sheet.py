@@ -21,6 +21,7 @@ from hardstone.files import check_folder, check_regular, remedy_of, replace_file
 from hardstone.report.chart_frame import Spec
 from hardstone.report.export import csv_bytes
 from hardstone.report.figures import ChartTable, Figure, Value
+from hardstone.report.page_frame import renderer
 from hardstone.wording import clean, one_line, shorten
 
 if TYPE_CHECKING:
@@ -278,13 +279,12 @@ class Sheet:
 
 def bind(title: str, about: str, sheets: Sequence[Sheet]) -> bytes:
     """`sheets` as PDF, with `about` and its number at the foot of each page."""
-    import vl_convert  # type: ignore[import-untyped,unused-ignore]
     from pypdf import PdfReader, PdfWriter
 
     writer = PdfWriter()
     for number, sheet in enumerate(sheets, 1):
         foot = f"{about}, page {number} of {len(sheets)}"
-        drawn = vl_convert.svg_to_pdf(sheet.svg(foot))
+        drawn = renderer().svg_to_pdf(sheet.svg(foot))
         page = writer.add_page(PdfReader(BytesIO(drawn)).pages[0])
         page.merge_page(_text_page(operators(sheet.texts, HEIGHT)))
     writer.add_metadata({"/Title": one_line(f"{title} - hardstone"), "/Creator": "hardstone"})
@@ -420,9 +420,7 @@ def _words(text: str) -> str:
 
 def png(drawing: str, scale: float) -> bytes:
     """An SVG as a picture of pixels, `scale` of them for each of its own."""
-    import vl_convert  # type: ignore[import-untyped,unused-ignore]
-
-    return bytes(vl_convert.svg_to_png(drawing, scale=scale))
+    return bytes(renderer().svg_to_png(drawing, scale=scale))
 
 
 def table_of(spec: Spec, source: str = "") -> ChartTable:

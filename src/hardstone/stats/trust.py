@@ -418,6 +418,9 @@ INDICATIVE: tuple[Claim, ...] = (
     _totals_lost,
     _parts_seldom,
     _interrupts_early,
+    _of_event(
+        event_names.CONNECTED, "hardstone connected to the target while it measured: {tests}"
+    ),
     _of_event(event_names.DROPPED, "more events than fit, some are lost: {tests}"),
     _of_event(
         event_names.IN_MEMORY,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from hardstone.errors import (
+    EXIT_OK,
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
@@ -40,11 +41,15 @@ def _nothing(text: str) -> None:
 class Notices:
     """`step` is called with what begins now and takes seconds, `warn` with what went otherwise
     than it should. `wait_s`: the longest wait for another measurement of the machine, where that is
-    needed to reach the target; None: until it has ended."""
+    needed to reach the target; None: until it has ended. Of a target that measures without a
+    connection: `leaves`, whether it is left alone once it has all tests, and `look_s`, how often a
+    running test may be looked at; None: never."""
 
     step: Callable[[str], None] = _nothing
     warn: Callable[[str], None] = _nothing
     wait_s: float | None = None
+    leaves: bool = False
+    look_s: float | None = None
 
 
 SILENT = Notices()
@@ -68,6 +73,12 @@ class WrongModelError(InputError):
 class TargetAwayError(TargetError):
     """The target does not answer now, or is left alone on request. What it measures goes on there,
     and can be collected later."""
+
+
+class LeftAloneError(TargetAwayError):
+    """The target measures alone, as was asked for."""
+
+    exit_code = EXIT_OK
 
 
 class ProbeError(HardstoneError):

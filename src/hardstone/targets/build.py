@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -11,46 +12,121 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from hardstone.errors import InputError, PrivilegeError, TargetError
+from hardstone.errors import InputError, PrivilegeError, TargetError, printable
 from hardstone.lab.initramfs import Programs, check_static, kept_programs
-from hardstone.targets.find import GUEST, PROBE, built_probe, find_guest, find_probe, source_tree
+from hardstone.targets.find import (
+    GUEST,
+    PROBE,
+    built_probe,
+    find_guest,
+    find_probe,
+    packaged_probe,
+    source_tree,
+)
 
-_ARCHES = ("x86_64", "aarch64")
-_DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 _PATIENCE_S = 60
+
+
+@dataclass(frozen=True)
+class Arch:
+    """An architecture that there is a probe for. `name`: as `uname -m` has it; `option`: of --arch;
+    `system`, `debian`: of GCC's programs and Debian's packages; `zig`: target and processor, the
+    least that Debian's port demands."""
+
+    name: str
+    option: str
+    system: str
+    debian: str
+    zig: tuple[str, ...]
+    gcc: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        """Names a compiler for it."""
+        return f"HARDSTONE_CC_{self.name.upper()}"
+
+
+ARCHES = (
+    Arch("x86_64", "x86-64", "x86_64-linux-gnu", "amd64", ("x86_64-linux-musl",)),
+    Arch("aarch64", "arm64", "aarch64-linux-gnu", "arm64", ("aarch64-linux-musl",)),
+    Arch(
+        "armv7l",
+        "armv7",
+        "arm-linux-gnueabihf",
+        "armhf",
+        ("arm-linux-musleabihf", "-mcpu=generic+v7a+vfp3d16-neon"),
+        ("-march=armv7-a", "-mfpu=vfpv3-d16", "-mfloat-abi=hard"),
+    ),
+    Arch("riscv64", "riscv64", "riscv64-linux-gnu", "riscv64", ("riscv64-linux-musl",)),
+)
+# Other names of the same: the kernels of other systems, and 32 bits on a processor of 64.
+_OTHER_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "armv8l": "armv7l"}
+_REFUSED = {
+    "armv6l": "its processor lacks what an exchange of 64 bits between processes needs (ARMv7)",
+    "armv5tel": "its processor lacks what an exchange of 64 bits between processes needs (ARMv7)",
+    "i686": "its kernel runs no program of 64 bits, and there is no probe of 32 bits for x86",
+    "i586": "its kernel runs no program of 64 bits, and there is no probe of 32 bits for x86",
+}
+LIBCS = ("musl", "glibc")
+
+
+def arch_of(machine: str) -> Arch:
+    """What `machine`, a name of `uname -m`, can run. InputError where there is no probe for it."""
+    name = _OTHER_NAMES.get(machine.lower(), machine)
+    for arch in ARCHES:
+        if name == arch.name:
+            return arch
+    known = f"there is one for {', '.join(arch.name for arch in ARCHES)}"
+    reason = _REFUSED.get(machine)
+    raise InputError(
+        f"there is no probe for '{printable(machine[:40])}'{f': {reason}' if reason else ''}",
+        "use a kernel of 64 bits" if machine in ("i686", "i586") else known,
+    )
 
 
 def own_arch() -> str:
     """The architecture of this machine by the kernel's name for it: x86_64, aarch64."""
-    return {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+    machine = platform.machine()
+    return _OTHER_NAMES.get(machine.lower(), machine)
 
 
-def cross_compiler(arch: str) -> list[str]:
-    """The command of a compiler for `arch` that links statically. TargetError if there is none.
+def cross_compiler(arch: str, libc: str | None = None) -> list[str]:
+    """The command of a compiler for `arch` that links statically, with `libc` ("musl", "glibc";
+    None: either). TargetError if there is none.
 
     $HARDSTONE_CC_AARCH64 (its words are split at blanks), else GCC's cross compiler, else Zig's
-    compiler as the Python package ziglang.
+    compiler as the Python package ziglang, which has musl.
     """
-    if arch not in _ARCHES:
-        raise InputError(f"there is no probe for '{arch}'", f"known: {', '.join(_ARCHES)}")
-    variable = f"HARDSTONE_CC_{arch.upper()}"
-    if chosen := os.environ.get(variable, "").split():
+    wanted = arch_of(arch)
+    if chosen := os.environ.get(wanted.variable, "").split():
         if shutil.which(chosen[0]) is None:
             raise TargetError(
-                f"there is no compiler '{chosen[0]}'", f"{variable} names it: correct or unset it"
+                f"there is no compiler '{chosen[0]}'",
+                f"{wanted.variable} names it: correct or unset it",
             )
         return chosen
-    system = f"{arch.replace('_', '-')}-linux-gnu"
-    if shutil.which(f"{system}-gcc") is not None:
-        return [f"{system}-gcc"]
-    if importlib.util.find_spec("ziglang") is not None:
-        return [sys.executable, "-m", "ziglang", "cc", "-target", f"{arch}-linux-musl"]
+    is_own = wanted.name == own_arch() and sys.platform == "linux"
+    if libc != "musl":
+        own = [os.environ.get("CC") or "cc"] if is_own else []
+        for name in (*own, f"{wanted.system}-gcc"):
+            if shutil.which(name) is not None:
+                return [name, *wanted.gcc]
+    if libc != "glibc":
+        if is_own and shutil.which("musl-gcc") is not None:
+            return ["musl-gcc"]
+        if importlib.util.find_spec("ziglang") is not None:
+            return [sys.executable, "-m", "ziglang", "cc", "-target", *wanted.zig]
+    packages = f"gcc-{wanted.system.replace('_', '-')} libc6-dev-{wanted.debian}-cross"
+    by_apt = f"sudo apt-get install {'gcc libc6-dev' if is_own else packages}"
     raise TargetError(
-        f"there is no C compiler for {arch}",
-        "install one (or, without root, pip install ziglang): "
-        f"sudo apt-get install gcc-{system} libc6-dev-{_DEBIAN[arch]}-cross",
+        f"there is no C compiler for {wanted.name}{f' with {libc}' if libc else ''}",
+        {
+            "musl": "install Zig's, without root: pip install ziglang",
+            "glibc": f"install one: {by_apt}",
+        }.get(libc or "", f"install one (or, without root, pip install ziglang): {by_apt}"),
     )
 
 
@@ -111,13 +187,15 @@ def build_probe(tell: Callable[[str], None] = lambda text: None) -> Path:
     return output
 
 
-def build_programs(arch: str, folder: Path, root: Path | None = None) -> tuple[Path, Path]:
+def build_programs(
+    arch: str, folder: Path, root: Path | None = None, libc: str | None = None
+) -> tuple[Path, Path]:
     """Builds probe and guest for `arch` into `folder`, linked statically; gives their paths.
 
     TargetError if there is no compiler for `arch` or no source, and with the compiler's output.
     """
     root = root or _needed_source()
-    compiler = [*cross_compiler(arch), "-static", "-s"]
+    compiler = [*cross_compiler(arch, libc), "-static", "-s"]
     probe, guest = folder / PROBE, folder / GUEST
     _call([*_probe_command(root, compiler, "linux"), "-o", str(probe)], folder)
     _call([*_guest_command(root, compiler), "-o", str(guest)], folder)
@@ -206,8 +284,11 @@ def _call(command: Sequence[str], folder: Path) -> None:
         raise BuildError(f"the probe does not build:\n{words[-4000:]}", done.returncode)
 
 
+Tell = Callable[[str], None]
+
+
 def programs_for(
-    arch: str, tell: Callable[[str], None] = lambda text: None, *, root: Path | None = None
+    arch: str, tell: Tell = lambda text: None, *, root: Path | None = None
 ) -> Programs:
     """The programs for `arch` ("x86_64", "aarch64"): for this machine's those in use here.
 
@@ -218,19 +299,48 @@ def programs_for(
         programs = Programs(find_probe(), find_guest())
         programs.check(arch)
         return programs
+    return built_programs(arch, tell, root=root)
+
+
+def built_programs(
+    arch: str, tell: Tell = lambda text: None, *, root: Path | None = None, libc: str | None = None
+) -> Programs:
+    """As programs_for, but built for this machine too, with `libc` ("musl", "glibc"; None: that of
+    the first compiler that there is)."""
+    arch = arch_of(arch).name
     root = root or source_tree()
     if root is None:
         raise TargetError(
             f"the probe for {arch} is built from its source, which this installation lacks",
             "work in a checkout of hardstone",
         )
-    compiler = cross_compiler(arch)
+    compiler = cross_compiler(arch, libc)
 
     def make(folder: Path) -> Programs:
         tell(f"building the probe for {arch} with {' '.join(compiler)}")
-        return Programs(*build_programs(arch, folder, root))
+        return Programs(*build_programs(arch, folder, root, libc))
 
     return kept_programs(arch, _key(root, compiler), make)
+
+
+def probe_for(machine: str, tell: Tell = lambda text: None, *, root: Path | None = None) -> Path:
+    """The static probe for a machine that `uname -m` calls `machine`.
+
+    For this machine's architecture the one in use, if it is static; else the one that this package
+    brought; else one that is built and kept, as by programs_for. InputError where there is no probe
+    for such a machine, TargetError where it cannot be had, both with what to do.
+    """
+    arch = arch_of(machine)
+    if arch.name == own_arch() and sys.platform == "linux":
+        with contextlib.suppress(TargetError):
+            own = find_probe()
+            check_static(own, arch.name)
+            return own
+    packaged = packaged_probe(arch.name)
+    if packaged.exists():
+        check_static(packaged, arch.name)
+        return packaged
+    return built_programs(arch.name, tell, root=root).probe
 
 
 def _key(root: Path, compiler: list[str]) -> str:

@@ -20,7 +20,7 @@ from typing import TypeVar
 import msgspec
 
 from hardstone.errors import InputError, PrivilegeError, TargetError, printable
-from hardstone.targets.build import THERE_SCRIPT, probe_for, source_archive
+from hardstone.targets.build import probe_for
 from hardstone.targets.find import PROBE
 from hardstone.targets.named import SshSettings
 from hardstone.targets.openssh import OpenSsh, Said
@@ -52,12 +52,12 @@ _PUT = (
     "if test -x $k; then cat >/dev/null; cp $k $d/hardstone-probe; "
     "else cat >$d/hardstone-probe; fi; chmod 700 $d/hardstone-probe; "
     "echo; echo hardstone-put $w; n=$(wc -c <$d/hardstone-probe); echo $n; "
-    "test $n = $4 && $d/hardstone-probe version || rm -rf $d; "
+    "test $n = $4 && $d/hardstone-probe --version || rm -rf $d; "
     "case $k in -) ;; *) test -x $k || { mkdir -p ${k%/*}; "
     "cp $d/hardstone-probe $k.$w && mv $k.$w $k; } ;; esac; echo hardstone-end $w"
 )
 _BUILD = "w=$1; d=$2; umask 077; mkdir -p -m 700 $d; { THERE; } >$d/build.log 2>&1; "
-_BUILD += "echo; echo hardstone-put $w; wc -c <$d/hardstone-probe; $d/hardstone-probe version; "
+_BUILD += "echo; echo hardstone-put $w; wc -c <$d/hardstone-probe; $d/hardstone-probe --version; "
 _BUILD += "tail -n 5 $d/build.log; rm -f $d/build.log; echo hardstone-end $w"
 _GONE = "w=$1; rm -rf $2; echo; echo hardstone-gone $w; echo hardstone-end $w"
 _BOOT = "w=$1; echo; echo hardstone-boot $w; cat /proc/sys/kernel/random/boot_id || echo -; "
@@ -292,6 +292,8 @@ def _put(
     """The digest of what is there now."""
     if settings.build_there:
         tell(f"compiling the probe on {settings.name}")
+        from hardstone.targets.build import THERE_SCRIPT, source_archive
+
         content = source_archive()
         script = _BUILD.replace("THERE", THERE_SCRIPT)
         said = ssh.run(_line(script, word, folder), content, _BUILD_S)

@@ -24,6 +24,11 @@ def built_probe(root: Path) -> Path:
     return root / "build" / "probe" / PROBE
 
 
+def packaged_probe(arch: str) -> Path:
+    """The static probe for `arch` ("x86_64", "aarch64") that a wheel brings; it may be missing."""
+    return _PACKAGE / "_probe" / arch / PROBE
+
+
 def find_probe() -> Path:
     """The executable in use. TargetError with the remedy where there is none."""
     chosen = os.environ.get(VARIABLE)

@@ -139,9 +139,9 @@ def targets_file() -> Path:
 def check_name(name: str) -> None:
     """InputError unless `name` may be that of a target."""
     if not _is_name(name):
-        what = "has another meaning" if name.lower() in _RESERVED else "cannot be the name of one"
+        why = ": it has another meaning" if name.lower() in _RESERVED else ""
         raise InputError(
-            f"targets: '{printable(name)[:80]}' {what}",
+            f"'{printable(name)[:80]}' cannot be the name of a target{why}",
             "use letters, digits and . _ -, at most 64, a letter or digit first; not "
             + ", ".join(_RESERVED),
         )
@@ -445,8 +445,12 @@ def _without(document: TOMLDocument, name: str) -> str:
 
 
 def _items_after_keys(table: Any) -> list[Any]:
-    """Takes the comments and empty lines at the end of `table` out of it."""
-    body, items = table.value.body, []
+    """Takes the comments and empty lines at the end of `table` out of it. One of dotted keys has no
+    end of its own."""
+    from tomlkit.items import AbstractTable
+
+    body: list[Any] = table.value.body if isinstance(table, AbstractTable) else []
+    items = []
     while body and body[-1][0] is None:
         items.append(body.pop()[1])
     return items[::-1]

@@ -32,6 +32,7 @@ _OPTIONS = {
     "ServerAliveInterval": "5",
     "ServerAliveCountMax": "3",
     "ClearAllForwardings": "yes",
+    "Compression": "yes",
     "ForwardAgent": "no",
     "ForwardX11": "no",
     "PermitLocalCommand": "no",

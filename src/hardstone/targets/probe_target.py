@@ -222,6 +222,11 @@ class ProbeTarget:
 
     def open(self, notices: Notices = SILENT) -> None:
         self._notices = notices
+        if notices.leaves and not self.is_unattended:
+            raise InputError(
+                f"--detach: {self.name} measures only while hardstone runs",
+                "leave it out, or name a target that SSH reaches: --target ssh://[USER@]HOST",
+            )
         self._transport.open(notices)
 
     def close(self) -> None:

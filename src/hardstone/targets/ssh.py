@@ -28,6 +28,7 @@ from hardstone.targets.agent import ANSWER_S, Agent, Reading
 from hardstone.targets.alone import WAITS, held_too_long, holder_of
 from hardstone.targets.base import (
     SILENT,
+    LeftAloneError,
     Notices,
     NotSentError,
     OnIdle,
@@ -57,6 +58,8 @@ _JOB_S = 0.2
 _LATE = 0.02
 _LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
 _PROC_BYTES = 1 << 16
+_AGAIN = 5000
+_UNRECORDED = 9000  # numbers of jobs go up to 9999
 _ENDED = ("ended", "lost", "dropped")
 
 
@@ -109,11 +112,7 @@ class _State:
 
 
 class SshTransport:
-    """The way to `settings`. With `session`, the run that is there is collected and none begun.
-
-    `leaves`: what is sent is left there at once. `look_s`: how often a running test may be looked
-    at, which takes a connection; None: never.
-    """
+    """The way to `settings`. With `session`, the run that is there is collected and none begun."""
 
     is_noisy = False
 
@@ -122,8 +121,6 @@ class SshTransport:
         settings: SshSettings,
         *,
         session: Session | None = None,
-        leaves: bool = False,
-        look_s: float | None = None,
         client: OpenSsh | None = None,
     ) -> None:
         self.name = settings.name
@@ -131,8 +128,6 @@ class SshTransport:
         self._ssh = client or OpenSsh(settings)
         self._session = session
         self._collects = session is not None
-        self._leaves = leaves
-        self._look_s = look_s
         self._looked_at = time.monotonic()
         self._agent: Agent | None = None
         self._notices = SILENT
@@ -140,6 +135,7 @@ class SshTransport:
         self._ahead: list[tuple[list[str], Limits]] = []
         self._sent: dict[int, list[str]] = {}
         self._taken: list[int] = []
+        self._again: dict[int, int] = {}  # other numbers of jobs whose request was changed
         self._states: dict[int, _State] = {}
         self._due = 0.0
         self._is_kept = self._collects
@@ -407,18 +403,24 @@ class SshTransport:
 
     def may_look(self) -> bool:
         """Whether somebody wants to see what is recorded, and it is time."""
-        if self._look_s is None or time.monotonic() - self._looked_at < self._look_s:
+        if self._notices.look_s is None or self._since_look_s() < self._notices.look_s:
             return False
         self._looked_at = time.monotonic()
         self._visits += 1
         return True
 
+    def _since_look_s(self) -> float:
+        return time.monotonic() - self._looked_at
+
     def _job(
         self, arguments: list[str], limits: Limits, stop: Stop, on_idle: OnIdle
     ) -> Generator[bytes]:
-        number = _number_of(arguments) or max(self._sent, default=10**6) + 1
+        number = _number_of(arguments)
+        if number is None:
+            number = max([_UNRECORDED, *self._sent]) + 1
         if not self._collects and self._sent.get(number) != arguments:
             self._send(number, arguments, limits, on_idle)
+        number = self._again.get(number, number)
         state = self._wait(number, limits, stop, on_idle)
         if state is None or state.name == "dropped":
             raise NotSentError("it was not begun on the target")
@@ -427,13 +429,16 @@ class SshTransport:
 
     def _send(self, number: int, arguments: list[str], limits: Limits, on_idle: OnIdle) -> None:
         """Sends the job and those that were announced, and leaves the target alone."""
+        first = number
         if any(one >= number for one in self._sent):  # the request is another one than announced
             self._asked(frames.STOP, ["kill"], on_idle)
+            first = self._again[number] = max([_AGAIN, *self._sent]) + 1
+            self._ahead = []
             self._sent = {one: words for one, words in self._sent.items() if one < number}
         self._drop_taken(on_idle)
         self._lock(lambda: False, on_idle, lambda why: None, None)
         folder = self.session().folder
-        jobs = [(number, arguments, limits)]
+        jobs = [(first, arguments, limits)]
         for place, (words, own) in enumerate(self._ahead, number + 1):
             jobs.append((place, [*words, "--backing", f"{folder}/{place}.rec"], own))
         self._ahead = []
@@ -443,7 +448,7 @@ class SshTransport:
             state, *why = self._asked(frames.JOB, asked, on_idle)
             if state != "queued" and place not in self._query(on_idle):
                 raise ProbeError(f"the target refuses the test: {printable(' '.join(why))[:200]}")
-            self._sent[place] = words
+            self._sent[number if place == first else place] = words
         self._disconnect()
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
         self._due = time.monotonic() + expected_s * (1 + _LATE) + _START_S + _JOB_S * len(jobs)
@@ -504,10 +509,10 @@ class SshTransport:
 
     def _wait_alone(self, stop: Stop, on_idle: OnIdle) -> None:
         """The target has no connection meanwhile."""
-        if self._leaves:
+        if self._notices.leaves:
             self._is_kept = True
             left = format_span(max(0, round((self._due - time.monotonic()) * 1e9)))
-            raise TargetAwayError(
+            raise LeftAloneError(
                 f"{self.name} measures alone, for about {left}",
                 f"collect it then: hardstone target collect {self.name}",
             )
@@ -550,7 +555,8 @@ class SshTransport:
             raise ProbeError(f"its output cannot be read: {error.strerror or error}") from error
         if state.name == "lost":
             raise ProbeError("the keeper on the target was ended while the test ran")
-        code = int(state.detail) if state.detail.lstrip("-").isdigit() else -1
+        detail = state.detail.partition(" ")[0]
+        code = int(detail) if detail.lstrip("-").isdigit() else -1
         if code in (-15, -9) and not stop.is_set():
             span = format_span(round(limits.deadline_s * 1e9))
             raise ProbeTimeoutError(f"the probe was ended on the target, after at most {span}")
@@ -579,7 +585,7 @@ def _number_of(arguments: Sequence[str]) -> int | None:
         return None
     name = arguments[list(arguments).index("--backing") + 1].rpartition("/")[2]
     stem = name.removesuffix(".rec")
-    return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 10 else None
+    return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 5 else None
 
 
 def _states_of(words: Sequence[str]) -> dict[int, _State]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,14 @@ from click.testing import CliRunner
 from hardstone.cli.probe import command
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
 from hardstone.lab.initramfs import Elf, Programs, check_static, kept_programs, read_elf
-from hardstone.targets.build import cross_compiler, own_arch, programs_for
+from hardstone.targets.build import (
+    ARCHES,
+    arch_of,
+    cross_compiler,
+    own_arch,
+    probe_for,
+    programs_for,
+)
 from tests.conftest import ROOT
 from tests.process.lab.made_up import program
 
@@ -169,12 +177,16 @@ def calls(compiler: Path) -> list[list[str]]:
     return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
 
 
-def test_the_named_compiler_comes_before_gcc(tmp_path: Path, compiler: Path) -> None:
-    for arch, name in (("aarch64", "aarch64-linux-gnu-gcc"), ("x86_64", "x86-64-linux-gnu-gcc")):
-        write_compiler(tmp_path / "bin" / name, b"")
-        assert cross_compiler(arch) == (
-            [str(compiler), "-mlittle-endian"] if arch == OTHER else [name]
-        )
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64", "armv7l", "riscv64"])
+def test_the_named_compiler_comes_before_gcc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arch: str
+) -> None:
+    (wanted,) = (one for one in ARCHES if one.name == arch)
+    write_compiler(tmp_path / "bin" / f"{wanted.system}-gcc", b"")
+    assert cross_compiler(arch) == [f"{wanted.system}-gcc", *wanted.gcc]
+    named = write_compiler(tmp_path / "mycc", b"")
+    monkeypatch.setenv(wanted.variable, f"{named} -mlittle-endian")
+    assert cross_compiler(arch) == [str(named), "-mlittle-endian"]
 
 
 def test_gcc_comes_before_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,6 +273,42 @@ def test_own_architecture_takes_the_probe_in_use(own_probe: Path) -> None:
     own_probe.write_bytes(program(OWN, is_static=False))
     with pytest.raises(TargetError, match="needs shared libraries"):
         programs_for(OWN)
+
+
+# The probe for a target
+
+
+def test_a_target_of_this_architecture_gets_the_probe_in_use(own_probe: Path) -> None:
+    assert probe_for(OWN) == own_probe
+
+
+def test_a_target_of_another_one_gets_what_is_built_for_it(tree: Path, compiler: Path) -> None:
+    probe = probe_for(OTHER, root=tree)
+    assert probe.read_bytes() == program(OTHER)
+    assert probe_for(OTHER, root=tree) == probe
+    assert len(calls(compiler)) == 2
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        ("armv6l", "no probe for 'armv6l': its processor lacks"),
+        ("i686", "no probe for 'i686': .* use a kernel of 64 bits"),
+        (
+            "sparc\x1b[2J",
+            r"no probe for 'sparc.*; there is one for x86_64, aarch64, armv7l, riscv64",
+        ),
+    ],
+)
+def test_a_machine_that_there_is_no_probe_for(machine: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        probe_for(machine)
+    told = f"{caught.value.cause}; {caught.value.remedy}"
+    assert re.search(words, told) and "\x1b" not in told
+
+
+def test_32_bits_on_a_processor_of_64_is_armv7() -> None:
+    assert arch_of("armv8l").name == "armv7l"
 
 
 def test_an_installation_without_source_and_program_for_guests_says_so(

@@ -1,0 +1,322 @@
+"""`hardstone target`: names for what SSH reaches, and what a check of a target says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+from click.shell_completion import ShellComplete
+
+from hardstone.cli.main import hardstone as whole
+from hardstone.cli.target import check_of
+from hardstone.errors import PrivilegeError, TargetError
+from hardstone.memory import LEFT_NAME
+from hardstone.model import ClockCheck, Facts
+from hardstone.store.store import Store
+from hardstone.targets.base import SILENT, Notices
+from hardstone.targets.fake import FakeTarget
+from hardstone.targets.named import SshSettings
+from tests.process.cli.conftest import Done
+from tests.process.targets import sample
+from tests.unit.doctor.machine import machine
+from tests.unit.stats import make
+
+Call = Callable[..., Done]
+
+NO_RIGHTS = {
+    "limits__can_realtime": False,
+    "limits__realtime_cause": "capability",
+    "limits__realtime_reason": "no CAP_SYS_NICE, and RLIMIT_RTPRIO is 0",
+    "limits__can_lock": False,
+    "limits__memlock_bytes": 65536,
+    "limits__granted_rtprio": None,
+    "user__id": 1000,
+    "user__effective_id": 1000,
+    "user__name": "anna",
+    "user__can_use_setcap": True,
+}
+
+
+def facts(**changed: Any) -> Facts:
+    found = sample.facts()
+    found.facts = machine(**changed)
+    return found
+
+
+def fake(folder: Path, found: Facts, selftest: list[str] | None = None) -> FakeTarget:
+    document = msgspec.to_builtins(found)
+    lines = sample.selftest() if selftest is None else selftest
+    return FakeTarget(sample.scenario(folder, {}, facts=document, selftest=lines))
+
+
+class Board(FakeTarget):
+    """A fake that has a name, is away, or refuses."""
+
+    def __init__(self, folder: Path, name: str, found: Facts) -> None:
+        folder.mkdir(exist_ok=True)
+        super().__init__(sample.scenario(folder, {}, facts=msgspec.to_builtins(found)))
+        self.name = name
+        self.refusal: Exception | None = None
+        self.closed = 0
+
+    def open(self, notices: Notices = SILENT) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        super().open(notices)
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def clock_check(self) -> ClockCheck | None:
+        return ClockCheck(host_ns=1, target_ns=1, uncertainty_ns=1)
+
+
+# ---- add, list, remove ----
+
+
+def test_add_list_and_remove(hardstone: Call) -> None:
+    done = hardstone("target", "list")
+    assert done.code == 0 and done.out.startswith("no target has a name yet")
+    added = hardstone("target", "add", "board", "ssh://root@192.0.2.7")
+    assert (added.code, added.out) == (0, "board: ssh://root@192.0.2.7\n")
+    assert added.told == ["hardstone: to check it:"]
+    assert added.typed[0].endswith("target check board")
+    words = ["rack", "ssh://anna@rack:2222", "--sudo", "--keep-probe", "--folder", "/mnt/data"]
+    assert hardstone("target", "add", *words, "--build-there").code == 0
+    rows = [line.split() for line in hardstone("target", "list").out.splitlines()]
+    assert rows[2] == ["board", "ssh://root@192.0.2.7", "-"]
+    assert " ".join(rows[3]).startswith("rack ssh://anna@rack:2222 sudo, keep probe, folder /mnt")
+    [board, rack] = hardstone("target", "list", "--json").document
+    assert board == {
+        "name": "board",
+        "url": "ssh://root@192.0.2.7",
+        "sudo": False,
+        "keep_probe": False,
+        "folder": None,
+        "build_there": False,
+    }
+    assert rack["sudo"] and rack["keep_probe"] and rack["build_there"]
+    assert rack["folder"] == "/mnt/data"
+    removed = hardstone("target", "remove", "board")
+    assert removed.told == ["hardstone: removed board, which was ssh://root@192.0.2.7"]
+    assert [one["name"] for one in hardstone("target", "list", "--json").document] == ["rack"]
+
+
+def test_a_name_is_replaced_only_with_replace(hardstone: Call) -> None:
+    hardstone("target", "add", "board", "ssh://a")
+    assert "the target is the same as before" in hardstone("target", "add", "board", "ssh://a").err
+    done = hardstone("target", "add", "board", "ssh://b")
+    assert done.code == 2 and "--replace" in done.err
+    done = hardstone("target", "add", "board", "ssh://b", "--sudo", "--replace")
+    assert (done.code, done.out) == (0, "board: ssh://b, sudo\n")
+    assert "hardstone: it was ssh://a" in done.told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["add", "local", "ssh://a"], "'local' cannot be the name of a target: it has another meaning"),
+        (["add", "a:b", "ssh://a"], "cannot be the name"),
+        (["add", "a", "http://a"], "is not the URL of an SSH target"),
+        (["add", "a", "ssh://-x"], "is not the URL of an SSH target"),
+        (["add", "a", "ssh://a", "--folder", "data"], "--folder: 'data' is not a folder"),
+        (["add", "a", "ssh://a", "--folder", "/a;b"], "--folder: '/a;b' is not a folder"),
+        (["remove", "a"], "no target is called 'a'"),
+        (["check", "mars"], "unknown target 'mars'"),
+        (["check"], "no target has a name yet"),
+        (["list", "x"], "unexpected extra argument"),
+    ],
+)
+def test_wrong_words_are_refused(hardstone: Call, words: list[str], told: str) -> None:
+    done = hardstone("target", *words)
+    assert done.code == 2 and told in done.err and done.out == ""
+
+
+def test_a_damaged_file_is_told_by_each_command(
+    hardstone: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "targets.toml"
+    path.write_text("[targets.board]\nurl = 1\n")
+    monkeypatch.setenv("HARDSTONE_TARGETS_FILE", str(path))
+    for words in (["list"], ["check"], ["remove", "board"], ["add", "a", "ssh://a"]):
+        done = hardstone("target", *words)
+        assert done.code == 2 and "targets.board.url must be a text in quotes" in done.err, words
+    assert "targets.board.url" in hardstone("doctor", "--target", "board").err
+
+
+def test_the_commands_of_the_group_stand_in_the_order_of_use(hardstone: Call) -> None:
+    shown = hardstone("target", "--help").out
+    places = [shown.index(f"\n  {name} ") for name in ("add", "list", "check", "collect", "remove")]
+    assert places == sorted(places)
+
+
+# ---- check ----
+
+
+def test_a_target_that_grants_all_is_ready(hardstone: Call, tmp_path: Path) -> None:
+    target = fake(tmp_path, facts())
+    done = hardstone("target", "check", target.name)
+    assert done.code == 0 and done.err == ""
+    assert "kernel        Linux " in done.out and "preemption " in done.out
+    assert "real-time     granted" in done.out and "locked memory granted" in done.out
+    assert "ready: measuring as real-time works" in done.out
+    [found] = hardstone("target", "check", "--json", target.name).document
+    assert found["exit_code"] == 0 and found["problem"] is None and found["missing"] == []
+    assert found["can_realtime"] is True and found["round_trip_ns"] is None
+    assert found["libc"] == facts().libc and found["machine"] and found["url"] is None
+
+
+def test_missing_rights_are_told_with_what_to_type(hardstone: Call, tmp_path: Path) -> None:
+    target = fake(tmp_path, facts(**NO_RIGHTS))
+    done = hardstone("target", "check", target.name)
+    assert done.code == 5
+    assert "not granted there: real-time scheduling and locked memory" in done.out
+    assert "Real-time scheduling is refused [realtime-priority]" in done.out
+    assert "/etc/security/limits.d/99-hardstone-realtime.conf" in done.out
+    assert "setcap" not in done.out  # no path of a file on a fake
+    [found] = hardstone("target", "check", "--json", target.name).document
+    rules = [one["rule"] for one in found["missing"]]
+    assert rules[0] == "realtime-priority" and "memory-lock" in rules
+    assert len(rules) == len(set(rules))
+    assert all(one["steps"] for one in found["missing"][:2])
+
+
+def test_locked_memory_alone_is_enough_to_refuse(tmp_path: Path) -> None:
+    found = check_of(fake(tmp_path, facts(limits__can_lock=False, user__effective_id=1000)))
+    assert (found.exit_code, found.problem) == (5, "not granted there: locked memory")
+    assert [one.rule for one in found.missing][:1] == ["memory-lock"]
+
+
+def test_an_empty_group_budget_is_named_and_not_the_rights(tmp_path: Path) -> None:
+    lacking = {"limits__realtime_cause": "group_budget", "limits__group_rt_runtime_us": 0}
+    found = check_of(fake(tmp_path, facts(limits__can_realtime=False, **lacking)))
+    assert found.exit_code == 5
+    assert [one.rule for one in found.missing] == ["group-budget"]
+
+
+def test_a_probe_that_computes_wrongly_is_not_trusted(tmp_path: Path) -> None:
+    broken = sample.selftest(tire_rest="it fell")
+    found = check_of(fake(tmp_path, facts(), broken))
+    assert (found.exit_code, found.problem) == (3, "the probe computes wrongly there")
+
+
+def test_a_probe_that_does_not_say_is_not_ready(tmp_path: Path) -> None:
+    known = facts()
+    del known.facts["limits.can_realtime"]
+    found = check_of(fake(tmp_path, known))
+    assert found.exit_code == 3 and "does not say" in str(found.problem)
+
+
+def test_a_target_that_is_away_ends_only_its_own_check(tmp_path: Path) -> None:
+    board = Board(tmp_path, "ssh://root@board", facts())
+    board.refusal = TargetError("board: it does not answer", "check that it is on: ssh root@board")
+    found = check_of(board)
+    assert found.exit_code == 4 and found.problem == "board: it does not answer"
+    assert found.remedy == "check that it is on: ssh root@board" and board.closed
+    assert found.url == "ssh://root@board" and found.kernel is None
+
+
+@pytest.fixture
+def boards(monkeypatch: pytest.MonkeyPatch) -> dict[str, Board]:
+    """Stands in for SSH: the fake of each name."""
+    known: dict[str, Board] = {}
+    module = ModuleType("hardstone.targets.ssh")
+    module.SshTransport = lambda settings: known[_key(settings)]  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    probes = ModuleType("hardstone.targets.probe_target")
+    probes.ProbeTarget = lambda transport: transport  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, probes.__name__, probes)
+    return known
+
+
+def _key(settings: SshSettings) -> str:
+    return f"{settings.name}{'#' if settings.sudo else ''}"
+
+
+def test_all_named_targets_are_checked(
+    hardstone: Call, tmp_path: Path, boards: dict[str, Board]
+) -> None:
+    hardstone("target", "add", "board", "ssh://root@192.0.2.7")
+    hardstone("target", "add", "rack", "ssh://anna@rack")
+    boards["board"] = Board(tmp_path / "a", "board", facts())
+    boards["rack"] = Board(tmp_path / "b", "rack", facts(**NO_RIGHTS))
+    done = hardstone("target", "check")
+    assert done.code == 5
+    assert done.out.index("board: ssh://root@192.0.2.7") < done.out.index("rack: ssh://anna@rack")
+    assert "round trip    " in done.out and "\x1b" not in done.out
+    assert "What to do on rack:" in done.out
+    # Typed there: sudo stays, whoever types here.
+    assert "sudo tee /etc/security/limits.d/99-hardstone-realtime.conf" in done.out
+    assert "hardstone target add rack ssh://anna@rack --sudo --replace" in done.out
+    boards["rack"].refusal = TargetError("rack: it does not answer")
+    assert hardstone("target", "check").code == 4
+    [board, rack] = hardstone("target", "check", "board", "rack", "board", "--json").document
+    assert board["left"] == [] and board["round_trip_ns"] > 0
+    assert rack["exit_code"] == 4 and rack["url"] == "ssh://anna@rack"
+
+
+def test_where_sudo_refuses_the_rest_is_told_too(
+    hardstone: Call, tmp_path: Path, boards: dict[str, Board]
+) -> None:
+    hardstone("target", "add", "rack", "ssh://anna@rack", "--sudo")
+    boards["rack#"] = Board(tmp_path / "a", "rack", facts())
+    boards["rack#"].refusal = PrivilegeError("rack: sudo refuses", "allow it: sudo visudo")
+    boards["rack"] = Board(tmp_path / "b", "rack", facts(**NO_RIGHTS))
+    [found] = hardstone("target", "check", "--json").document
+    assert (found["exit_code"], found["problem"]) == (5, "rack: sudo refuses")
+    assert found["remedy"] == "allow it: sudo visudo"
+    assert found["kernel"] and found["can_realtime"] is False and found["user"] == "anna"
+    assert boards["rack"].closed
+    boards["rack"].refusal = TargetError("gone")
+    [found] = hardstone("target", "check", "--json").document
+    assert (found["exit_code"], found["kernel"]) == (5, None)
+
+
+def test_a_name_works_wherever_a_target_is_named(
+    hardstone: Call, tmp_path: Path, boards: dict[str, Board]
+) -> None:
+    hardstone("target", "add", "board", "ssh://root@192.0.2.7")
+    boards["board"] = Board(tmp_path, "board", facts())
+    found = hardstone("doctor", "--target", "board", "--json").document
+    assert found["target"] == "board" and boards["board"].closed
+    assert "did you mean board?" in hardstone("doctor", "--target", "bord").err
+
+
+def test_a_run_that_waits_there_is_told(
+    hardstone: Call, tmp_path: Path, boards: dict[str, Board]
+) -> None:
+    hardstone("target", "add", "board", "ssh://root@192.0.2.7")
+    boards["board"] = Board(tmp_path / "a", "board", facts())
+    document = make.document(plan=make.plan_of([sample.planned()], target="board"))
+    with Store().journal(document, boards["board"]):
+        folder = Store().path / "journals" / document.id
+        (folder / LEFT_NAME).write_text("{}")
+        done = hardstone("target", "check", "board")
+    assert f"waiting       run {document.id}, for which a program here waits" in done.out
+    assert "hardstone target collect board" in done.out
+
+
+def completed(*words: str) -> list[str]:
+    complete = ShellComplete(whole, {}, "hardstone", "_HARDSTONE_COMPLETE")
+    return [one.value for one in complete.get_completions(list(words[:-1]), words[-1])]
+
+
+def test_a_shell_completes_the_names(hardstone: Call) -> None:
+    hardstone("target", "add", "board", "ssh://a")
+    hardstone("target", "add", "lathe", "ssh://b")
+    assert completed("run", "--target", "") == ["local", "board", "lathe"]
+    assert completed("run", "--target", "l") == ["local", "lathe"]
+    assert completed("target", "check", "b") == ["board"]
+    assert completed("target", "remove", "") == ["board", "lathe"]
+
+
+def test_a_damaged_file_completes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "targets.toml"
+    path.write_text("[")
+    monkeypatch.setenv("HARDSTONE_TARGETS_FILE", str(path))
+    assert completed("run", "--target", "") == ["local"]

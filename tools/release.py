@@ -1,0 +1,667 @@
+"""Makes a release: all of its files in dist/VERSION, built and checked. It publishes nothing.
+
+usage: make release VERSION=1.0.0 [ARGS="--tag --fresh --without wheel-arm64"]
+
+Works in a clone of HEAD, build/release/VERSION/source, where version and changelog are set and
+committed; the checkout stays as it is. `--tag` then takes over that commit and tags it. The same
+command goes on after a failure with what it lacks. docs/how-to/release.md has the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+import docs_site
+import picture
+from docs_site import StepError, run_logged
+from lint_project import VERSION_PLACES
+
+ROOT = Path(__file__).resolve().parent.parent
+CHANGELOG = "CHANGELOG.md"
+SUMS = "SHA256SUMS"
+# The architectures of the wheels, by the names of `hardstone probe build`, as wheels name them.
+MACHINES = {"x86-64": "x86_64", "arm64": "aarch64"}
+UNRELEASED = re.compile(r"^## Unreleased[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+RELEASED = re.compile(r"^## (\S+) - \d{4}-\d{2}-\d{2}$", re.MULTILINE)
+PARTS = ("wheel-x86-64", "wheel-arm64", "debian", "browser")  # what --without may leave out
+
+
+# ---- version and changelog ----
+
+
+def checked_version(text: str, released: Sequence[Version]) -> Version:
+    """The version to release; StepError unless it is of PEP 440, in its normal form, and newer than
+    all that were released."""
+    if not text:
+        raise StepError("no version is given: make release VERSION=1.0.0")
+    try:
+        version = Version(text)
+    except InvalidVersion:
+        told = f"{text!r} is no version of PEP 440: write it as 1.0.0 or 1.1.0rc1"
+        raise StepError(told) from None
+    if str(version) != text:
+        raise StepError(f"{text} is not in its normal form: make release VERSION={version}")
+    if version.local or version.is_devrelease:
+        told = f"{text} is a local or a development version"
+        raise StepError(f"{told}: make release VERSION={version.base_version}")
+    if released and version <= max(released):
+        raise StepError(f"{text} is not newer than {max(released)}, which was released: raise it")
+    return version
+
+
+def released_versions(changelog: str, tags: Sequence[str]) -> list[Version]:
+    """Those with a dated section of the changelog or a tag."""
+    names = [*RELEASED.findall(changelog), *(tag.removeprefix("v") for tag in tags)]
+    found = []
+    for name in names:
+        try:
+            found.append(Version(name))
+        except InvalidVersion:  # a tag that is no version
+            continue
+    return sorted(set(found))
+
+
+def released_changelog(text: str, version: Version, date: str) -> str:
+    """The changelog with its section Unreleased as that of the version."""
+    section = UNRELEASED.search(text)
+    if section is None or not section[1].strip():
+        told = f"{CHANGELOG} has no section Unreleased, or an empty one"
+        raise StepError(f"{told}: write what users get")
+    return text[: section.start()] + f"## {version} - {date}\n{section[1]}" + text[section.end() :]
+
+
+def debian_version(version: Version, form: str) -> str:
+    """As Debian orders versions, a release candidate before its release; `form` is the text of
+    debian/source/format."""
+    upstream = re.sub(r"(?<=\d)(a|b|rc)(?=\d)", r"~\1", str(version))
+    return f"{upstream}-1" if "quilt" in form else upstream
+
+
+def debian_changelog(former: str, version: str, signed: str) -> str:
+    """With an entry for the version, in place of one that was never released."""
+    if former.startswith(f"hardstone ({version}) "):
+        return former
+    head = f"hardstone ({version}) unstable; urgency=medium"
+    entry = f"{head}\n\n  * New upstream release: see {CHANGELOG}.\n\n -- {signed}\n"
+    if former.split(";", maxsplit=1)[0].endswith(" UNRELEASED"):
+        former = former.partition("\n -- ")[2].partition("\n")[2].lstrip("\n")
+    return f"{entry}\n{former}" if former else entry
+
+
+def set_version(tree: Path, version: Version, moment: datetime, person: str) -> list[str]:
+    """Sets the version wherever the tree has it, and dates the changelogs; returns the files."""
+    changed = []
+    for pattern, place in VERSION_PLACES.items():
+        for path in sorted(tree.glob(pattern)):
+            text = path.read_text("utf-8")
+            found = re.search(place, text, re.MULTILINE)
+            if found is None:
+                raise StepError(f"{path.relative_to(tree)} has no version: correct it")
+            path.write_text(text[: found.start(1)] + str(version) + text[found.end(1) :], "utf-8")
+            changed.append(str(path.relative_to(tree)))
+    changes = tree / CHANGELOG
+    told = released_changelog(changes.read_text("utf-8"), version, f"{moment:%Y-%m-%d}")
+    changes.write_text(told, "utf-8")
+    debian = tree / "debian"
+    if (debian / "changelog").exists():
+        form = (debian / "source" / "format").read_text("utf-8")
+        former = (debian / "changelog").read_text("utf-8")
+        signed = f"{person}  {moment:%a, %d %b %Y %H:%M:%S} +0000"
+        told = debian_changelog(former, debian_version(version, form), signed)
+        (debian / "changelog").write_text(told, "utf-8")
+        changed.append("debian/changelog")
+    return [*changed, CHANGELOG]
+
+
+# ---- work ----
+
+
+@dataclass
+class Work:
+    """One release under way. Everything is below `folder`, until the last step."""
+
+    root: Path
+    version: Version
+    without: frozenset[str] = frozenset()
+    is_tagging: bool = False
+    commit: str = ""  # that of the release
+    epoch_s: int = 0  # of that commit: SOURCE_DATE_EPOCH
+    state: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "build" / "release" / str(self.version)
+
+    @property
+    def source(self) -> Path:
+        return self.folder / "source"
+
+    @property
+    def dist(self) -> Path:
+        return self.folder / "dist"
+
+    @property
+    def downloads(self) -> Path:
+        return self.root / "build" / "release" / "downloads"
+
+    def log(self, name: str) -> Path:
+        return self.folder / "logs" / f"{name.replace(' ', '-')}.log"
+
+    def scratch(self, name: str) -> Path:
+        """An empty folder."""
+        folder = self.folder / "scratch" / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """That of builds: the same wherever they run, and without this checkout's modules."""
+        own = {"SOURCE_DATE_EPOCH": str(self.epoch_s), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+        left_out = ("PYTHONPATH", "HARDSTONE_PROBE")
+        return {name: os.environ[name] for name in os.environ if name not in left_out} | own | more
+
+    @property
+    def sdist(self) -> Path:
+        return self.dist / f"hardstone-{self.version}.tar.gz"
+
+    def wheel(self, arch: str) -> Path | None:
+        found = sorted(self.dist.glob(f"hardstone-{self.version}-*_{MACHINES[arch]}.whl"))
+        return found[0] if found else None
+
+    @property
+    def documents(self) -> Path:
+        return self.dist / f"hardstone-{self.version}-docs.tar.gz"
+
+
+@dataclass(frozen=True)
+class Step:
+    """`run` returns a note for its line. One that makes files names them, so that they are kept
+    when the release goes on; one that checks has to pass again when any file has changed."""
+
+    name: str
+    about: str
+    run: Callable[[Work], str]
+    makes: str = ""  # a pattern below dist
+    part: str = ""  # of PARTS
+
+
+def git(folder: Path, *words: str, **environment: str) -> str:
+    command = ["git", "-C", str(folder), *words]
+    done = subprocess.run(
+        command, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        (*_, why) = ["no reason given", *done.stderr.strip().splitlines()]
+        raise StepError(f"git {words[0]}: {why}")
+    return done.stdout.strip()
+
+
+def digests(folder: Path, pattern: str = "*") -> dict[str, str]:
+    return {path.name: docs_site.digest(path) for path in sorted(folder.glob(pattern))}
+
+
+def sums(folder: Path) -> str:
+    """Of all files of a release, in the form of sha256sum."""
+    found = digests(folder).items()
+    return "".join(f"{digest}  {name}\n" for name, digest in found if name != SUMS)
+
+
+# ---- build ----
+
+
+def check_checkout(root: Path, branch: str) -> None:
+    here = git(root, "rev-parse", "--abbrev-ref", "HEAD")
+    if here != branch:
+        raise StepError(f"this is {here}, not the branch {branch}: git switch {branch}")
+    if changed := git(root, "status", "--porcelain"):
+        (first, *more) = [line.split()[-1] for line in changed.splitlines()]
+        told = f"{first} and {len(more)} more files" if more else first
+        raise StepError(f"the tree has changes that are not committed ({told}): git status")
+
+
+def make_source(work: Work) -> str:
+    """The clone with the commit of the release; one of this HEAD is kept."""
+    base = git(work.root, "rev-parse", "HEAD")
+    known = work.state.get("source", {})
+    is_kept = known.get("base") == base and (work.source / ".git").exists()
+    if is_kept and git(work.source, "rev-parse", "HEAD") == known["commit"]:
+        git(work.source, "reset", "--quiet", "--hard")
+    else:
+        shutil.rmtree(work.folder, ignore_errors=True)
+        work.folder.mkdir(parents=True)
+        work.state.clear()
+        git(work.root, "clone", "--quiet", "--no-checkout", ".", str(work.source))
+        git(work.source, "checkout", "--quiet", "--detach", base)
+        if str(work.version) not in RELEASED.findall((work.source / CHANGELOG).read_text("utf-8")):
+            commit_version(work)
+        known = {"base": base, "commit": git(work.source, "rev-parse", "HEAD")}
+        work.state["source"] = known
+    work.commit = known["commit"]
+    work.epoch_s = int(git(work.source, "log", "-1", "--format=%ct"))
+    work.dist.mkdir(exist_ok=True)
+    return f"commit {work.commit[:12]}, {'kept' if is_kept else f'of {base[:12]}'}"
+
+
+def commit_version(work: Work) -> None:
+    moment_s = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+    person = git(work.root, "var", "GIT_COMMITTER_IDENT").rpartition(" ")[0].rpartition(" ")[0]
+    name, _, address = person.rstrip(">").partition(" <")
+    moment = datetime.fromtimestamp(moment_s, UTC)
+    git(work.source, "add", "--", *set_version(work.source, work.version, moment, person))
+    who = {
+        f"GIT_{role}_{what}": text
+        for role in ("AUTHOR", "COMMITTER")
+        for what, text in (("NAME", name), ("EMAIL", address), ("DATE", f"{moment_s} +0000"))
+    }
+    plain = ["-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
+    git(work.source, *plain, "commit", "--quiet", "-m", f"Release {work.version}", **who)
+
+
+def hatchling(work: Work, step: str, tree: Path, out: Path, **environment: str) -> None:
+    target = "sdist" if step == "sdist" else "wheel"
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", out]
+    run_logged(command, work.log(step), cwd=tree, environment=work.environment(**environment))
+
+
+def build_sdist(work: Work) -> str:
+    hatchling(work, "sdist", work.source, work.dist)
+    return noted(work.sdist)
+
+
+def build_wheel(work: Work, arch: str) -> str:
+    """Of the source distribution, as others build it."""
+    step = f"wheel-{arch}"
+    folder = work.scratch(step)
+    tree, out = unpacked(work.sdist, folder), folder / "out"
+    is_foreign = MACHINES[arch] != platform.machine()
+    hatchling(work, step, tree, out, **({"HARDSTONE_WHEEL_ARCH": arch} if is_foreign else {}))
+    (wheel,) = out.glob("*.whl")
+    if not wheel.stem.endswith(f"_{MACHINES[arch]}"):
+        told = f"hatch_build.py made {wheel.name}, and none for {arch}"
+        raise StepError(f"{told}: leave it out with ARGS='--without {step}'")
+    return noted(wheel.rename(work.dist / wheel.name))
+
+
+def native() -> str:
+    return next((arch for arch, name in MACHINES.items() if name == platform.machine()), "x86-64")
+
+
+def unpacked(archive: Path, folder: Path) -> Path:
+    """The only folder at the top of an archive."""
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    (top,) = folder.iterdir()
+    return top
+
+
+def build_debian(work: Work) -> str:
+    """The source package; its original is the source distribution."""
+    if not (work.source / "debian").exists():
+        raise StepError("the tree has no folder debian: ARGS='--without debian'")
+    if shutil.which("dpkg-source") is None:
+        raise StepError("dpkg-source is missing: sudo apt-get install dpkg-dev debhelper")
+    folder = work.scratch("debian")
+    form = (work.source / "debian" / "source" / "format").read_text()
+    upstream = debian_version(work.version, form).removesuffix("-1")
+    tree = unpacked(work.sdist, folder).rename(folder / f"hardstone-{upstream}")
+    shutil.copytree(work.source / "debian", tree / "debian", dirs_exist_ok=True)
+    if "quilt" in form:
+        shutil.copy2(work.sdist, folder / f"hardstone_{upstream}.orig.tar.gz")
+    run_logged(
+        ["dpkg-source", "--build", tree.name],
+        work.log("debian"),
+        cwd=folder,
+        environment=work.environment(),
+    )
+    made = [path for path in folder.iterdir() if path.is_file()]
+    for path in made:
+        shutil.copy2(path, work.dist / path.name)
+    return ", ".join(sorted(path.name for path in made))
+
+
+def build_documents(work: Work) -> str:
+    site = work.folder / "site"
+    docs_site.build(work.source, site, work.log("documents"), work.environment())
+    pack(site, work.documents, work.documents.name.removesuffix(".tar.gz"), work.epoch_s)
+    return f"{sum(1 for _ in site.rglob('*.html'))} pages, {noted(work.documents)}"
+
+
+def pack(folder: Path, archive: Path, name: str, moment_s: int) -> None:
+    """A tar of a folder that depends on nothing but names and contents of its files."""
+    with (
+        archive.open("wb") as file,
+        gzip.GzipFile("", "wb", 9, file, moment_s) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+            content = path.read_bytes()
+            entry = tarfile.TarInfo(f"{name}/{path.relative_to(folder)}")
+            entry.size, entry.mtime, entry.mode = len(content), moment_s, 0o644
+            tar.addfile(entry, BytesIO(content))
+
+
+def write_sums(work: Work) -> str:
+    text = sums(work.dist)
+    (work.dist / SUMS).write_text(text)
+    return f"{text.count(chr(10))} files"
+
+
+def noted(path: Path) -> str:
+    return f"{path.name}, {path.stat().st_size / 1e6:.1f} MB"
+
+
+# ---- check ----
+
+
+def check_sums(work: Work) -> str:
+    """Reads the file as sha256sum does, and looks that it names every file."""
+    listed = dict(
+        reversed(line.split("  ", 1)) for line in (work.dist / SUMS).read_text().splitlines()
+    )
+    found = digests(work.dist)
+    found.pop(SUMS)
+    for name in sorted(listed.keys() | found.keys()):
+        if listed.get(name) != found.get(name):
+            raise StepError(f"{name} is not as {SUMS} says: repeat with ARGS=--anew")
+    return f"{len(found)} files"
+
+
+def check_contents(work: Work) -> str:
+    """Each file says this version, and a wheel has a probe for its architecture."""
+    with tarfile.open(work.sdist) as tar:
+        member = tar.extractfile(f"hardstone-{work.version}/PKG-INFO")
+        texts = {work.sdist.name: member.read().decode() if member else ""}
+    for wheel in work.dist.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            info = f"hardstone-{work.version}.dist-info/METADATA"
+            texts[wheel.name] = archive.read(info).decode()
+            if "hardstone/_probe/hardstone-probe" not in archive.namelist():
+                raise StepError(f"{wheel.name} has no probe")
+    for name, text in texts.items():
+        if f"\nVersion: {work.version}\n" not in text:
+            raise StepError(f"{name} has another version")
+    return f"version {work.version} in {len(texts)} files"
+
+
+def download(work: Work, log: Path) -> Path:
+    """The pinned packages that hardstone and its build need, fetched once: what is installed later
+    comes from this folder alone."""
+    lock, folder = work.source / "requirements" / "run.txt", work.downloads
+    stamp = folder / "stamp"
+    if not stamp.exists() or stamp.read_text() != docs_site.digest(lock):
+        shutil.rmtree(folder, ignore_errors=True)
+        pip = [sys.executable, "-m", "pip", "download", "--no-input", "--quiet"]
+        run_logged([*pip, "--require-hashes", "-r", lock, "-d", folder], log)
+        stamp.write_text(docs_site.digest(lock))
+    return folder
+
+
+def check_installed(work: Work, name: str, package: Path) -> str:
+    """Installs a package in an environment of its own, without an index, and asks its version."""
+    log, folder = work.log(name), work.scratch(name)
+    packages = download(work, log)
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(packages), "PIP_CONFIG_FILE": os.devnull}
+    environment = work.environment(
+        **offline, PIP_NO_CACHE_DIR="1", HOME=str(folder), XDG_DATA_HOME=str(folder / "data")
+    )
+    run_logged([sys.executable, "-m", "venv", folder / "venv"], log)
+    pip = [folder / "venv" / "bin" / "python", "-m", "pip", "install", "--no-input"]
+    run_logged([*pip, package], log, cwd=folder, environment=environment)
+    program = folder / "venv" / "bin" / "hardstone"
+    said = answer([program, "--version"], log, folder, environment)
+    probe = answer([program, "probe", "path"], log, folder, environment)
+    measured = answer([probe, "--version"], log, folder, environment)
+    for what, told in (("hardstone", said), ("hardstone-probe", measured)):
+        if told.split()[-1:] != [str(work.version)]:
+            raise StepError(f"{what} --version says {told!r}, not {work.version}: see {log}")
+    run_logged([program, "list"], log, cwd=folder, environment=environment)
+    shutil.rmtree(folder)
+    return f"{package.name}: hardstone --version is {work.version}, of the probe too"
+
+
+def answer(
+    command: Sequence[str | Path], log: Path, cwd: Path, environment: Mapping[str, str]
+) -> str:
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words, cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    with log.open("a") as output:
+        output.write(f"\n$ {' '.join(words)}\n{done.stdout}{done.stderr}")
+    if done.returncode:
+        raise StepError(f"{Path(words[0]).name} {words[1]} failed: see {log}")
+    return done.stdout.strip()
+
+
+def check_wheel(work: Work) -> str:
+    wheel = work.wheel(native())
+    if wheel is None:
+        raise StepError(f"there is no wheel for this machine ({platform.machine()})")
+    return check_installed(work, "check-wheel", wheel)
+
+
+def check_sdist(work: Work) -> str:
+    return check_installed(work, "check-sdist", work.sdist)
+
+
+def check_documents(work: Work) -> str:
+    site = unpacked(work.documents, work.scratch("documents"))
+    found = docs_site.faults(work.source, site)
+    if found:
+        work.log("check-documents").write_text("\n".join(found) + "\n")
+        raise StepError(f"{found[0]}, {len(found)} in all: see {work.log('check-documents')}")
+    return "every link leads somewhere, nothing is loaded from another host"
+
+
+def check_browser(work: Work) -> str:
+    browser = picture.find_browser()
+    if browser is None:
+        raise StepError("there is no Chromium: sudo apt-get install chromium, or --without browser")
+    site = unpacked(work.documents, work.scratch("browser"))
+    found = list(docs_site.opening_faults(site, browser))
+    if found:
+        work.log("browser").write_text("\n".join(found) + "\n")
+        raise StepError(f"{found[0]}, {len(found)} in all: see {work.log('browser')}")
+    return f"{sum(1 for _ in site.rglob('*.html'))} pages opened"
+
+
+def check_debian(work: Work) -> str:
+    """Unpacks the source package as its users do, and has lintian look at it."""
+    log, folder = work.log("check-debian"), work.scratch("check-debian")
+    (package,) = work.dist.glob("*.dsc")
+    run_logged(["dpkg-source", "--extract", package, folder / "tree"], log, cwd=folder)
+    if shutil.which("lintian") is None:
+        return f"{package.name} unpacks; not checked: lintian is missing"
+    run_logged(["lintian", "--fail-on", "error", "--allow-root", package], log, cwd=folder)
+    return f"{package.name} unpacks, lintian has no error"
+
+
+def check_fresh(work: Work) -> str:
+    run_logged(["sh", work.source / "tools" / "fresh.sh"], work.log("fresh"), cwd=work.source)
+    return "minimal Debian 12 and 13"
+
+
+# ---- the release ----
+
+
+def place(work: Work) -> str:
+    """Moves the files, all of them checked, to dist/VERSION."""
+    final = work.root / "dist" / str(work.version)
+    if final.is_dir() and digests(final) == digests(work.dist):
+        return f"dist/{work.version} is there already"
+    new = final.with_name(f".{final.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(work.dist, new)
+    shutil.rmtree(final, ignore_errors=True)
+    new.rename(final)
+    return f"dist/{work.version}"
+
+
+def tag(work: Work) -> str:
+    """The checkout takes over the commit of the release, and its tag."""
+    name = f"v{work.version}"
+    if git(work.root, "tag", "--list", name):
+        if git(work.root, "rev-parse", f"{name}^{{commit}}") == work.commit:
+            return f"{name} is there already"
+        raise StepError(f"{name} is the tag of another commit: git show {name}")
+    git(work.root, "fetch", "--quiet", "--no-tags", str(work.source), work.commit)
+    git(work.root, "merge", "--quiet", "--ff-only", work.commit)
+    git(work.root, "-c", "tag.gpgsign=false", "tag", "-a", name, "-m", f"Release {work.version}")
+    return f"{name}, not pushed: git push --follow-tags"
+
+
+def all_steps(*, has_fresh: bool, is_tagging: bool) -> list[Step]:
+    steps = [
+        Step("source", "a clone of HEAD with version and changelog, committed", make_source),
+        Step("sdist", "the source distribution", build_sdist, "hardstone-*[0-9].tar.gz"),
+    ]
+    for arch, machine in MACHINES.items():
+        steps.append(
+            Step(
+                f"wheel {arch}",
+                f"the wheel for {arch}, built from the source distribution",
+                partial(build_wheel, arch=arch),
+                f"*_{machine}.whl",
+                f"wheel-{arch}",
+            )
+        )
+    steps += [
+        Step("debian", "the Debian source package", build_debian, "hardstone_*", "debian"),
+        Step("documents", "the documents as a site", build_documents, "*-docs.tar.gz"),
+        Step("checksums", SUMS, write_sums, SUMS),
+        Step("check checksums", "every file is as SHA256SUMS says", check_sums),
+        Step("check contents", "every file says the version", check_contents),
+        Step("check wheel", "installs and runs in an environment of its own", check_wheel),
+        Step("check sdist", "builds, installs and runs in one of its own", check_sdist),
+        Step("check documents", "links, and nothing from another host", check_documents),
+        Step("check browser", "every page opened in Chromium", check_browser, part="browser"),
+        Step("check debian", "unpacks, and lintian's errors", check_debian, part="debian"),
+    ]
+    if has_fresh:
+        steps.append(Step("check fresh", "tools/fresh.sh: minimal Debians", check_fresh))
+    steps.append(Step("place", "all of it to dist/VERSION", place))
+    if is_tagging:
+        steps.append(Step("tag", "commit and tag of the release in this checkout", tag))
+    return steps
+
+
+ALWAYS = ("source", "checksums", "check checksums", "place", "tag")  # cheap
+
+
+def is_done(work: Work, step: Step) -> bool:
+    known = work.state.get(step.name)
+    if not known or step.name in ALWAYS:
+        return False
+    if step.makes:
+        return known == digests(work.dist, step.makes)
+    return known == {SUMS: docs_site.digest(work.dist / SUMS)}
+
+
+def remove_made(work: Work, step: Step) -> None:
+    for path in work.dist.glob(step.makes) if step.makes else ():
+        path.unlink()
+
+
+def carry_out(work: Work, steps: Sequence[Step]) -> None:
+    """Runs the steps, a line each. StepError names the step that failed."""
+    state = work.folder / "state.json"
+    if state.exists():
+        work.state = json.loads(state.read_text())
+    for step in steps:
+        begin_s = time.monotonic()
+        if step.part in work.without:
+            remove_made(work, step)
+            say(step.name, 0.0, f"left out: --without {step.part}")
+            continue
+        if is_done(work, step):
+            say(step.name, 0.0, "kept from before")
+            continue
+        work.log(step.name).unlink(missing_ok=True)
+        remove_made(work, step)
+        try:
+            note = step.run(work)
+        except StepError as error:
+            took_s = time.monotonic() - begin_s
+            raise StepError(f"{step.name} FAILED after {took_s:.1f} s: {error}") from None
+        if step.makes:
+            work.state[step.name] = digests(work.dist, step.makes)
+        elif step.name not in ALWAYS:
+            work.state[step.name] = {SUMS: docs_site.digest(work.dist / SUMS)}
+        state.write_text(json.dumps(work.state, indent=1))
+        say(step.name, time.monotonic() - begin_s, note)
+
+
+def say(name: str, took_s: float, note: str) -> None:
+    print(f"release: {name:<16} {took_s:7.1f} s  {note}", flush=True)
+
+
+def begin(root: Path, text: str, branch: str) -> Version:
+    """The version, after all that can be refused before any work."""
+    check_checkout(root, branch)
+    changelog = (root / CHANGELOG).read_text("utf-8")
+    tags = git(root, "tag", "--list", "v*").split()
+    released = released_versions(changelog, tags)
+    if is_released := text in RELEASED.findall(changelog):
+        head = git(root, "rev-parse", "HEAD")
+        if f"v{text}" not in tags or git(root, "rev-parse", f"v{text}^{{commit}}") == head:
+            released = [one for one in released if str(one) != text]  # this is its commit
+    version = checked_version(text, released)
+    if not is_released:
+        released_changelog(changelog, version, "")
+        git(root, "var", "GIT_COMMITTER_IDENT")
+    return version
+
+
+def main(words: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("version", metavar="VERSION")
+    parser.add_argument("--branch", default="main", help="the branch of releases")
+    parser.add_argument("--tag", action="store_true", help="commit and tag in this checkout")
+    parser.add_argument("--fresh", action="store_true", help="also on minimal Debians")
+    parser.add_argument("--without", action="append", choices=PARTS, default=[], metavar="PART")
+    parser.add_argument("--anew", action="store_true", help="keep nothing from before")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    arguments = parser.parse_args(words)
+    steps = all_steps(has_fresh=arguments.fresh, is_tagging=arguments.tag)
+    try:
+        version = begin(root, arguments.version, arguments.branch)
+        work = Work(root, version, frozenset(arguments.without))
+        if arguments.dry_run:
+            for step in steps:
+                left = "  (left out)" if step.part in work.without else ""
+                print(f"release: would make {step.name:<16} {step.about}{left}")
+            return 0
+        if arguments.anew:
+            shutil.rmtree(work.folder, ignore_errors=True)
+        carry_out(work, steps)
+    except StepError as error:
+        print(f"release: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("release: interrupted; the same command goes on with it", file=sys.stderr)
+        return 130
+    print(f"release: {version} is in dist/{version}; nothing was published")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
