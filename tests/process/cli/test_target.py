@@ -120,7 +120,10 @@ def test_a_name_is_replaced_only_with_replace(hardstone: Call) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["add", "local", "ssh://a"], "'local' cannot be the name of a target: it has another meaning"),
+        (
+            ["add", "local", "ssh://a"],
+            "'local' cannot be the name of a target: it has another meaning",
+        ),
         (["add", "a:b", "ssh://a"], "cannot be the name"),
         (["add", "a", "http://a"], "is not the URL of an SSH target"),
         (["add", "a", "ssh://-x"], "is not the URL of an SSH target"),
