@@ -30,9 +30,8 @@
 enum {
     MOST_AGENTS = 16,
     MOST_WAITING_BYTES = 1 << 20,
-    MOST_DEADLINE_MS = 2000000000, /* 23 days */
-    SEND_MS = 2000,                /* an agent that does not read */
-    START_MS = 10000,              /* until another one has started, or left */
+    SEND_MS = 2000,   /* an agent that does not read */
+    START_MS = 10000, /* until another one has started, or left */
     LOOK_MS = 20,
     PATH_BYTES = 4096,
     CANNOT_START = 127,
@@ -326,7 +325,7 @@ static const char *fault_of_job(struct keeper *keeper, char *const words[], int 
         return "the keeper was told to end";
     if (count < 3 || !number_parse(words[0], JOB_MOST_NUMBER, number))
         return "give a number from 0 to 9999, a deadline and the probe's arguments";
-    if (!number_parse(words[1], MOST_DEADLINE_MS, deadline_ms) || *deadline_ms == 0)
+    if (!number_parse(words[1], JOB_MOST_MS, deadline_ms) || *deadline_ms == 0)
         return "the deadline is from 1 to 2000000000 ms";
     if (jobs_find(&keeper->jobs, (int)*number))
         return "there is a job of this number";
@@ -363,9 +362,20 @@ static void take_job(struct keeper *keeper, char *words[], int count)
     frame_add(&keeper->answer, "queued");
 }
 
+/* There may be room on the disk by now. */
+static void save_again(struct keeper *keeper)
+{
+    for (int i = 0; i < keeper->jobs.count; i++) {
+        struct job *job = &keeper->jobs.list[i];
+        if (job->is_unsaved)
+            job->is_unsaved = job_save_code(keeper->folder, job) != 0;
+    }
+}
+
 static void tell_jobs(struct keeper *keeper)
 {
     char pid[24];
+    save_again(keeper);
     snprintf(pid, sizeof pid, "%ld", (long)getpid());
     say(keeper, "keeper", pid, NULL);
     jobs_tell(&keeper->jobs, &keeper->answer);
@@ -414,7 +424,7 @@ static bool obey(struct keeper *keeper, struct agent_link *link)
         return true;
     case AGENT_WAIT:
         if (count == 2 && number_parse(words[0], JOB_MOST_NUMBER, &number) &&
-            number_parse(words[1], MOST_DEADLINE_MS, &most_ms) &&
+            number_parse(words[1], JOB_MOST_MS, &most_ms) &&
             !is_waiting_over(keeper, (int)number)) {
             link->waits_for = (int)number;
             link->until_ms = now_ms() + most_ms;

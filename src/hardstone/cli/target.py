@@ -498,9 +498,3 @@ def _rows(result: Check) -> list[tuple[str, str]]:
 
 def _granted(claim: bool | None) -> str:
     return "not known" if claim is None else "granted" if claim else "refused"
-
-
-command.command(
-    "collect",
-    examples=("hardstone target collect", "hardstone target collect board -o board.html"),
-)(collect)

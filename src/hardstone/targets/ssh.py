@@ -391,7 +391,7 @@ class SshTransport:
         self._ahead = list(requests)
 
     def has_more(self) -> bool:
-        return any(number not in self._taken for number in self._sent)
+        return self._collects or any(number not in self._taken for number in self._sent)
 
     def take_remarks(self) -> list[Event]:
         visits, self._visits = self._visits, 0
