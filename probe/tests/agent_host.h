@@ -50,9 +50,10 @@ struct host {
     struct frame frame;
 };
 
-/* Of the agents that start from now on; 0: so long that no test sees it. */
+/* Of the agents that start from now on; 0: so long that no test sees it. A job begins after
+ * `settle_ms`. */
 static struct {
-    int idle_ms, lease_ms, grace_ms;
+    int idle_ms, lease_ms, grace_ms, settle_ms;
 } host_times;
 
 /* ---- folders ---- */
@@ -199,8 +200,14 @@ static inline void host_open(struct host *host, const char *folder)
     int to[2], from[2];
     char line[64], byte;
     size_t length = 0;
-    struct agent agent = {
-        folder, "W-1", 0, 1, host_times.idle_ms, host_times.lease_ms, host_times.grace_ms};
+    struct agent agent = {folder,
+                          "W-1",
+                          0,
+                          1,
+                          host_times.idle_ms,
+                          host_times.lease_ms,
+                          host_times.grace_ms,
+                          host_times.settle_ms};
     int *const times[] = {&agent.idle_ms, &agent.lease_ms, &agent.grace_ms};
     for (int i = 0; i < 3; i++)
         *times[i] = *times[i] ? *times[i] : 10 * LONGEST_MS;

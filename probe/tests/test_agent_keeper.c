@@ -580,6 +580,42 @@ ADOPTING_TEST(signals_of_a_session_do_not_reach_a_keeper)
     CHECK(wait_until_dead(alive));
 }
 
+/* ---- the settling time ---- */
+
+static bool open_settling(void)
+{
+    host_times.settle_ms = 10 * LONGEST_MS;
+    bool is_open = open_adopting();
+    host_times.settle_ms = 0;
+    return is_open;
+}
+
+TEST_IN(open_settling(), close_agent(), the_first_job_waits_until_the_connection_is_gone)
+{
+    queue("1", "say", "0");
+    queue("2", "say", "0");
+    CHECK_TEXT(state(&host), "K keeper|PID|1|queued||2|queued||");
+    CHECK(!is_there(folder, "1.begun"));
+    CHECK_ANSWER(&host, "K ", 'P', "stop");
+    CHECK_TEXT(state(&host), "K keeper|PID|1|dropped||2|dropped||");
+}
+
+static bool open_settling_soon(void)
+{
+    host_times.settle_ms = 1;
+    bool is_open = open_adopting();
+    host_times.settle_ms = 0;
+    return is_open;
+}
+
+TEST_IN(open_settling_soon(), close_agent(), a_job_begins_after_the_settling_time)
+{
+    queue("1", "say", "0");
+    queue("2", "say", "4");
+    wait_for("2");
+    CHECK_TEXT(state(&host), "K keeper|PID|1|ended|0|2|ended|4|");
+}
+
 /* ---- the lease ---- */
 
 static bool open_brief(void)

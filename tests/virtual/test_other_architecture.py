@@ -16,7 +16,8 @@ import pytest
 from hardstone.errors import TargetError
 from hardstone.lab.initramfs import Programs
 from hardstone.model import Register
-from hardstone.targets.build import cross_compiler, own_arch, programs_for
+from hardstone.targets.arches import cross_compiler, own_arch
+from hardstone.targets.build import programs_for
 from hardstone.targets.probe_target import decode_facts
 from tests.conftest import PROBE
 from tests.waiting import wait_until
@@ -67,7 +68,7 @@ def test_compiler_and_library_are_told(programs: Programs, emulator: str) -> Non
     facts = decode_facts(told.stdout)
     assert facts.facts["machine.arch"] == OTHER
     assert facts.facts["virtual.emulated"] is True
-    assert facts.compiler and re.fullmatch(r"(glibc|musl) \d+\.\d+.*", facts.libc), facts.libc
+    assert facts.compiler and facts.libc.startswith(("glibc ", "musl"))
 
 
 def test_the_guest_without_a_channel_says_so(programs: Programs, emulator: str) -> None:

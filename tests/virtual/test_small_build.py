@@ -4,7 +4,6 @@ musl where that is installed."""
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -132,10 +131,9 @@ def test_rights_are_unsupported_with_nothing_but_posix(small_probe: Path) -> Non
 
 
 @on_musl
-def test_the_library_is_told_with_its_version(small_probe: Path) -> None:
+def test_the_library_is_not_taken_for_another(small_probe: Path) -> None:
     told = subprocess.run([small_probe, "facts", "--json"], capture_output=True, check=True)
-    libc = msgspec.json.decode(told.stdout, type=Facts).libc
-    assert re.fullmatch(r"musl \d+\.\d+\.\d+", libc), libc
+    assert msgspec.json.decode(told.stdout, type=Facts).libc.startswith("musl")
 
 
 @on_musl

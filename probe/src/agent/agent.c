@@ -389,7 +389,8 @@ int agent_serve(const struct agent *agent)
     signal(SIGPIPE, SIG_IGN);
     (void)!chdir("/");
     session->agent = agent;
-    session->site = (struct keeper_site){folder, agent->folder, agent->lease_ms, agent->grace_ms};
+    session->site = (struct keeper_site){folder, agent->folder, agent->lease_ms, agent->grace_ms,
+                                         agent->settle_ms};
     open_channel(&session->host, agent->input, agent->output, agent->idle_ms);
     session->keeper.channel.to_poll = -1;
     serve(session);

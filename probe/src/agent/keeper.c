@@ -66,6 +66,7 @@ struct keeper {
     bool is_over;
     bool was_needed;  /* there was an agent or a job */
     int64_t alone_ms; /* since when there is none */
+    int64_t begin_ms; /* of the queue */
     struct jobs jobs;
     struct agent_link agents[MOST_AGENTS];
     struct frame request, answer;
@@ -225,7 +226,7 @@ static struct job *next_job(struct keeper *keeper)
 static void start_next(struct keeper *keeper)
 {
     struct job *job;
-    while (keeper->pid == 0 && (job = next_job(keeper))) {
+    while (keeper->pid == 0 && now_ms() >= keeper->begin_ms && (job = next_job(keeper))) {
         if (start_job(keeper, job) != 0)
             end_job(keeper, job, CANNOT_START);
         forget_words(keeper, job);
@@ -358,6 +359,8 @@ static void take_job(struct keeper *keeper, char *words[], int count)
     job->words = copy;
     job->bytes = bytes;
     keeper->waiting_bytes += bytes;
+    if (keeper->pid == 0)
+        keeper->begin_ms = now_ms() + keeper->site->settle_ms;
     keeper->answer.length = 0;
     frame_add(&keeper->answer, "queued");
 }
@@ -593,11 +596,13 @@ static void sooner(int64_t *when_ms, int64_t other_ms)
 }
 
 /* For poll; -1: until something happens. */
-static int sleep_ms(const struct keeper *keeper)
+static int sleep_ms(struct keeper *keeper)
 {
     int64_t when_ms = -1;
     if (keeper->pid > 0)
         sooner(&when_ms, keeper->next_ms);
+    else if (next_job(keeper))
+        sooner(&when_ms, keeper->begin_ms);
     else if (!has_agent(keeper))
         sooner(&when_ms, keeper->alone_ms + keeper->site->lease_ms);
     for (int i = 0; i < MOST_AGENTS; i++)

@@ -11,6 +11,13 @@
 #ifndef _XOPEN_SOURCE
 #define _XOPEN_SOURCE 700
 #endif
+/* 64 bits for sizes of files and for times, where a C library of 32 bits has both. */
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#ifndef _TIME_BITS
+#define _TIME_BITS 64
+#endif
 
 /* clock_nanosleep until a moment. */
 #ifndef HS_HAS_CLOCK_NANOSLEEP

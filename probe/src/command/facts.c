@@ -3,6 +3,7 @@
 #include "command/commands.h"
 
 #include "base/emit.h"
+#include "base/libc.h"
 #include "base/rt_thread.h"
 #include "port/port.h"
 #include "run/instrument.h"
@@ -208,25 +209,15 @@ static void right_facts(const struct port_fact_sink *sink)
     sink->text(sink->context, "limits.lock_remedy", refusal.remedy);
 }
 
-/* musl has no macro, but its headers alone define this. Its version is hidden: a static link that
- * asks for it (-u) finds it. */
-#ifdef __DEFINED_va_list
-extern const char __libc_version[] __attribute__((weak));
-#endif
-
 static void libc_name(char *text, size_t bytes)
 {
-#ifdef __DEFINED_va_list
-    const char *version = __libc_version; /* NULL: linked dynamically */
-    snprintf(text, bytes, "musl%s%s", version ? " " : "", version ? version : "");
-#else
-    text[0] = '\0';
+    snprintf(text, bytes, "%s", LIBC_NAME);
 #ifdef _CS_GNU_LIBC_VERSION
-    if (confstr(_CS_GNU_LIBC_VERSION, text, bytes) > 0)
+    if (!LIBC_IS_MUSL && confstr(_CS_GNU_LIBC_VERSION, text, bytes) > 0)
         return;
 #endif
-    snprintf(text, bytes, "unknown (POSIX %ld)", sysconf(_SC_VERSION));
-#endif
+    if (!LIBC_IS_MUSL)
+        snprintf(text, bytes, "%s (POSIX %ld)", LIBC_NAME, sysconf(_SC_VERSION));
 }
 
 static void instrument_text(struct emit *emit, const struct clock *clock,

@@ -25,6 +25,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Processes share the arena: a lock that stands for an atomic access of 64 bits would be each one's
+ * own. */
+_Static_assert(!HS_HAS_FORK || ATOMIC_LLONG_LOCK_FREE == 2,
+               "this processor has no atomic access of 64 bits (on ARM: ARMv7)");
+
 enum {
     ARENA_LABELS = 4,
     ARENA_EVENTS = HS_ARENA_EVENTS,

@@ -49,7 +49,8 @@ def path() -> int:
 def build(arch: str | None, libc: str | None) -> int:
     """Build the probe from the source tree, with Meson or only a compiler."""
     from hardstone.cli.messages import tell
-    from hardstone.targets.build import ARCHES, build_probe, built_programs, own_arch
+    from hardstone.targets.arches import ARCHES, own_arch
+    from hardstone.targets.build import build_probe, built_programs
 
     names = {one.option: one.name for one in ARCHES}
     name = own_arch() if arch is None else names.get(arch, arch)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
-import importlib.util
+import io
 import os
-import platform
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from hardstone.errors import InputError, PrivilegeError, TargetError, printable
+import hardstone
+from hardstone.errors import PrivilegeError, TargetError
 from hardstone.lab.initramfs import Programs, check_static, kept_programs
+from hardstone.targets.arches import arch_of, cross_compiler, own_arch, script_environment
 from hardstone.targets.find import (
     GUEST,
     PROBE,
@@ -24,110 +25,11 @@ from hardstone.targets.find import (
     find_guest,
     find_probe,
     packaged_probe,
+    probe_source,
     source_tree,
 )
 
 _PATIENCE_S = 60
-
-
-@dataclass(frozen=True)
-class Arch:
-    """An architecture that there is a probe for. `name`: as `uname -m` has it; `option`: of --arch;
-    `system`, `debian`: of GCC's programs and Debian's packages; `zig`: target and processor, the
-    least that Debian's port demands."""
-
-    name: str
-    option: str
-    system: str
-    debian: str
-    zig: tuple[str, ...]
-    gcc: tuple[str, ...] = ()
-
-    @property
-    def variable(self) -> str:
-        """Names a compiler for it."""
-        return f"HARDSTONE_CC_{self.name.upper()}"
-
-
-ARCHES = (
-    Arch("x86_64", "x86-64", "x86_64-linux-gnu", "amd64", ("x86_64-linux-musl",)),
-    Arch("aarch64", "arm64", "aarch64-linux-gnu", "arm64", ("aarch64-linux-musl",)),
-    Arch(
-        "armv7l",
-        "armv7",
-        "arm-linux-gnueabihf",
-        "armhf",
-        ("arm-linux-musleabihf", "-mcpu=generic+v7a+vfp3d16-neon"),
-        ("-march=armv7-a", "-mfpu=vfpv3-d16", "-mfloat-abi=hard"),
-    ),
-    Arch("riscv64", "riscv64", "riscv64-linux-gnu", "riscv64", ("riscv64-linux-musl",)),
-)
-# Other names of the same: the kernels of other systems, and 32 bits on a processor of 64.
-_OTHER_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "armv8l": "armv7l"}
-_REFUSED = {
-    "armv6l": "its processor lacks what an exchange of 64 bits between processes needs (ARMv7)",
-    "armv5tel": "its processor lacks what an exchange of 64 bits between processes needs (ARMv7)",
-    "i686": "its kernel runs no program of 64 bits, and there is no probe of 32 bits for x86",
-    "i586": "its kernel runs no program of 64 bits, and there is no probe of 32 bits for x86",
-}
-LIBCS = ("musl", "glibc")
-
-
-def arch_of(machine: str) -> Arch:
-    """What `machine`, a name of `uname -m`, can run. InputError where there is no probe for it."""
-    name = _OTHER_NAMES.get(machine.lower(), machine)
-    for arch in ARCHES:
-        if name == arch.name:
-            return arch
-    known = f"there is one for {', '.join(arch.name for arch in ARCHES)}"
-    reason = _REFUSED.get(machine)
-    raise InputError(
-        f"there is no probe for '{printable(machine[:40])}'{f': {reason}' if reason else ''}",
-        "use a kernel of 64 bits" if machine in ("i686", "i586") else known,
-    )
-
-
-def own_arch() -> str:
-    """The architecture of this machine by the kernel's name for it: x86_64, aarch64."""
-    machine = platform.machine()
-    return _OTHER_NAMES.get(machine.lower(), machine)
-
-
-def cross_compiler(arch: str, libc: str | None = None) -> list[str]:
-    """The command of a compiler for `arch` that links statically, with `libc` ("musl", "glibc";
-    None: either). TargetError if there is none.
-
-    $HARDSTONE_CC_AARCH64 (its words are split at blanks), else GCC's cross compiler, else Zig's
-    compiler as the Python package ziglang, which has musl.
-    """
-    wanted = arch_of(arch)
-    if chosen := os.environ.get(wanted.variable, "").split():
-        if shutil.which(chosen[0]) is None:
-            raise TargetError(
-                f"there is no compiler '{chosen[0]}'",
-                f"{wanted.variable} names it: correct or unset it",
-            )
-        return chosen
-    is_own = wanted.name == own_arch() and sys.platform == "linux"
-    if libc != "musl":
-        own = [os.environ.get("CC") or "cc"] if is_own else []
-        for name in (*own, f"{wanted.system}-gcc"):
-            if shutil.which(name) is not None:
-                return [name, *wanted.gcc]
-    if libc != "glibc":
-        if is_own and shutil.which("musl-gcc") is not None:
-            return ["musl-gcc"]
-        if importlib.util.find_spec("ziglang") is not None:
-            return [sys.executable, "-m", "ziglang", "cc", "-target", *wanted.zig]
-    packages = f"gcc-{wanted.system.replace('_', '-')} libc6-dev-{wanted.debian}-cross"
-    by_apt = f"sudo apt-get install {'gcc libc6-dev' if is_own else packages}"
-    raise TargetError(
-        f"there is no C compiler for {wanted.name}{f' with {libc}' if libc else ''}",
-        {
-            "musl": "install Zig's, without root: pip install ziglang",
-            "glibc": f"install one: {by_apt}",
-        }.get(libc or "", f"install one (or, without root, pip install ziglang): {by_apt}"),
-    )
 
 
 def _compiler_version(compiler: list[str]) -> str:
@@ -145,11 +47,6 @@ def _compiler_version(compiler: list[str]) -> str:
 
 
 _DEADLINE_S = 600
-# As in probe/meson.build: what is not called is not linked, nothing unwinds stacks, each product
-# and each sum is rounded, and musl says its version.
-_OPTIONS = ["-O2", "-std=c11", "-ffunction-sections", "-fdata-sections"]
-_OPTIONS += ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--gc-sections"]
-_OPTIONS += ["-ffp-contract=off", "-Wl,-u,__libc_version"]
 _COMPILER_HINT = "install one, for example: sudo apt-get install gcc libc6-dev"
 
 
@@ -195,19 +92,18 @@ def build_programs(
     TargetError if there is no compiler for `arch` or no source, and with the compiler's output.
     """
     root = root or _needed_source()
-    compiler = [*cross_compiler(arch, libc), "-static", "-s"]
-    probe, guest = folder / PROBE, folder / GUEST
-    _call([*_probe_command(root, compiler, "linux"), "-o", str(probe)], folder)
-    _call([*_guest_command(root, compiler), "-o", str(guest)], folder)
-    for program in (probe, guest):
-        check_static(program, arch)
-    return probe, guest
+    names = (PROBE, GUEST)
+    _build_by_script(root, folder, cross_compiler(arch, libc), names, is_whole=False)
+    for name in names:
+        check_static(folder / name, arch)
+    return folder / PROBE, folder / GUEST
 
 
 def _source_files(root: Path) -> list[Path]:
     """All that probe and guest are built from, for each system."""
     parts = (root / "probe" / part for part in ("src", "guest"))
-    return sorted(path for part in parts for path in part.rglob("*.[ch]"))
+    sources = sorted(path for part in parts for path in part.rglob("*.[ch]"))
+    return [root / "probe" / _SCRIPT, *sources]
 
 
 def _needed_source() -> Path:
@@ -221,13 +117,22 @@ def _needed_source() -> Path:
     return root
 
 
+_SCRIPT = "build.sh"
+
+
 def _build_with_compiler(root: Path, output: Path, compiler: str) -> None:
-    output.parent.mkdir(parents=True, exist_ok=True)
-    static = [compiler, "-static"] if _links_statically(compiler) else [compiler]
-    port = "linux" if sys.platform == "linux" else "posix"
-    _build_whole(_probe_command(root, static, port), output, root)
-    for name in _guest_here(root):
-        _build_whole(_guest_command(root, static), output.with_name(name), root)
+    _build_by_script(root, output.parent, [compiler], [PROBE, *_guest_here(root)], is_whole=True)
+
+
+def _build_by_script(
+    root: Path, folder: Path, compiler: Sequence[str], names: Sequence[str], *, is_whole: bool
+) -> None:
+    """Builds `names` into `folder` without Meson; `is_whole` keeps the names of functions."""
+    port = "linux" if sys.platform == "linux" or not is_whole else "posix"
+    script = root / "probe" / _SCRIPT
+    environment = None if is_whole else script_environment(compiler)
+    words = ["/bin/sh", str(script), str(folder), port, " ".join(names), *compiler]
+    _call(words, root, environment)
 
 
 def _guest_here(root: Path) -> list[str]:
@@ -236,46 +141,17 @@ def _guest_here(root: Path) -> list[str]:
     return [GUEST] if has_it else []
 
 
-def _build_whole(command: list[str], output: Path, root: Path) -> None:
-    fresh = output.with_suffix(".new")
-    _call([*command, "-o", str(fresh)], root)
-    fresh.replace(output)
-
-
-def _links_statically(compiler: str) -> bool:
-    """Whether there are libraries to link statically with, as Meson's build asks too."""
-    with tempfile.TemporaryDirectory(prefix="hardstone-") as folder:
-        command = [compiler, "-static", "-x", "c", "-", "-o", f"{folder}/program"]
-        program = b"#include <math.h>\nint main(int c, char **v) { return (int)sqrt(c); }\n"
-        done = subprocess.run(
-            [*command, "-lm"], input=program, capture_output=True, timeout=_DEADLINE_S, check=False
-        )
-    return done.returncode == 0
-
-
-def _probe_command(root: Path, compiler: Sequence[str], port: str) -> list[str]:
-    """Builds the probe without Meson, each file of the port its own or POSIX's; without -o."""
-    source = root / "probe" / "src"
-    ports = source / "port"
-    own = [file for file in sorted(source.rglob("*.c")) if ports not in file.parents]
-    parts = {file.name: file for name in ("posix", port) for file in (ports / name).glob("*.c")}
-    files = [*own, *(parts[name] for name in sorted(parts))]
-    return [*compiler, *_OPTIONS, f"-I{source}", *map(str, files), "-lpthread", "-lrt", "-lm"]
-
-
-def _guest_command(root: Path, compiler: Sequence[str]) -> list[str]:
-    """Builds the guest's program without Meson; without -o."""
-    probe = root / "probe"
-    shared = [probe / "src" / "agent" / name for name in ("child.c", "frame.c")]
-    files = [*sorted((probe / "guest").glob("*.c")), *shared]
-    folders = [f"-I{probe}", f"-I{probe / 'src'}"]
-    return [*compiler, *_OPTIONS, "-D_GNU_SOURCE", *folders, *map(str, files)]
-
-
-def _call(command: Sequence[str], folder: Path) -> None:
+def _call(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> None:
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, timeout=_DEADLINE_S, check=False
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            timeout=_DEADLINE_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise TargetError(f"{command[0]} failed: {error}", "see the message above") from error
@@ -308,11 +184,11 @@ def built_programs(
     """As programs_for, but built for this machine too, with `libc` ("musl", "glibc"; None: that of
     the first compiler that there is)."""
     arch = arch_of(arch).name
-    root = root or source_tree()
+    root = root or probe_source()
     if root is None:
         raise TargetError(
             f"the probe for {arch} is built from its source, which this installation lacks",
-            "work in a checkout of hardstone",
+            "install a wheel that was built with it, or work in a checkout of hardstone",
         )
     compiler = cross_compiler(arch, libc)
 
@@ -341,6 +217,40 @@ def probe_for(machine: str, tell: Tell = lambda text: None, *, root: Path | None
         check_static(packaged, arch.name)
         return packaged
     return built_programs(arch.name, tell, root=root).probe
+
+
+# Builds the probe on a target, with its own compiler, in the folder $d from source_archive() on
+# standard input. Without single quotes, backslashes and "!": see deploy.py.
+THERE_SCRIPT = (
+    "(cd $d && gzip -dc | tar xf - && /bin/sh source/build.sh . linux hardstone-probe; r=$?; "
+    "rm -rf source; exit $r)"
+)
+
+
+def source_archive(root: Path | None = None) -> bytes:
+    """The probe's source, to be built on a target: a tar file in gzip's format, the same bytes for
+    the same source. TargetError where this installation has no source."""
+    root = root or probe_source()
+    if root is None:
+        raise TargetError(
+            "the probe's source, which is to be compiled there, is not part of this installation",
+            "install a wheel that was built with it, or leave build_there out",
+        )
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for path in _source_files(root):
+            name = path.relative_to(root / "probe")
+            if name.parts[0] == "guest":
+                continue
+            _add(tar, f"source/{name.as_posix()}", path.read_bytes())
+        _add(tar, "source/VERSION", f"{hardstone.__version__}\n".encode())
+    return gzip.compress(archive.getvalue(), mtime=0)
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(content), 0o644
+    tar.addfile(entry, io.BytesIO(content))
 
 
 def _key(root: Path, compiler: list[str]) -> str:

@@ -65,6 +65,7 @@ _BOOT += "test -x $2/hardstone-probe && echo there || echo gone; echo hardstone-
 
 
 Known = TypeVar("Known")
+ProbeOf = Callable[[str, Callable[[str], None]], Path]
 
 
 class Session(msgspec.Struct, kw_only=True, frozen=True):
@@ -104,8 +105,16 @@ class _Place:
     bases: list[_Base]
 
 
-def deploy(ssh: OpenSsh, settings: SshSettings, tell: Callable[[str], None]) -> Session:
-    """Puts the probe there and gives where. TargetError or InputError with what to do."""
+def deploy(
+    ssh: OpenSsh,
+    settings: SshSettings,
+    tell: Callable[[str], None],
+    probe_of: ProbeOf = probe_for,
+) -> Session:
+    """Puts the probe there and gives where. `probe_of` gives the file of the probe for a machine.
+
+    TargetError or InputError with what to do.
+    """
     if settings.folder is not None and not _SAFE.fullmatch(settings.folder):
         raise InputError(
             f"{settings.name}: the folder {printable(settings.folder)[:80]} has characters that a "
@@ -122,7 +131,7 @@ def deploy(ssh: OpenSsh, settings: SshSettings, tell: Callable[[str], None]) -> 
     base = _chosen(settings, place)
     folder = f"{base.path.rstrip('/')}/{_PREFIX}{word}"
     try:
-        digest = _put(ssh, settings, place, folder, word, tell)
+        digest = _put(ssh, settings, place, folder, word, tell, probe_of)
     except BaseException:
         remove(ssh, folder, word)
         raise
@@ -288,6 +297,7 @@ def _put(
     folder: str,
     word: str,
     tell: Callable[[str], None],
+    probe_of: ProbeOf,
 ) -> str:
     """The digest of what is there now."""
     if settings.build_there:
@@ -299,7 +309,7 @@ def _put(
         said = ssh.run(_line(script, word, folder), content, _BUILD_S)
         _check_put(settings, _lines(said, "put", word), None)
         return ""
-    probe = probe_for(place.machine, tell)
+    probe = probe_of(place.machine, tell)
     content = probe.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     kept = "-"

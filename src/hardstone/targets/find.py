@@ -19,6 +19,13 @@ def source_tree() -> Path | None:
     return root if (root / "probe" / "src").is_dir() else None
 
 
+def probe_source() -> Path | None:
+    """Folder whose folder `probe` has the probe's source: of the checkout, or that a wheel brings;
+    None where there is none."""
+    packaged = _PACKAGE / "_probe" / "source"
+    return source_tree() or (packaged if (packaged / "probe" / "src").is_dir() else None)
+
+
 def built_probe(root: Path) -> Path:
     """The executable that a build from the source tree `root` leaves."""
     return root / "build" / "probe" / PROBE

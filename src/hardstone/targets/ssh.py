@@ -38,7 +38,8 @@ from hardstone.targets.base import (
     TargetAwayError,
     no_sign,
 )
-from hardstone.targets.deploy import Session, agent_line, boot_of, deploy, remove
+from hardstone.targets.build import probe_for
+from hardstone.targets.deploy import ProbeOf, Session, agent_line, boot_of, deploy, remove
 from hardstone.targets.find import PROBE
 from hardstone.targets.framed import FramedCommand, call
 from hardstone.targets.host_memory import HostMemory
@@ -48,19 +49,30 @@ from hardstone.targets.transport import Limits, Watch
 from hardstone.units import format_span
 
 _SESSION_BYTES = 1 << 16
-_AWAY_S = 45.0  # a target that does not answer is told within a minute
-_AGAIN_S = 2.0
 _POLL_S = 0.2
 _WAIT_MS = 3000
 _ATTACHED_S = 20.0  # so long a late job is waited for with a connection
-_START_S = 1.0  # what a run of jobs takes beside their expected times, and each of them
-_JOB_S = 0.2
-_LATE = 0.02
-_LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
+LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
 _PROC_BYTES = 1 << 16
 _AGAIN = 5000
 _UNRECORDED = 9000  # numbers of jobs go up to 9999
 _ENDED = ("ended", "lost", "dropped")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Times in s. `away_s`: how long a target is tried that does not answer, so that it is told
+    within a minute; `again_s`: between two tries. `start_s`, `job_s`: what a run of jobs, and each
+    of them, takes beside the expected time; `late`: a share of that."""
+
+    away_s: float = 45.0
+    again_s: float = 2.0
+    start_s: float = 1.0
+    job_s: float = 0.2
+    late: float = 0.02
+
+
+PATIENCE = Patience()
 
 
 class SshMemory(HostMemory):
@@ -122,10 +134,16 @@ class SshTransport:
         *,
         session: Session | None = None,
         client: OpenSsh | None = None,
+        probe_of: ProbeOf = probe_for,
+        patience: Patience = PATIENCE,
+        locks: Sequence[str] = LOCKS,
     ) -> None:
         self.name = settings.name
         self._settings = settings
         self._ssh = client or OpenSsh(settings)
+        self._probe_of = probe_of
+        self._patience = patience
+        self._locks = locks
         self._session = session
         self._collects = session is not None
         self._looked_at = time.monotonic()
@@ -187,7 +205,7 @@ class SshTransport:
         self._ssh.connect()
         is_new = self._session is None
         if self._session is None:
-            self._session = deploy(self._ssh, self._settings, self._notices.step)
+            self._session = deploy(self._ssh, self._settings, self._notices.step, self._probe_of)
         process = self._ssh.start(agent_line(self._session))
         try:
             self._agent = Agent(process, self._session.word, self.name)
@@ -233,7 +251,7 @@ class SshTransport:
 
     def _reconnect(self, on_idle: OnIdle) -> None:
         """Tries for a while; TargetAwayError says that the run can be collected later."""
-        until = time.monotonic() + _AWAY_S
+        until = time.monotonic() + self._patience.away_s
         while True:
             try:
                 self._connect()
@@ -244,7 +262,7 @@ class SshTransport:
                 if is_final or time.monotonic() >= until:
                     raise self._away(error.cause) from error
                 on_idle("")
-                pause(_AGAIN_S)
+                pause(self._patience.again_s)
             else:
                 return
 
@@ -318,7 +336,7 @@ class SshTransport:
         begun = time.monotonic()
         is_told = False
         while True:
-            state, *words = self._asked(frames.LOCK, _LOCKS, no_sign)
+            state, *words = self._asked(frames.LOCK, self._locks, no_sign)
             if state == "locked":
                 return
             if state != "held":
@@ -456,7 +474,9 @@ class SshTransport:
             self._sent[number if place == first else place] = words
         self._disconnect()
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
-        self._due = time.monotonic() + expected_s * (1 + _LATE) + _START_S + _JOB_S * len(jobs)
+        given = self._patience
+        alone_s = expected_s * (1 + given.late) + given.start_s + given.job_s * len(jobs)
+        self._due = time.monotonic() + alone_s
         self._is_stopped = False
         self._states = {}
         self._expected_s = {place: own.expected_s or 0.0 for place, _, own in jobs}
@@ -513,14 +533,10 @@ class SshTransport:
             self._wait_alone(stop, on_idle)
             self._reconnect(on_idle)
             self._states = self._query(on_idle)
-            states = [state.name for state in self._states.values()]
-            if "running" in states and not stop.is_set():
+            rest = [one for one, state in self._states.items() if state.name not in _ENDED]
+            if rest and not stop.is_set():
                 self._visits += 1
-            rest_s = sum(
-                self._expected_s.get(one, 0.0)
-                for one, state in self._states.items()
-                if state.name not in _ENDED
-            )
+            rest_s = sum(self._expected_s.get(one, 0.0) for one in rest)
             if rest_s <= _ATTACHED_S or stop.is_set() or number not in self._states:
                 return
             self._due = time.monotonic() + rest_s

@@ -115,6 +115,15 @@ def driver(depends: str = "", *, release: str = RELEASE, machine: str = "x86_64"
 
 def program(machine: str = "x86_64", *, is_static: bool = True) -> bytes:
     """A program with two program headers; the second one names a loader if it is not static."""
+    if machine == "armv7l":  # of 32 bits
+        start = bytearray(52 + 2 * 32)
+        start[0:6] = b"\x7fELF\x01\x01"
+        struct.pack_into("<H", start, 18, 40)
+        struct.pack_into("<I", start, 28, 52)
+        struct.pack_into("<HH", start, 42, 32, 2)
+        struct.pack_into("<I", start, 52, 1)
+        struct.pack_into("<I", start, 52 + 32, 1 if is_static else 3)
+        return bytes(start)
     start = bytearray(64 + 2 * 56)
     start[0:6] = b"\x7fELF\x02\x01"
     struct.pack_into("<H", start, 18, MACHINES[machine])

@@ -18,20 +18,15 @@ from click.testing import CliRunner
 from hardstone.cli.probe import command
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
 from hardstone.lab.initramfs import Elf, Programs, check_static, kept_programs, read_elf
-from hardstone.targets.build import (
-    ARCHES,
-    arch_of,
-    cross_compiler,
-    own_arch,
-    probe_for,
-    programs_for,
-)
+from hardstone.targets.arches import ARCHES, arch_of, cross_compiler, own_arch
+from hardstone.targets.build import probe_for, programs_for
 from tests.conftest import ROOT
 from tests.process.lab.made_up import program
 
 OWN = own_arch()
 OTHER = "x86_64" if OWN == "aarch64" else "aarch64"
 VARIABLE = f"HARDSTONE_CC_{OTHER.upper()}"
+TOOLS = ["cat", "dirname", "find", "grep", "mkdir", "mv", "rm", "sed", "sort", "tail", "tr"]
 
 
 @pytest.fixture(autouse=True)
@@ -41,12 +36,14 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (VARIABLE, "HARDSTONE_PROBE"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "bin").mkdir()
+    for name in TOOLS:
+        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setitem(sys.modules, "ziglang", None)
     return tmp_path / "lab" / "programs" / "aarch64"
 
 
-@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64", "armv7l", "riscv64"])
 @pytest.mark.parametrize("is_static", [True, False])
 def test_architecture_and_linkage(tmp_path: Path, arch: str, is_static: bool) -> None:
     (tmp_path / "program").write_bytes(program(arch, is_static=is_static))
@@ -141,27 +138,31 @@ FAILS = b"#!/bin/sh\necho unknown option >&2\nexit 1\n"
 
 def write_compiler(path: Path, output: bytes, version: str = "made up 1", code: int = 0) -> Path:
     """A compiler that writes `output` and logs its arguments, one call a line, to PATH.log."""
-    path.write_text(f"""#!{sys.executable} -IS
-import sys
-words = sys.argv[1:]
-if "--version" in words:
-    print({version!r})
-    sys.exit(0)
-open({str(path) + ".log"!r}, "a").write(" ".join(words) + "\\n")
-if {code}:
-    sys.exit("made up error: no room")
-open(words[words.index("-o") + 1], "wb").write({output!r})
+    Path(f"{path}.output").write_bytes(output)
+    fail = "echo made up error: no room >&2; exit 1" if code else ":"
+    path.write_text(f"""#!/bin/sh
+case "$*" in *--version*) echo {version}; exit 0 ;; esac
+echo "$*" >>{path}.log
+{fail}
+while [ "$1" != -o ]; do shift; done
+cat {path}.output >"$2"
 """)
     path.chmod(0o755)
     return path
 
 
+SOURCES = ["src/agent/child.c", "src/agent/frame.c", "src/main.c", "src/port/linux/cpus.c"]
+SOURCES += ["src/port/posix/tick.c"]
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A small source tree."""
-    for name in ("src/main.c", "src/port/linux/cpus.c", "src/port/posix/cpus.c", "guest/main.c"):
-        (tmp_path / "tree" / "probe" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "tree" / "probe" / name).write_text("int x;\n")
+    probe = tmp_path / "tree" / "probe"
+    for name in (*SOURCES, "src/port/posix/cpus.c", "guest/main.c"):
+        (probe / name).parent.mkdir(parents=True, exist_ok=True)
+        (probe / name).write_text("int x;\n")
+    shutil.copy(ROOT / "probe" / "build.sh", probe)
     return tmp_path / "tree"
 
 
@@ -216,16 +217,23 @@ def test_an_unknown_architecture() -> None:
         programs_for("vax")
 
 
+def compiled(compiler: Path) -> list[str]:
+    return [words[words.index("-c") + 1] for words in calls(compiler) if "-c" in words]
+
+
+def links(compiler: Path) -> list[list[str]]:
+    return [words for words in calls(compiler) if "-lpthread" in words]
+
+
 def test_both_programs_are_built_once_with_the_port_to_linux(tree: Path, compiler: Path) -> None:
     made = programs_for(OTHER, root=tree)
-    probe, guest = calls(compiler)
     assert made.probe.read_bytes() == made.guest.read_bytes() == program(OTHER)
-    assert "-static" in probe and "-static" in guest
-    sources = [word.removeprefix(f"{tree}/probe/") for word in probe if word.endswith(".c")]
-    assert sources == ["src/main.c", "src/port/linux/cpus.c"]
-    assert str(tree / "probe/guest/main.c") in guest and f"-I{tree}/probe" in guest
+    assert all("-static" in words and "-s" in words for words in links(compiler))
+    of_guest = ["../guest/main.c", "agent/child.c", "agent/frame.c"]
+    of_probe = [name.removeprefix("src/") for name in SOURCES]
+    assert sorted(compiled(compiler)) == sorted(of_guest + of_probe)
     assert programs_for(OTHER, root=tree) == made
-    assert len(calls(compiler)) == 2
+    assert len(links(compiler)) == 2
 
 
 def test_a_change_of_source_or_compiler_builds_again(tree: Path, compiler: Path) -> None:
@@ -236,7 +244,7 @@ def test_a_change_of_source_or_compiler_builds_again(tree: Path, compiler: Path)
     write_compiler(compiler, program(OTHER), version="made up 2")
     made.add(programs_for(OTHER, root=tree).probe)
     assert len(made) == 6
-    assert len(calls(compiler)) == 12
+    assert len(links(compiler)) == 12
 
 
 @pytest.mark.parametrize(
@@ -286,7 +294,7 @@ def test_a_target_of_another_one_gets_what_is_built_for_it(tree: Path, compiler:
     probe = probe_for(OTHER, root=tree)
     assert probe.read_bytes() == program(OTHER)
     assert probe_for(OTHER, root=tree) == probe
-    assert len(calls(compiler)) == 2
+    assert len(links(compiler)) == 2
 
 
 @pytest.mark.parametrize(
@@ -307,33 +315,86 @@ def test_a_machine_that_there_is_no_probe_for(machine: str, words: str) -> None:
     assert re.search(words, told) and "\x1b" not in told
 
 
+def test_a_library_that_no_compiler_here_has(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="no C compiler for riscv64 with musl") as caught:
+        cross_compiler("riscv64", "musl")
+    assert caught.value.remedy.endswith("pip install ziglang")
+    with pytest.raises(TargetError, match="no C compiler for riscv64 with glibc") as caught:
+        cross_compiler("riscv64", "glibc")
+    assert "apt-get install gcc-riscv64-linux-gnu" in caught.value.remedy
+    write_compiler(tmp_path / "bin" / "riscv64-linux-gnu-gcc", b"")
+    assert cross_compiler("riscv64", "glibc") == ["riscv64-linux-gnu-gcc"]
+    with pytest.raises(TargetError, match="with musl"):
+        cross_compiler("riscv64", "musl")
+
+
+def test_musl_for_this_machine_needs_no_zig(tmp_path: Path) -> None:
+    write_compiler(tmp_path / "bin" / "musl-gcc", b"")
+    assert cross_compiler(OWN, "musl")[0] == "musl-gcc"
+
+
 def test_32_bits_on_a_processor_of_64_is_armv7() -> None:
     assert arch_of("armv8l").name == "armv7l"
+
+
+def installed(tmp_path: Path, code: str, *words: str) -> list[str]:
+    """What `code` prints in an installation, in `tmp_path`/site, with those words."""
+    copy = tmp_path / "site" / "hardstone"
+    shutil.copytree(
+        ROOT / "src" / "hardstone",
+        copy,
+        ignore=shutil.ignore_patterns("_probe"),
+        dirs_exist_ok=True,
+    )
+    whole = (
+        "import sys\n"
+        "from hardstone.errors import HardstoneError\n"
+        "from hardstone.targets.build import probe_for, programs_for, source_archive\n"
+        "for arch in sys.argv[1:]:\n"
+        f"    try: {code}\n"
+        "    except HardstoneError as error: print(type(error).__name__, error)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(copy.parent)}
+    command = [sys.executable, "-c", whole, *words]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
 
 
 def test_an_installation_without_source_and_program_for_guests_says_so(
     tmp_path: Path, own_probe: Path
 ) -> None:
     own_probe.with_name("hardstone-guest").unlink()
-    copy = tmp_path / "site" / "hardstone"
-    shutil.copytree(ROOT / "src" / "hardstone", copy, ignore=shutil.ignore_patterns("_probe"))
-    code = (
-        "import sys\n"
-        "from hardstone.errors import HardstoneError\n"
-        "from hardstone.targets.build import programs_for\n"
-        "for arch in sys.argv[1:]:\n"
-        "    try: programs_for(arch)\n"
-        "    except HardstoneError as error: print(type(error).__name__, error)"
-    )
-    env, words = {**os.environ, "PYTHONPATH": str(copy.parent)}, [sys.executable, "-c", code]
-    done = subprocess.run([*words, OTHER, OWN], env=env, capture_output=True, text=True, check=True)
-    source, guest = done.stdout.splitlines()
+    source, guest = installed(tmp_path, "programs_for(arch)", OTHER, OWN)
     assert source.startswith("TargetError ")
     assert "is built from its source, which this installation lacks; " in source
     assert guest == "TargetError there is no hardstone-guest; build it: hardstone probe build"
+    (told,) = installed(tmp_path, "source_archive()", OTHER)
+    assert "is not part of this installation" in told
 
 
+def test_an_installation_has_the_probes_that_it_brought(tmp_path: Path, own_probe: Path) -> None:
+    own_probe.write_bytes(program(OWN, is_static=False))
+    for arch, content in ((OWN, program(OWN)), ("armv7l", program("armv7l")), ("riscv64", b"?")):
+        place = tmp_path / "site" / "hardstone" / "_probe" / arch / "hardstone-probe"
+        place.parent.mkdir(parents=True)
+        place.write_bytes(content)
+    own, board, damaged = installed(tmp_path, "print(probe_for(arch))", OWN, "armv7l", "riscv64")
+    assert own.endswith(f"site/hardstone/_probe/{OWN}/hardstone-probe")
+    assert board.endswith("site/hardstone/_probe/armv7l/hardstone-probe")
+    assert "should be a program for riscv64" in damaged
+
+
+def test_an_installation_builds_from_the_source_that_it_brought(
+    tmp_path: Path, tree: Path, compiler: Path
+) -> None:
+    shutil.copytree(tree, tmp_path / "site" / "hardstone" / "_probe" / "source")
+    (path,) = installed(tmp_path, "print(probe_for(arch))", OTHER)
+    assert Path(path).read_bytes() == program(OTHER)
+    assert len(links(compiler)) == 2
+
+
+@pytest.mark.slow
 def test_the_command_prints_the_path(compiler: Path) -> None:
     done = CliRunner().invoke(command, ["build", "--arch", OTHER])
     assert done.output.splitlines()[-1] == str(programs_for(OTHER).probe)
-    assert len(calls(compiler)) == 2
+    assert len(links(compiler)) == 2

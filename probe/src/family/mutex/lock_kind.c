@@ -2,6 +2,7 @@
 
 #include "family/mutex/lock_kind.h"
 
+#include "base/libc.h"
 #include "base/rt_thread.h"
 
 #include <errno.h>
@@ -254,6 +255,25 @@ static void deny_kind(struct run *run, const char *name, int error)
     outcome_set_errno_remedy(&run->outcome, error, what, remedy);
 }
 
+/* Whether the build found what the kind needs in the C library. */
+static bool library_has(enum lock_kind kind)
+{
+    switch (kind) {
+    case LOCK_KIND_PROTECT:
+        return HS_HAS_PRIO_PROTECT;
+    case LOCK_KIND_INHERIT:
+        return HS_HAS_PRIO_INHERIT;
+    case LOCK_KIND_ROBUST:
+        return HS_HAS_ROBUST_MUTEXES;
+    case LOCK_KIND_ROBUST_INHERIT:
+        return HS_HAS_ROBUST_MUTEXES && HS_HAS_PRIO_INHERIT;
+    case LOCK_KIND_SPIN:
+        return HS_HAS_SPIN_LOCKS;
+    default:
+        return true;
+    }
+}
+
 bool lock_kind_is_here(struct run *run, enum lock_kind kind)
 {
     struct lock lock;
@@ -265,7 +285,13 @@ bool lock_kind_is_here(struct run *run, enum lock_kind kind)
             lock_let_go(&lock);
         lock_close(&lock);
     }
-    if (error && status_is_missing(error))
+    if (error && !library_has(kind)) {
+        run->lacks = LIBC_LACKS;
+        arena_event_once(
+            run->arena, "protocol_unsupported",
+            DATA(data_text("protocol", lock_kind_names[kind]), data_text("error", strerror(error))),
+            "%s: %s, so no verdict on it and no figure", lock_kind_names[kind], LIBC_LACKS);
+    } else if (error && status_is_missing(error))
         arena_event_once(
             run->arena, "protocol_unsupported",
             DATA(data_text("protocol", lock_kind_names[kind]), data_text("error", strerror(error))),
@@ -288,6 +314,7 @@ int lock_kind_require_any(struct run *run, int tried_count)
 {
     if (tried_count > 0)
         return 0;
-    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose others",
-                       "this system has none of the requested protocols or primitives");
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose others", "%s",
+                       run->lacks ? run->lacks
+                                  : "this system has none of the requested protocols or primitives");
 }

@@ -16,15 +16,19 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+_Static_assert(sizeof(time_t) == 8 && sizeof(off_t) == 8,
+               "this C library has no times or no sizes of files of 64 bits (glibc: 2.34)");
+
+/* The call that fills a time of 64 bits; processors of 32 bits have an older one too. */
+#if defined(SYS_clock_gettime64)
+#define CALL_GETTIME SYS_clock_gettime64
+#else
+#define CALL_GETTIME SYS_clock_gettime
+#endif
+
 int port_clock_system_call(clockid_t id, struct timespec *time)
 {
-#if defined(SYS_clock_gettime) && (defined(__LP64__) || defined(_LP64))
-    return (int)syscall(SYS_clock_gettime, id, time);
-#else
-    (void)id, (void)time;
-    errno = ENOTSUP;
-    return -1;
-#endif
+    return (int)syscall(CALL_GETTIME, id, time);
 }
 
 int port_clocks(const struct port_clock **clocks)

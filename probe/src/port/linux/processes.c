@@ -146,10 +146,11 @@ int port_never_real_time(void)
     return error ? error : drop_for_good(CAP_SYS_RESOURCE);
 }
 
+/* The kernel's call: musl's functions of a process's scheduling only say ENOSYS. */
 int port_run_when_idle(void)
 {
     struct sched_param none = {0};
-    return sched_setscheduler(0, SCHED_IDLE, &none) == 0 ? 0 : errno;
+    return syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &none) == 0 ? 0 : errno;
 }
 
 /* Field 3 of /proc/ID/stat and what follows, counted from the last ')': the name before it may
@@ -445,7 +446,7 @@ int64_t port_run_delay_ns(void)
 
 static bool is_time_shared(pid_t process)
 {
-    int policy = sched_getscheduler(process);
+    long policy = syscall(SYS_sched_getscheduler, process);
     return policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE;
 }
 
