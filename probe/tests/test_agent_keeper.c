@@ -652,6 +652,42 @@ TEST_IN(open_brief(), close_agent(), a_keeper_leaves_without_jobs_and_agents)
     CHECK_TEXT(state(&host), "K none|1|ended|5|2|ended|0|");
 }
 
+static void close_gone(void)
+{
+    while (is_adopted && waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
+/* Nobody comes back for it: the toolkit was killed before it had sent a job. */
+TEST_IN(open_brief(), close_gone(), a_brief_folder_without_a_job_goes)
+{
+    write_file(folder, "brief", "", 0600);
+    CHECK_HOLDS(ASK(&host, 'L', in_folder(folder, "lock")), "K locked|");
+    pid_t keeper = keeper_pid(&host);
+    host_close(&host);
+    CHECK_SAME(end_of(keeper), 0);
+    CHECK(!is_there(folder, ""));
+    folder = new_folder("without-keeper");
+    write_file(folder, "brief", "", 0600);
+    host_open(&host, folder);
+    host_close(&host);
+    CHECK(!is_there(folder, ""));
+}
+
+TEST_IN(open_brief(), close_agent(), a_brief_folder_with_a_job_stays)
+{
+    write_file(folder, "brief", "", 0600);
+    queue("1", "say", "5");
+    pid_t keeper = keeper_pid(&host);
+    wait_for("1");
+    host_close(&host);
+    CHECK_SAME(end_of(keeper), 0);
+    host_open(&host, folder); /* without a keeper */
+    host_close(&host);
+    host_open(&host, folder);
+    CHECK_TEXT(state(&host), "K none|1|ended|5|");
+}
+
 /* Agents that come while keepers leave. */
 TEST_IN(open_brief(), close_agent(), no_job_is_lost_to_a_keeper_that_leaves)
 {

@@ -50,6 +50,7 @@ struct session {
     const struct agent *agent;
     struct keeper_site site;
     struct file_channel host, keeper; /* keeper: `to_poll` -1 where there is no connection */
+    bool had_keeper;
     struct frame frame, answer;
 };
 
@@ -250,6 +251,7 @@ static int ask_keeper(struct session *session, bool may_start, int64_t most_ms, 
             if (file < 0)
                 return errno;
             open_channel(&session->keeper, file, file, ANSWER_MS);
+            session->had_keeper = true;
         }
         enum reply reply = REPLY_LOST;
         if (frame_send(keeper, frame->type, frame->bytes, frame->length))
@@ -376,6 +378,18 @@ static void serve(struct session *session)
     }
 }
 
+/* Who deployed the probe has gone, and has nothing to collect: nobody would come back for it. A
+ * keeper decides that itself. */
+static void forget_unused(const struct session *session)
+{
+    struct jobs *jobs = session->had_keeper ? NULL : calloc(1, sizeof *jobs);
+    if (jobs)
+        jobs_read(jobs, session->site.folder);
+    if (jobs && folder_is_unused(jobs, session->site.folder))
+        (void)keeper_remove_folder(&session->site);
+    free(jobs);
+}
+
 /* On the heap: a run of the probe locks all static memory. */
 int agent_serve(const struct agent *agent)
 {
@@ -395,6 +409,7 @@ int agent_serve(const struct agent *agent)
     session->keeper.channel.to_poll = -1;
     serve(session);
     leave_keeper(session);
+    forget_unused(session);
     close(folder);
     free(session);
     return EXIT_FINE;

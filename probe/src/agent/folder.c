@@ -190,6 +190,12 @@ static int place_of(const struct jobs *jobs, int number)
     return from;
 }
 
+bool folder_is_unused(const struct jobs *jobs, int folder)
+{
+    struct stat found;
+    return jobs->count == 0 && fstatat(folder, FOLDER_BRIEF, &found, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 struct job *jobs_find(struct jobs *jobs, int number)
 {
     int at = place_of(jobs, number);

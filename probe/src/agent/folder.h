@@ -4,7 +4,7 @@
  *   N.exit    its exit code, or minus the    N.rec          what it recorded: --backing, the host
  *             signal; made by rename                        names it
  *
- * beside `hardstone-probe`, `socket` and `keeper` (its lock). Names in the folder never have a "/",
+ * beside `hardstone-probe`, `socket`, `keeper` (its lock) and `brief`. Names in the folder never have a "/",
  * and links are never followed. */
 #ifndef HS_AGENT_FOLDER_H
 #define HS_AGENT_FOLDER_H
@@ -16,6 +16,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define FOLDER_PROGRAM "hardstone-probe" /* the probe that runs the jobs */
+#define FOLDER_BRIEF "brief"             /* nobody comes back if no job has begun */
 
 /* Opens the folder, which has to be private: of the mode 0700, of the caller (below sudo, of who
  * called it) or of root, neither the root folder nor the home folder. -1 with the reason, and what
@@ -72,6 +75,9 @@ bool number_parse(const char *text, int64_t most, int64_t *number);
 
 /* Reads the jobs that the folder's files tell. */
 void jobs_read(struct jobs *jobs, int folder);
+
+/* Whether the folder can go with its last agent, or keeper: it says so, and never had a job. */
+bool folder_is_unused(const struct jobs *jobs, int folder);
 
 /* NULL: not known. */
 struct job *jobs_find(struct jobs *jobs, int number);

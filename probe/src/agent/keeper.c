@@ -39,7 +39,6 @@ enum {
 
 static const char socket_name[] = "socket";
 static const char lock_name[] = "keeper";
-static const char program_name[] = "hardstone-probe";
 
 /* An agent that is connected. */
 struct agent_link {
@@ -93,10 +92,10 @@ static void forget_words(struct keeper *keeper, struct job *job)
 static int find_program(const struct keeper *keeper, char path[PATH_BYTES])
 {
     struct stat state;
-    if (fstatat(keeper->folder, program_name, &state, AT_SYMLINK_NOFOLLOW) != 0 ||
+    if (fstatat(keeper->folder, FOLDER_PROGRAM, &state, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(state.st_mode))
         return port_own_executable(path, PATH_BYTES);
-    int length = snprintf(path, PATH_BYTES, "%s/%s", keeper->site->path, program_name);
+    int length = snprintf(path, PATH_BYTES, "%s/%s", keeper->site->path, FOLDER_PROGRAM);
     return length < PATH_BYTES ? 0 : ENAMETOOLONG;
 }
 
@@ -146,7 +145,7 @@ static char **words_of(const struct job *job)
     char **words = calloc((size_t)count + 2, sizeof *words);
     if (!words)
         return NULL;
-    words[0] = (char *)program_name;
+    words[0] = (char *)FOLDER_PROGRAM;
     for (size_t i = 0; i < job->bytes; i += strlen(job->words + i) + 1)
         words[at++] = job->words + i;
     return words;
@@ -662,6 +661,8 @@ static void work(struct keeper *keeper)
         answer_waiting(keeper);
         if (!keeper->is_over && may_leave(keeper)) {
             unlinkat(keeper->folder, socket_name, 0);
+            if (folder_is_unused(&keeper->jobs, keeper->folder)) /* nothing to collect */
+                (void)folder_remove(keeper->folder, keeper->site->path);
             keeper->is_over = true;
         }
     }

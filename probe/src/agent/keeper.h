@@ -16,7 +16,8 @@
  * A job that comes when none runs begins `settle_ms` after the last that came: until then whoever
  * sent it can close the connection, whose end takes processor time here.
  *
- * With no job left and no agent for `lease_ms` the keeper exits; the folder stays. */
+ * With no job left and no agent for `lease_ms` the keeper exits; the folder stays,
+ * unless it is brief and never had a job. */
 #ifndef HS_AGENT_KEEPER_H
 #define HS_AGENT_KEEPER_H
 

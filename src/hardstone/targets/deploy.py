@@ -38,9 +38,10 @@ _LOOK = (
     "getconf GNU_LIBC_VERSION || ls /lib/ld-musl-* || echo -; "
     "if test -d /run/systemd/system; then test -e /var/lib/systemd/linger/$(id -un) && echo stays "
     "|| echo ends; else echo stays; fi; "
-    "for b in $f /dev/shm /run /tmp /var/tmp $HOME; do "  # what a cut link left an hour ago
-    "for o in $(find $b -maxdepth 1 -name hardstone-ssh-* -user $(id -un) -mmin +60); do "
-    "ls $o | grep -q begun || rm -rf $o; done; done 2>/dev/null; "
+    "for b in $f /dev/shm /run /tmp /var/tmp $HOME; do "  # what a cut link left
+    "for o in $(find $b -maxdepth 1 -name hardstone-ssh-* -user $(id -un) -mmin +1); do "
+    "ls $o | grep -q begun || grep -qs $o /proc/[0-9]*/cmdline || rm -rf $o; done; done "
+    "2>/dev/null; "
     "for b in $f /dev/shm /run /tmp /var/tmp $HOME; do test -d $b || continue; "
     "d=$b/hardstone-ssh-$w; "
     "if mkdir -m 700 $d; then echo : >$d/t && chmod 700 $d/t && $d/t && r=yes || r=noexec; "
@@ -55,7 +56,7 @@ _PUT = (
     "if test -x $k; then cat >/dev/null; cp $k $d/hardstone-probe; "
     "else cat >$d/hardstone-probe; fi; chmod 700 $d/hardstone-probe; "
     "n=$(wc -c <$d/hardstone-probe); "
-    "test $n = $4 && v=$($d/hardstone-probe --version) || rm -rf $d; "
+    "test $n = $4 && v=$($d/hardstone-probe --version) && : >$d/brief || rm -rf $d; "
     "echo; echo hardstone-put $w; echo $n; echo $v; "
     "case $k in -) ;; *) test -x $k || { mkdir -p ${k%/*}; "
     "cp $d/hardstone-probe $k.$w && mv $k.$w $k; } ;; esac; echo hardstone-end $w || rm -rf $d"

@@ -22,7 +22,8 @@ from hardstone.targets.named import SshSettings
 
 CONNECT_S = 15.0
 _PERSON_S = 120.0  # to type a passphrase
-_COMMAND_S = 60.0
+_COMMAND_S = 40.0
+_IDLE_S = 30
 _MOST_SAID_CHARS = 300
 # Nothing of a user's configuration may open other ways into this machine, or write into the
 # channel. A link that is cut is noticed within 15 s.
@@ -84,8 +85,9 @@ class OpenSsh:
 
         UnreachableError where that fails.
         """
-        if self.is_connected:
+        if self.is_alive():
             return
+        self.close()
         if shutil.which(self._program) is None:
             raise UnreachableError(
                 "there is no OpenSSH client on this machine",
@@ -100,11 +102,13 @@ class OpenSsh:
             raise
 
     def _start_master(self) -> None:
-        """ssh goes into the background once it is connected. It may hold standard error, so that
-        goes to a file."""
+        """ssh goes into the background once it is connected, and ends when nothing has used the
+        connection for a while: whoever made it may have been killed. It may hold standard error,
+        so that goes to a file."""
         is_asked = sys.stdin.isatty() and sys.stderr.isatty()
         batch = "no" if is_asked else "yes"
-        command = self._command("-M", "-N", "-f", "-o", f"BatchMode={batch}")
+        stays = f"ControlPersist={_IDLE_S}"
+        command = self._command("-M", "-N", "-f", "-o", stays, "-o", f"BatchMode={batch}")
         with tempfile.TemporaryFile() as said:
             try:
                 code = subprocess.run(
@@ -129,14 +133,15 @@ class OpenSsh:
 
         UnreachableError where the connection is lost or the command outlives its deadline.
         """
+        self.connect()
         process = self.start(command)
         try:
             output, error = process.communicate(content or b"", timeout=deadline_s)
         except subprocess.TimeoutExpired:
             process.kill()
+            self.close()  # the connection's process holds the other ends of the pipes
             process.communicate()
-            self.close()
-            raise self._unreachable("it stopped answering") from None
+            raise self._unreachable("no answer to a command") from None
         said = error.decode("utf-8", "replace")
         if process.returncode == 255 and not self.is_alive():
             self.close()

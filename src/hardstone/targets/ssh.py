@@ -192,7 +192,8 @@ class SshTransport:
                 self._connect()
                 if self._agent is not None:
                     self._agent.ask(frames.BYE, [])
-                    remove(self._ssh, self._session.folder, self._session.word)
+            with contextlib.suppress(HardstoneError):  # also where no agent starts
+                remove(self._ssh, self._session.folder, self._session.word)
         self._session = None
         self._disconnect()
 
