@@ -763,13 +763,16 @@ KEEPER_TEST(a_folder_with_a_long_path)
 
 ADOPTING_TEST(the_end_of_a_folder_ends_keeper_and_job)
 {
-    CHECK_HOLDS(ASK(&host, 'L', in_folder(folder, "lock")), "K locked|");
+    char lock[HOST_PATH_BYTES];
+    snprintf(lock, sizeof lock, "%s", in_folder(tap_folder(), "lock"));
+    CHECK_HOLDS(ASK(&host, 'L', lock), "K locked|");
     queue("1", "ignore", NULL);
     int alive = wait_until_alive(folder);
     queue("2", "say", "0");
     pid_t keeper = keeper_pid(&host);
     CHECK_ANSWER(&host, "K ", 'B');
-    CHECK(!is_there(folder, ""));
+    CHECK(!is_there(folder, "") && !is_locked(lock));
+    unlink(lock);
     CHECK(wait_until_dead(alive));
     CHECK_SAME(end_of(keeper), 0);
     CHECK_ANSWER(&host, "K none|", 'Q');
