@@ -12,7 +12,7 @@ help:
 	@echo "make test-host  tests on the real kernel (figures, floods, verdicts); do not use the machine meanwhile"
 	@echo "make test-full  before a release: all of them, every variant of the build, lab, fresh"
 	@echo "make lab        the tests in guests, on every Debian kernel available"
-	@echo "make fresh      both of them on a minimal Debian 12 and 13 (needs root, debootstrap)"
+	@echo "make fresh      both, the wheel and the packages on a minimal Debian 12 and 13 (needs root, debootstrap)"
 	@echo "make bench      hardstone compared with other tools of the field"
 	@echo "make finding    late wake-ups under hardstone's loads, hackbench and stress-ng"
 	@echo "make fuzz       100 000 damaged documents, streams and journals (ARGS=--inputs=N)"

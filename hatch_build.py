@@ -97,7 +97,7 @@ def arches() -> ModuleType:
 
 def platform_tag(programs: Sequence[Path], platform: str | None = None) -> str:
     """The systems on which the wheel runs: each Linux of the architecture where `programs` need no
-    library of it, else those like `platform`, by default this one (docs/decisions/0070)."""
+    library of it, else those like `platform`, by default this one (docs/decisions/0067)."""
     name = (platform or sysconfig.get_platform()).replace("-", "_").replace(".", "_")
     family, _, arch = name.partition("_")
     is_static = all(not needs_loader(program.read_bytes()) for program in programs)
@@ -176,12 +176,26 @@ def build_programs(source: Path, build: Path) -> list[Path]:
     if found := obstacle(build, path):
         raise BuildError(found)
     meson = [sys.executable, "-m", "mesonbuild.mesonmain"]
-    environment = os.environ | {"PATH": path}
+    # Options of Meson in place of CFLAGS would switch off what the user's CFLAGS say.
+    flags = [os.environ.get("CFLAGS", ""), *own_paths(source, build)]
+    environment = os.environ | {"PATH": path, "CFLAGS": " ".join(flags)}
     run([*meson, "setup", str(build), str(source), "-Ddebug=false"], environment)
     has_guest = sys.platform == "linux" and (source / "guest" / "main.c").exists()
     names = [PROBE, GUEST] if has_guest else [PROBE]
     run([*meson, "compile", "-C", str(build), *names], environment)
     return [build / name for name in names]
+
+
+def own_paths(source: Path, build: Path) -> list[str]:
+    """Options that keep the folders of this build out of the programs, which else differ from
+    build to build; none for a compiler that does not know them."""
+    maps = {os.path.relpath(source, build): "probe", str(source): "probe", str(build): "build"}
+    options = [f"-ffile-prefix-map={folder}={name}" for folder, name in maps.items()]
+    compiler = os.environ.get("CC", "cc").split()
+    empty = [*compiler, *options, "-E", "-x", "c", os.devnull]
+    done = subprocess.run(empty, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    has_space = any(" " in option for option in options)  # which separates options in CFLAGS
+    return [] if done.returncode or has_space else options
 
 
 def run(command: list[str], environment: dict[str, str]) -> None:

@@ -175,6 +175,7 @@ def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.delenv("HARDSTONE_LAB_DIR", raising=False)
+    monkeypatch.delenv("HARDSTONE_TARGETS_FILE", raising=False)
     monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(home / "lock"))
     copy_all(REPORT_CACHE, home / "cache" / "hardstone")
     yield home

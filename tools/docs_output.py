@@ -4,8 +4,8 @@
 blocks are refreshed only on request, all those of a document in one store.
 
 A block that boots kernels of the lab is kept as it is, and the reason told, where one of them
-or its QEMU is missing. `<!-- fails -->` in the next line: the target cannot be reached, which is
-what the block shows.
+or its QEMU is missing; so is one of a target that SSH reaches and that has no name here.
+`<!-- fails -->` in the next line: the target cannot be reached, which is what the block shows.
 
 `<!-- shown: ADDRESSES -->` in the next line keeps some lines of the output, named as in sed:
 `/PATTERN/` each line that matches, `/PATTERN/../PATTERN/` each stretch from one to the other.
@@ -24,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hardstone.lab.lab_folder import lab_folder
+from hardstone.targets.named import named_targets, targets_file
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"<!-- (output|measured): (.+?) -->\n(.*?)<!-- end -->\n", re.DOTALL)
@@ -32,6 +33,7 @@ WAITING = re.compile(r"hardstone: .*\banother hardstone measurement\b", re.IGNOR
 SHOWN = re.compile(r"<!-- shown:(.*?) -->\n")
 FAILS = re.compile(r"<!-- fails -->\n")
 LAB_KERNEL = re.compile(r"lab:([^,\s]+)")
+BOARD = re.compile(r"(?:--target|target (?:check|collect)) ([A-Za-z0-9._-]+)(?= |$)")
 UNREACHABLE = 4
 PLACES = ("HARDSTONE_LAB_DIR", "XDG_CACHE_HOME")  # where `home` is not looked into
 ADDRESS = re.compile(r" /(.+?)/(?:\.\./(.+?)/)?(?= |$)")
@@ -59,7 +61,7 @@ def refresh(
             kind, command, old = match.groups()
             if kind == "measured" and not (measure and matching in command):
                 return match[0]
-            missing = why_no_guest(command)
+            missing = why_no_guest(command) or why_no_board(command)
             if missing:
                 print(f"kept as it is: {command}: {missing}")
                 return match[0]
@@ -123,6 +125,14 @@ def why_no_guest(command: str) -> str:
     return ""
 
 
+def why_no_board(command: str) -> str:
+    """Which named target of `command` whoever runs this does not have; "" if none."""
+    for name in BOARD.findall(command):
+        if name != "local" and name not in named_targets():
+            return f"{name} has no address: hardstone target add {name} ssh://USER@HOST"
+    return ""
+
+
 def _lend_lab(home: str) -> None:
     """The kernels of the lab of whoever runs this, in `home`: they are too large to fetch anew."""
     lab = Path(home) / ".cache" / "hardstone" / "lab"
@@ -145,6 +155,7 @@ def run(command: str, home: str, codes: tuple[int, ...] = (0, 1, 3)) -> str:
         # What a command says to type names it as the documents do.
         "PATH": f"{PROGRAMS['hardstone'].parent}:{os.environ.get('PATH', os.defpath)}",
         "XDG_DATA_HOME": f"{home}/.local/share",
+        "HARDSTONE_TARGETS_FILE": str(targets_file()),
         "COLUMNS": "92",
         "NO_COLOR": "1",
         "TERM": "dumb",

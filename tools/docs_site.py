@@ -79,12 +79,12 @@ def digest(path: Path) -> str:
 # ---- build ----
 
 
-def mkdocs_python(lock: Path, log: Path) -> Path:
-    """The Python with MkDocs, installed anew if the lock has changed."""
-    python, stamp = ENVIRONMENT / "bin" / "python", ENVIRONMENT / "stamp"
+def pinned_python(lock: Path, folder: Path, log: Path) -> Path:
+    """The Python of an environment with what `lock` pins, installed anew if that has changed."""
+    python, stamp = folder / "bin" / "python", folder / "stamp"
     if stamp.exists() and stamp.read_text() == digest(lock):
         return python
-    run_logged([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], log)
+    run_logged([sys.executable, "-m", "venv", "--clear", folder], log)
     pip = [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
     run_logged([*pip, "--require-hashes", "-r", lock], log)
     stamp.write_text(digest(lock))
@@ -93,7 +93,7 @@ def mkdocs_python(lock: Path, log: Path) -> Path:
 
 def build(root: Path, site: Path, log: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Builds the documents of a clone; a warning of MkDocs is an error."""
-    python = mkdocs_python(root / "requirements" / "docs.txt", log)
+    python = pinned_python(root / "requirements" / "docs.txt", ENVIRONMENT, log)
     command = [python, "-m", "mkdocs", "build", "--clean", "--site-dir", site.resolve()]
     quiet = {**environment, "NO_MKDOCS_2_WARNING": "1"}
     run_logged([*command, "--config-file", root / "mkdocs.yml"], log, environment=quiet)

@@ -1,11 +1,16 @@
 #!/bin/sh
-# Tries the README's two commands on a minimal Debian: a root of its own, and in it a clone of HEAD.
+# Tries what the README says on a minimal Debian: a root of its own, and in it a clone of HEAD.
 #
-# usage: tools/fresh.sh [--only evaluate|test] [bookworm|trixie ...] [-- COMMAND ARGUMENT...]
+# usage: tools/fresh.sh [--only evaluate|test|wheel|debian] [--wheel FILE] [bookworm|trixie ...]
+#                       [-- COMMAND...]
 #
-# COMMAND runs in the clone instead of the two. Settings of pip, apt and certificates come from this
-# machine. The roots are plain folders outside of the mount name space that each command runs in:
-# nothing stays mounted, also after kill -9, and rm meets no mount.
+# evaluate and test: make in the clone. wheel: the wheel is built of the source distribution, then
+# installed by pipx and by uv in a root without a compiler, and the commands of the Containerfile
+# are run there; with --wheel it is FILE. debian: the packages. COMMAND runs in the clone instead of all of these.
+#
+# Settings of pip, uv, apt and certificates come from this machine. The roots are plain folders
+# outside of the mount name space that each command runs in: nothing stays mounted, also after
+# kill -9, and rm meets no mount.
 set -eu
 
 checkout=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,20 +19,23 @@ logs=$checkout/build/fresh
 clone=/srv/hardstone # these two as the command sees them
 home=/srv/home
 packages=python3,python3-venv,gcc,libc6-dev,make,git,ca-certificates
+packages_of_user=python3,python3-venv,pipx,ca-certificates
 
 main() {
     only=
+    wheel=
     releases=
     while [ $# -gt 0 ]; do
         case $1 in
             --only) [ $# -gt 1 ] || usage "--only what?" && only=$2 && shift ;;
+            --wheel) [ -f "${2-}" ] || usage "--wheel what?" && wheel=$(realpath "$2") && shift ;;
             bookworm | trixie) releases="$releases $1" ;;
             --) shift && break ;;
             *) usage "unknown: $1" ;;
         esac
         shift
     done
-    case $only in '' | evaluate | test) ;; *) usage "unknown: --only $only" ;; esac
+    case $only in '' | evaluate | test | wheel | debian) ;; *) usage "unknown: --only $only" ;; esac
     check_machine
     mkdir -p "$cache" "$logs"
     exec 9>"$cache/lock"
@@ -37,14 +45,22 @@ main() {
     table=
     failed=0
     for release in ${releases:-bookworm trixie}; do
-        make_root "$release"
         if [ $# -gt 0 ]; then
+            make_root "$release"
             try "$release" command "$@"
-        else
-            for name in ${only:-evaluate test}; do
-                try "$release" "$name" make "$name"
-            done
+            continue
         fi
+        is_made=
+        for name in ${only:-evaluate test wheel debian}; do
+            case $name in
+                wheel) try_wheel "$release" && is_made= ;;
+                debian) make_root "$release" && is_made= &&
+                    try "$release" debian sh tools/fresh_install.sh debian ;;
+                *) [ -n "$is_made" ] || make_root "$release"
+                    is_made=yes
+                    try "$release" "$name" make "$name" ;;
+            esac
+        done
     done
     printf '%s' "$table"
     return $failed
@@ -80,12 +96,31 @@ remove() {
     rm -rf --one-file-system "$1"
 }
 
-# A copy of the pristine root of a release, with a clone of HEAD.
+# The wheel is built in one root, and installed in another that has no compiler.
+try_wheel() {
+    remove "$cache/dist"
+    if [ -n "$wheel" ]; then
+        mkdir "$cache/dist" && cp "$wheel" "$cache/dist/"
+    else
+        make_root "$1"
+        try "$1" build sh tools/fresh_install.sh build
+        [ "$result" = ok ] || return 0
+        mv "$cache/machine$clone/dist" "$cache/dist"
+    fi
+    make_root "$1-user"
+    mv "$cache/dist" "$cache/machine$clone/dist"
+    try "$1" wheel sh tools/fresh_install.sh install
+    [ "$1" != trixie ] || try "$1" container python3 tools/containerfile.py
+}
+
+# A copy of the pristine root of a release, with a clone of HEAD. RELEASE-user has no compiler.
 make_root() {
+    include=$packages
+    [ "${1%-user}" = "$1" ] || include=$packages_of_user
     if [ ! -d "$cache/$1" ]; then
         say "$1: making the minimal root, some minutes, once"
         remove "$cache/new"
-        debootstrap --variant=minbase --include=$packages "$1" "$cache/new" \
+        debootstrap --variant=minbase --include=$include "${1%-user}" "$cache/new" \
             >"$logs/$1-root.log" 2>&1 ||
             fail "debootstrap failed: see the end of it with: tail $logs/$1-root.log"
         rm -f "$cache"/new/var/cache/apt/archives/*.deb
@@ -162,7 +197,7 @@ keep_settings() {
     for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
         case $name in
             PIP_CACHE_DIR | PIP_NO_CACHE_DIR) unset "$name" ;;
-            PIP_* | *_proxy | *_PROXY | SSL_CERT_* | REQUESTS_CA_BUNDLE) ;;
+            PIP_* | UV_* | *_proxy | *_PROXY | SSL_CERT_* | REQUESTS_CA_BUNDLE) ;;
             *) unset "$name" ;;
         esac
     done

@@ -322,6 +322,10 @@ OTHERS = {
     "ls /sys/class/uio/": "there is one where a device is bound",
     "meson setup ": "the set-up of every test run types it",
     ".venv/bin/python -m pip wheel ": "tests/process/test_packaging.py builds a wheel",
+    ".venv/bin/python -m hatchling build ": "make release does the same",
+    "sh tools/debian.sh ": "tools/fresh_install.sh types it",
+    "podman build ": "needs an image; tools/containerfile.py tries its commands",
+    "mkdir -p ~/.local/bin": "changes the home folder",
     ". .venv/bin/activate": "test_typed.py types it",
     **dict.fromkeys(
         ("prlimit ", "unshare ", "sh -c ", "python tests/refusing.py ", "wait", "(sleep "),
@@ -338,6 +342,10 @@ OTHERS = {
     "echo 950000 | sudo tee ": "changes a control group of this machine",
     "printf '%s - rtprio ": "changes the limits of this machine",
     "sudo mount ": "changes the mounts of this machine",
+    **dict.fromkeys(
+        ("ssh-keygen ", "ssh-copy-id ", "ssh root@", "sudo install -d ", "sudo visudo "),
+        "sets up a login; tests/host/ssh does it for servers of its own",
+    ),
 }
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`]+)`")
@@ -349,7 +357,7 @@ def fenced(text: str) -> Iterator[str]:
     for kind, block in FENCE.findall(text):
         lines = re.sub(r"(\\|\|)\n\s*", lambda at: at[1].strip("\\") + " ", block).splitlines()
         for line in lines:
-            if kind not in ("text", "yaml", "c") or line.startswith("$ "):
+            if kind not in ("text", "yaml", "toml", "c") or line.startswith("$ "):
                 yield re.split(r"\s{3,}", line.removeprefix("$ "))[0].strip()
 
 

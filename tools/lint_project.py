@@ -111,10 +111,9 @@ def version(tree: Tree) -> Iterator[Complaint]:
         for file in (file for path, file in tree.files.items() if fnmatch(path, pattern)):
             has = re.search(place, file.text, re.MULTILINE)
             if has is None or has[1] != number:
-                told = (
-                    f"its version is {has[1] if has else 'missing'}, that of hardstone is {number}"
-                )
-                yield file.wrong_at(has.start(1) if has else 0, f"{told}: make both the same")
+                here, at = (has[1], has.start(1)) if has else ("missing", 0)
+                told = f"the version is {here} here, {number} in {package.path}"
+                yield file.wrong_at(at, f"{told}: make both the same")
     changes = tree["CHANGELOG.md"]
     if not re.search(rf"^## (?:Unreleased|{re.escape(number)} - .+)$", changes.text, re.MULTILINE):
         yield changes.wrong(1, f"has no section Unreleased, and none for {number}: add one")

@@ -1,8 +1,8 @@
 """Pins every dependency, with the hashes of all its files: requirements/*.txt.
 
 run.txt holds what `hardstone` and its build need, dev.txt also what the checks need, docs.txt what
-the site of the documents is built with; they agree on versions. None holds an address: each site
-uses its own index.
+the site of the documents is built with, release.txt what wheels for every architecture are built
+with; they agree on versions. None holds an address: each site uses its own index.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DEV = "requirements/dev.txt"
 RUN = "requirements/run.txt"
 DOCS = "requirements/docs.txt"
+RELEASE = "requirements/release.txt"
 PROJECT = "pyproject.toml"
 
 
@@ -36,9 +37,10 @@ def main() -> int:
     dev = compile_command(DEV, PROJECT, "--group", "build", "--group", "dev", *upgrade)
     run = compile_command(RUN, PROJECT, "--group", "build", "--constraint", DEV)
     docs = compile_command(DOCS, "--group", "docs", "--constraint", DEV, *upgrade)
-    for command in (dev, run, docs):
+    release = compile_command(RELEASE, "--group", "release", "--constraint", DEV)
+    for command in (dev, run, docs, release):
         subprocess.run(command, cwd=ROOT, check=True)
-    for name in (DEV, RUN, DOCS):
+    for name in (DEV, RUN, DOCS, RELEASE):
         if "://" in (ROOT / name).read_text():
             print(f"{name} holds an address: pin it by version instead", file=sys.stderr)
             return 1

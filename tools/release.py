@@ -40,6 +40,7 @@ CHANGELOG = "CHANGELOG.md"
 SUMS = "SHA256SUMS"
 # The architectures of the wheels, by the names of `hardstone probe build`, as wheels name them.
 MACHINES = {"x86-64": "x86_64", "arm64": "aarch64"}
+BOARDS = {"x86_64", "aarch64", "armv7l", "riscv64"}  # that a wheel has a probe for
 UNRELEASED = re.compile(r"^## Unreleased[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 RELEASED = re.compile(r"^## (\S+) - \d{4}-\d{2}-\d{2}$", re.MULTILINE)
 PARTS = ("wheel-x86-64", "wheel-arm64", "debian", "browser")  # what --without may leave out
@@ -60,6 +61,8 @@ def checked_version(text: str, released: Sequence[Version]) -> Version:
         raise StepError(told) from None
     if str(version) != text:
         raise StepError(f"{text} is not in its normal form: make release VERSION={version}")
+    if len(version.release) != 3:
+        raise StepError(f"{text} has not three numbers: write it as 1.0.0 or 1.1.0rc1")
     if version.local or version.is_devrelease:
         told = f"{text} is a local or a development version"
         raise StepError(f"{told}: make release VERSION={version.base_version}")
@@ -96,18 +99,21 @@ def debian_version(version: Version, form: str) -> str:
     return f"{upstream}-1" if "quilt" in form else upstream
 
 
-def debian_changelog(former: str, version: str, signed: str) -> str:
-    """With an entry for the version, in place of one that was never released."""
+def debian_changelog(former: str, version: str, moment: datetime) -> str:
+    """With an entry for the version, signed as the newest one. An entry that was never released
+    is that entry."""
     if former.startswith(f"hardstone ({version}) "):
         return former
-    head = f"hardstone ({version}) unstable; urgency=medium"
-    entry = f"{head}\n\n  * New upstream release: see {CHANGELOG}.\n\n -- {signed}\n"
-    if former.split(";", maxsplit=1)[0].endswith(" UNRELEASED"):
-        former = former.partition("\n -- ")[2].partition("\n")[2].lstrip("\n")
-    return f"{entry}\n{former}" if former else entry
+    head, _, rest = former.partition("\n")
+    body, _, older = rest.partition("\n -- ")
+    signer, _, older = older.partition("\n")
+    signed = f"{signer.partition('  ')[0]}  {moment:%a, %d %b %Y %H:%M:%S} +0000"
+    if " UNRELEASED;" not in head:
+        body, older = f"\n  * New upstream release: see {CHANGELOG}.\n", f"\n{former}"
+    return f"hardstone ({version}) unstable; urgency=medium\n{body}\n -- {signed}\n{older}"
 
 
-def set_version(tree: Path, version: Version, moment: datetime, person: str) -> list[str]:
+def set_version(tree: Path, version: Version, moment: datetime) -> list[str]:
     """Sets the version wherever the tree has it, and dates the changelogs; returns the files."""
     changed = []
     for pattern, place in VERSION_PLACES.items():
@@ -125,8 +131,7 @@ def set_version(tree: Path, version: Version, moment: datetime, person: str) -> 
     if (debian / "changelog").exists():
         form = (debian / "source" / "format").read_text("utf-8")
         former = (debian / "changelog").read_text("utf-8")
-        signed = f"{person}  {moment:%a, %d %b %Y %H:%M:%S} +0000"
-        told = debian_changelog(former, debian_version(version, form), signed)
+        told = debian_changelog(former, debian_version(version, form), moment)
         (debian / "changelog").write_text(told, "utf-8")
         changed.append("debian/changelog")
     return [*changed, CHANGELOG]
@@ -176,7 +181,7 @@ class Work:
     def environment(self, **more: str) -> dict[str, str]:
         """That of builds: the same wherever they run, and without this checkout's modules."""
         own = {"SOURCE_DATE_EPOCH": str(self.epoch_s), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-        left_out = ("PYTHONPATH", "HARDSTONE_PROBE")
+        left_out = ("PYTHONPATH", "HARDSTONE_PROBE", "HARDSTONE_ARCHES", "HARDSTONE_WHEEL_ARCH")
         return {name: os.environ[name] for name in os.environ if name not in left_out} | own | more
 
     @property
@@ -266,7 +271,7 @@ def commit_version(work: Work) -> None:
     person = git(work.root, "var", "GIT_COMMITTER_IDENT").rpartition(" ")[0].rpartition(" ")[0]
     name, _, address = person.rstrip(">").partition(" <")
     moment = datetime.fromtimestamp(moment_s, UTC)
-    git(work.source, "add", "--", *set_version(work.source, work.version, moment, person))
+    git(work.source, "add", "--", *set_version(work.source, work.version, moment))
     who = {
         f"GIT_{role}_{what}": text
         for role in ("AUTHOR", "COMMITTER")
@@ -277,8 +282,11 @@ def commit_version(work: Work) -> None:
 
 
 def hatchling(work: Work, step: str, tree: Path, out: Path, **environment: str) -> None:
+    """By the pinned build tools, with Zig's compiler, in an environment of their own."""
+    lock = work.source / "requirements" / "release.txt"
+    python = docs_site.pinned_python(lock, work.downloads.with_name("venv"), work.log(step))
     target = "sdist" if step == "sdist" else "wheel"
-    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", out]
+    command = [python, "-m", "hatchling", "build", "-t", target, "-d", out]
     run_logged(command, work.log(step), cwd=tree, environment=work.environment(**environment))
 
 
@@ -292,8 +300,7 @@ def build_wheel(work: Work, arch: str) -> str:
     step = f"wheel-{arch}"
     folder = work.scratch(step)
     tree, out = unpacked(work.sdist, folder), folder / "out"
-    is_foreign = MACHINES[arch] != platform.machine()
-    hatchling(work, step, tree, out, **({"HARDSTONE_WHEEL_ARCH": arch} if is_foreign else {}))
+    hatchling(work, step, tree, out, HARDSTONE_WHEEL_ARCH=arch, HARDSTONE_ARCHES="all")
     (wheel,) = out.glob("*.whl")
     if not wheel.stem.endswith(f"_{MACHINES[arch]}"):
         told = f"hatch_build.py made {wheel.name}, and none for {arch}"
@@ -372,6 +379,14 @@ def noted(path: Path) -> str:
 # ---- check ----
 
 
+def check_source(work: Work) -> str:
+    """The rules about the repository, for the commit of the release."""
+    environment = work.environment(PYTHONPATH=str(work.source / "src"))
+    lint = [sys.executable, "tools/lint.py"]
+    run_logged(lint, work.log("check-source"), cwd=work.source, environment=environment)
+    return "tools/lint.py has no complaint"
+
+
 def check_sums(work: Work) -> str:
     """Reads the file as sha256sum does, and looks that it names every file."""
     listed = dict(
@@ -394,12 +409,20 @@ def check_contents(work: Work) -> str:
         with zipfile.ZipFile(wheel) as archive:
             info = f"hardstone-{work.version}.dist-info/METADATA"
             texts[wheel.name] = archive.read(info).decode()
-            if "hardstone/_probe/hardstone-probe" not in archive.namelist():
-                raise StepError(f"{wheel.name} has no probe")
+            lacking = BOARDS - probes_in(archive.namelist(), wheel.stem)
+            if lacking:
+                raise StepError(f"{wheel.name} has no probe for {', '.join(sorted(lacking))}")
     for name, text in texts.items():
         if f"\nVersion: {work.version}\n" not in text:
             raise StepError(f"{name} has another version")
     return f"version {work.version} in {len(texts)} files"
+
+
+def probes_in(names: Sequence[str], wheel: str) -> set[str]:
+    """The machines that the files of a wheel have a probe for, by the names of `uname -m`."""
+    found = {Path(name).parent.name for name in names if Path(name).name == "hardstone-probe"}
+    own = next((one for one in MACHINES.values() if wheel.endswith(f"_{one}")), "")
+    return {own if name == "_probe" else name for name in found}
 
 
 def download(work: Work, log: Path) -> Path:
@@ -496,7 +519,15 @@ def check_debian(work: Work) -> str:
 
 
 def check_fresh(work: Work) -> str:
-    run_logged(["sh", work.source / "tools" / "fresh.sh"], work.log("fresh"), cwd=work.source)
+    """The wheel by pipx and uv in roots without a compiler, and the Debian packages in roots of
+    their own. tools/fresh.sh tries the clone that it is in."""
+    log, wheel = work.log("check-fresh"), work.wheel(native())
+    if wheel is None:
+        raise StepError(f"there is no wheel for this machine ({platform.machine()})")
+    fresh = ["sh", work.source / "tools" / "fresh.sh"]
+    run_logged([*fresh, "--only", "wheel", "--wheel", wheel], log, cwd=work.source)
+    if "debian" not in work.without:
+        run_logged([*fresh, "--only", "debian"], log, cwd=work.source)
     return "minimal Debian 12 and 13"
 
 
@@ -548,6 +579,7 @@ def all_steps(*, has_fresh: bool, is_tagging: bool) -> list[Step]:
         Step("debian", "the Debian source package", build_debian, "hardstone_*", "debian"),
         Step("documents", "the documents as a site", build_documents, "*-docs.tar.gz"),
         Step("checksums", SUMS, write_sums, SUMS),
+        Step("check source", "tools/lint.py, on the commit of the release", check_source),
         Step("check checksums", "every file is as SHA256SUMS says", check_sums),
         Step("check contents", "every file says the version", check_contents),
         Step("check wheel", "installs and runs in an environment of its own", check_wheel),
@@ -557,7 +589,7 @@ def all_steps(*, has_fresh: bool, is_tagging: bool) -> list[Step]:
         Step("check debian", "unpacks, and lintian's errors", check_debian, part="debian"),
     ]
     if has_fresh:
-        steps.append(Step("check fresh", "tools/fresh.sh: minimal Debians", check_fresh))
+        steps.append(Step("check fresh", "wheel and packages in minimal Debians", check_fresh))
     steps.append(Step("place", "all of it to dist/VERSION", place))
     if is_tagging:
         steps.append(Step("tag", "commit and tag of the release in this checkout", tag))

@@ -123,9 +123,9 @@ static void end_with_tool(const struct request *request)
 /* A cut link leaves no login for ever, and a target that nobody asks no keeper. */
 static int be_agent(const struct request *request)
 {
-    enum { IDLE_MS = 600000, LEASE_MS = 60000, GRACE_MS = 10000 };
+    enum { IDLE_MS = 600000, LEASE_MS = 60000, GRACE_MS = 10000, SETTLE_MS = 500 };
     return agent_serve(&(struct agent){request->path, request->word, STDIN_FILENO, STDOUT_FILENO,
-                                       IDLE_MS, LEASE_MS, GRACE_MS});
+                                       IDLE_MS, LEASE_MS, GRACE_MS, SETTLE_MS});
 }
 
 static int act(const struct request *request, struct emit *emit)

@@ -18,7 +18,7 @@ _ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ROOT_COMMAND = re.compile(rf"sudo {_NAME}\b(.*)", re.DOTALL)
 _SUDO = re.compile(r"(^|[|;&] )sudo ")  # where a command begins
 _OWN_COMMAND = re.compile(rf"{_NAME}\b(.*)", re.DOTALL)
-_REMEDY = re.compile(r"(?:(.*): )?((?:sudo|hardstone|mkdir|make|rm) .*)")
+_REMEDY = re.compile(r"(?:(.*): )?((?:sudo|hardstone|mkdir|make|rm|ssh|ssh-copy-id|ssh-keygen) .*)")
 _SUGGESTED = re.compile(
     r"(?:sudo )?hardstone [A-Za-z0-9 _.=,:@/-]+|sudo sysctl [a-z0-9_.]+=-?[0-9]+"
     r"|sudo apt install stress-ng|sudo chmod a\+rw /dev/cpu_dma_latency"

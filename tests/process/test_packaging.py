@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -17,7 +18,10 @@ import msgspec
 import pytest
 from hatchling.build import get_requires_for_build_wheel
 from hatchling.builders.wheel import WheelBuilder
+from packaging.requirements import Requirement
 
+import containerfile
+from hardstone import __version__
 from hardstone.errors import EXIT_PRIVILEGE
 from hardstone.lab.initramfs import check_static
 from hardstone.model import Register
@@ -130,6 +134,27 @@ def test_without_a_compiler_pip_fails_and_tells_one_line(source: Path, tmp_path:
     assert list(tmp_path.glob("*.whl")) == []
 
 
+@pytest.mark.full
+def test_the_package_of_the_probe_builds_and_lintian_finds_no_error(tmp_path: Path) -> None:
+    for program, package in {"dh": "debhelper", "lintian": "lintian"}.items():
+        if shutil.which(program) is None:
+            pytest.skip(f"there is no {program}: sudo apt-get install {package}")
+    # -d: Meson is that of this environment. -B: the toolkit's dependencies are Debian 13's.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", ROOT / "tools/debian.sh", tmp_path, "-B", "-d"],
+        env=os.environ | {"PATH": path, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    packages = list(tmp_path.glob("*.changes"))
+    lint = ["lintian", "--fail-on", "error", *packages]
+    done = subprocess.run(lint, capture_output=True, text=True, check=False)
+    assert len(packages) == 1 and done.returncode == 0, done.stdout + done.stderr
+
+
 def installed_programs() -> set[str]:
     build = (ROOT / "probe/meson.build").read_text()
     return set(
@@ -221,6 +246,49 @@ def test_a_noexec_tmpdir_is_the_cause(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith(f"no program may run in {tmp_path} (noexec)")
+
+
+def test_debian_demands_each_dependency_that_debian_has() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    demanded = {Requirement(one) for one in project["dependencies"]}
+    missing = (ROOT / "debian/py3dist-overrides").read_text().split()
+    control = (ROOT / "debian/control").read_text()
+    (toolkit,) = re.findall(
+        r"^Package: hardstone$.*?^Description", control, re.MULTILINE | re.DOTALL
+    )
+    depends = dict(
+        re.findall(r"^ python3-([a-z0-9-]+)(?: \(>= (?:1:)?([\d.]+)\))?,$", toolkit, re.M)
+    )
+    assert {one.name for one in demanded} == depends.keys() | set(missing)
+    for one in demanded:
+        if one.name not in missing:
+            assert not depends[one.name] or depends[one.name] in one.specifier, one
+    version = (ROOT / "debian/changelog").read_text().partition("(")[2].partition("-")[0]
+    assert version.replace("~", "") == __version__
+
+
+def test_the_container_is_given_what_its_page_says() -> None:
+    """The options of the Containerfile's first lines are those of the README and of both pages."""
+    text = containerfile.CONTAINERFILE.read_text()
+    comment = "\n".join(line for line in text.splitlines() if line.startswith("#"))
+    options = re.findall(r"--(?:cap-add|ulimit)[ =]\S+", comment)
+    assert len(options) == 4
+    pages = ["README.md", "docs/how-to/install.md", "docs/how-to/containers-and-groups.md"]
+    for page in pages:
+        words = " ".join((ROOT / page).read_text().split())
+        assert [one for one in options if one not in words] == [], page
+    assert pages[-1] in comment
+
+
+def test_only_instructions_that_can_be_tried_are_in_the_containerfile() -> None:
+    found = containerfile.instructions(containerfile.CONTAINERFILE.read_text())
+    assert found[0] == ("FROM", "debian:trixie-slim")
+    (installed,) = [text for name, text in found if name == "RUN" and "pip install" in text]
+    assert "\\" not in installed and installed.count("&&") == 4
+    with pytest.raises(containerfile.ContainerfileError, match="'ADD' is not known"):
+        containerfile.instructions("FROM x\nADD http://127.0.0.1/ /\n")
+    with pytest.raises(containerfile.ContainerfileError, match="not FROM"):
+        containerfile.instructions("RUN true\n")
 
 
 def test_an_installation_without_the_renderer_of_charts_says_what_to_type() -> None:

@@ -221,6 +221,11 @@ MAKE = {
     "README.md": "Type `make check`, or:\n\n    make test-host\n",
     ".ci/run": "make check\n",
 }
+VERSIONED = {
+    f"{TOOLKIT}__init__.py": '__version__ = "0.1.0"\n',
+    "CHANGELOG.md": "## 0.1.0 - 2026-12-01\n",
+    "share/man/man1/one.1": '.TH ONE 1 "" "hardstone 0.1.0" ""\n',
+}
 RULE_OF_ROOT = "docs/how-to/grant-rights.md"
 RIGHTS = {
     "docs/one.md": 'sudo "$(hardstone probe path)" run, hardstone shield -- x\n'
@@ -705,9 +710,17 @@ OF_PROJECT = [
     ),
     *broken(
         "version",
-        {f"{TOOLKIT}__init__.py": '__version__ = "0.1.0"\n', "CHANGELOG.md": "## 0.1.0\n"},
+        VERSIONED,
         "CHANGELOG.md",
-        ("## 0.1.00\n", "1: there is no part for version 0.1.0"),
+        ("## 0.1.00 - 2026-12-01\n", "1: has no section Unreleased, and none for 0.1.0"),
+        ("## 0.1.0\n", "1: has no section Unreleased, and none for 0.1.0"),
+    ),
+    *broken(
+        "version",
+        VERSIONED,
+        "share/man/man1/one.1",
+        ('.\\"\n.TH ONE 1 "" "hardstone 0.2.0" ""\n', "2: the version is 0.2.0 here, 0.1.0 in"),
+        ("nothing\n", "1: the version is missing here"),
     ),
     *broken(
         "build-options",
@@ -861,7 +874,11 @@ def test_every_rule_is_tried() -> None:
 def test_the_command_prints_each_complaint_and_their_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = {"a.md": "/home/anna\n/home/bert\n", ".gitignore": "b.md\n", "b.md": "/root"}
+    files = {
+        "a.md": "/home/anna\n/home/bert\nssh://root@board\n",
+        ".gitignore": "b.md\n",
+        "b.md": "/root",
+    }
     written(tmp_path, files)
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     monkeypatch.setattr(lint, "ROOT", tmp_path)

@@ -27,6 +27,7 @@ bool agent_word_is_valid(const char *word)
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -34,7 +35,7 @@ bool agent_word_is_valid(const char *word)
 #define PIPE_BUF 512 /* POSIX: at least */
 #endif
 
-enum { ANSWER_MS = 30000, WHY_BYTES = 512, PART_BYTES = PIPE_BUF };
+enum { ANSWER_MS = 20000, WHY_BYTES = 512, PART_BYTES = PIPE_BUF };
 
 /* A pair of files, or a socket twice. */
 struct file_channel {
@@ -206,7 +207,7 @@ static bool run_command(struct session *session)
 
 /* ---- the keeper ---- */
 
-enum reply { REPLY_HERE, REPLY_LOST, REPLY_HOST_GONE };
+enum reply { REPLY_HERE, REPLY_LOST, REPLY_LATE, REPLY_HOST_GONE };
 
 static void leave_keeper(struct session *session)
 {
@@ -226,7 +227,7 @@ static enum reply wait_for_reply(struct session *session, int64_t most_ms)
                                  {may_look ? host->channel.to_poll : -1, POLLIN, 0}};
         int64_t left_ms = until_ms - now_ms();
         if (left_ms <= 0)
-            return REPLY_LOST;
+            return REPLY_LATE;
         if (poll(files, 2, left_ms > INT_MAX ? INT_MAX : (int)left_ms) <= 0)
             continue;
         if (files[0].revents)
@@ -257,21 +258,26 @@ static int ask_keeper(struct session *session, bool may_start, int64_t most_ms, 
         if (reply == REPLY_HERE)
             *is_there = frame_send(&session->host.channel, AGENT_ANSWER, session->answer.bytes,
                                    session->answer.length);
-        if (reply != REPLY_LOST)
+        if (reply == REPLY_HERE || reply == REPLY_HOST_GONE)
             return 0;
         leave_keeper(session);
+        if (reply == REPLY_LATE)
+            return ETIMEDOUT;
     }
-    return EPIPE;
+    return ETIMEDOUT;
 }
 
 /* Of a folder without a keeper. */
 static bool tell_from_files(struct session *session)
 {
-    static struct jobs jobs;
-    jobs_read(&jobs, session->site.folder);
+    struct jobs *jobs = calloc(1, sizeof *jobs);
+    if (!jobs)
+        return not_understood(session, strerror(ENOMEM));
+    jobs_read(jobs, session->site.folder);
     session->answer.length = 0;
     frame_add(&session->answer, "none");
-    jobs_tell(&jobs, &session->answer);
+    jobs_tell(jobs, &session->answer);
+    free(jobs);
     return frame_send(&session->host.channel, AGENT_ANSWER, session->answer.bytes,
                       session->answer.length);
 }
@@ -289,7 +295,7 @@ static bool for_keeper(struct session *session, char *const words[], int count)
     bool may_start = type == AGENT_LOCK || type == AGENT_JOB, is_there = true;
     int64_t number, most_ms = 0;
     if (type == AGENT_WAIT && (count != 2 || !number_parse(words[0], INT_MAX, &number) ||
-                               !number_parse(words[1], INT_MAX, &most_ms)))
+                               !number_parse(words[1], JOB_MOST_MS, &most_ms)))
         return not_understood(session, "W: NUMBER MOST_MS");
     if (type == AGENT_STOP &&
         (count != 1 || (strcmp(words[0], "stop") != 0 && strcmp(words[0], "kill") != 0)))
@@ -297,7 +303,7 @@ static bool for_keeper(struct session *session, char *const words[], int count)
     int error = ask_keeper(session, may_start, most_ms, &is_there);
     if (!error)
         return is_there;
-    if (error != ECONNREFUSED && error != ENOENT && !may_start)
+    if (error == ETIMEDOUT || (error != ECONNREFUSED && error != ENOENT && !may_start))
         return not_understood(session, "the keeper does not answer");
     switch (type) {
     case AGENT_LOCK:
@@ -370,23 +376,27 @@ static void serve(struct session *session)
     }
 }
 
+/* On the heap: a run of the probe locks all static memory. */
 int agent_serve(const struct agent *agent)
 {
-    static struct session session;
     char why[WHY_BYTES];
     int folder = folder_open(agent->folder, why, sizeof why);
-    if (folder < 0) {
-        message_print("agent: %s", why);
-        return EXIT_USAGE;
+    struct session *session = folder < 0 ? NULL : calloc(1, sizeof *session);
+    if (!session) {
+        message_print("agent: %s", folder < 0 ? why : strerror(ENOMEM));
+        return folder < 0 ? EXIT_USAGE : EXIT_INTERNAL;
     }
     signal(SIGPIPE, SIG_IGN);
-    session.agent = agent;
-    session.site = (struct keeper_site){folder, agent->folder, agent->lease_ms, agent->grace_ms};
-    open_channel(&session.host, agent->input, agent->output, agent->idle_ms);
-    session.keeper.channel.to_poll = -1;
-    serve(&session);
-    leave_keeper(&session);
+    (void)!chdir("/");
+    session->agent = agent;
+    session->site = (struct keeper_site){folder, agent->folder, agent->lease_ms, agent->grace_ms,
+                                         agent->settle_ms};
+    open_channel(&session->host, agent->input, agent->output, agent->idle_ms);
+    session->keeper.channel.to_poll = -1;
+    serve(session);
+    leave_keeper(session);
     close(folder);
+    free(session);
     return EXIT_FINE;
 }
 

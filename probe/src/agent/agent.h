@@ -50,9 +50,10 @@ enum agent_frame {
 struct agent {
     const char *folder, *word;
     int input, output;
-    int idle_ms;  /* without a frame */
-    int lease_ms; /* of a keeper without jobs and agents */
-    int grace_ms; /* from SIGTERM to SIGKILL */
+    int idle_ms;   /* without a frame */
+    int lease_ms;  /* of a keeper without jobs and agents */
+    int grace_ms;  /* from SIGTERM to SIGKILL */
+    int settle_ms; /* from the last job that came to the begin of the first */
 };
 
 /* Whether WORD and WHO of the command are of [A-Za-z0-9@._-], at most AGENT_MOST_WORD_BYTES. */

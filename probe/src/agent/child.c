@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -323,33 +324,43 @@ static bool tell_no_start(struct channel *channel, int error)
     return frame_send(channel, FRAME_EXIT, end, sizeof end);
 }
 
+static enum child_outcome serve_words(struct channel *channel, struct child *child,
+                                      struct frame *request)
+{
+    char *words[FRAME_MOST_WORDS + 1];
+    int error = frame_words(request, words) > 0 ? start(child, words) : E2BIG;
+    if (error)
+        return tell_no_start(channel, error) ? CHILD_ENDED : CHILD_HOST_GONE;
+    enum child_outcome outcome = serve(channel, child, request);
+    if (outcome == CHILD_ENDED && !tell_end(channel, child))
+        outcome = CHILD_HOST_GONE;
+    if (child->rules && !child->is_ended)
+        end_child(child);
+    return outcome;
+}
+
 enum child_outcome child_serve(struct channel *channel, struct frame *request,
                                const struct child_rules *rules)
 {
-    static struct child child;
     static const int numbers[] = {SIGCHLD, 0};
-    char *words[FRAME_MOST_WORDS + 1];
-    enum child_outcome outcome;
-    child = (struct child){
-        .pid = -1, .input = -1, .output = -1, .error = -1, .start = -1, .rules = rules};
+    struct child *child = calloc(1, sizeof *child);
+    int signals = child ? signals_open(numbers) : -1;
+    if (signals < 0) {
+        int error = child ? errno : ENOMEM;
+        free(child);
+        return tell_no_start(channel, error) ? CHILD_ENDED : CHILD_HOST_GONE;
+    }
     signal(SIGPIPE, SIG_IGN);
-    child.signals = signals_open(numbers);
-    int error = child.signals < 0                 ? errno
-                : frame_words(request, words) > 0 ? start(&child, words)
-                                                  : E2BIG;
-    if (error)
-        outcome = tell_no_start(channel, error) ? CHILD_ENDED : CHILD_HOST_GONE;
-    else
-        outcome = serve(channel, &child, request);
-    if (!error && outcome == CHILD_ENDED && !tell_end(channel, &child))
-        outcome = CHILD_HOST_GONE;
-    if (!error && rules && !child.is_ended)
-        end_child(&child);
-    close_file(&child.input);
-    close_file(&child.output);
-    close_file(&child.error);
-    close_file(&child.start);
-    signals_close(&child.signals);
+    child->pid = child->input = child->output = child->error = child->start = -1;
+    child->signals = signals;
+    child->rules = rules;
+    enum child_outcome outcome = serve_words(channel, child, request);
+    close_file(&child->input);
+    close_file(&child->output);
+    close_file(&child->error);
+    close_file(&child->start);
+    signals_close(&child->signals);
+    free(child);
     return outcome;
 }
 

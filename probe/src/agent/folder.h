@@ -35,7 +35,12 @@ int folder_remove(int folder, const char *path);
 /* ---- jobs ---- */
 
 /* As many as one frame can tell. */
-enum { JOBS_MOST = 4096, JOB_MOST_NUMBER = 9999, JOB_NAME_BYTES = 24 };
+enum {
+    JOBS_MOST = 4096,
+    JOB_MOST_NUMBER = 9999,
+    JOB_MOST_MS = 2000000000, /* of a deadline, or a wait: 23 days */
+    JOB_NAME_BYTES = 24,
+};
 
 enum job_state {
     JOB_QUEUED,

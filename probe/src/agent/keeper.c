@@ -30,9 +30,8 @@
 enum {
     MOST_AGENTS = 16,
     MOST_WAITING_BYTES = 1 << 20,
-    MOST_DEADLINE_MS = 2000000000, /* 23 days */
-    SEND_MS = 2000,                /* an agent that does not read */
-    START_MS = 10000,              /* until another one has started, or left */
+    SEND_MS = 2000,   /* an agent that does not read */
+    START_MS = 10000, /* until another one has started, or left */
     LOOK_MS = 20,
     PATH_BYTES = 4096,
     CANNOT_START = 127,
@@ -67,6 +66,7 @@ struct keeper {
     bool is_over;
     bool was_needed;  /* there was an agent or a job */
     int64_t alone_ms; /* since when there is none */
+    int64_t begin_ms; /* of the queue */
     struct jobs jobs;
     struct agent_link agents[MOST_AGENTS];
     struct frame request, answer;
@@ -226,7 +226,7 @@ static struct job *next_job(struct keeper *keeper)
 static void start_next(struct keeper *keeper)
 {
     struct job *job;
-    while (keeper->pid == 0 && (job = next_job(keeper))) {
+    while (keeper->pid == 0 && now_ms() >= keeper->begin_ms && (job = next_job(keeper))) {
         if (start_job(keeper, job) != 0)
             end_job(keeper, job, CANNOT_START);
         forget_words(keeper, job);
@@ -326,7 +326,7 @@ static const char *fault_of_job(struct keeper *keeper, char *const words[], int 
         return "the keeper was told to end";
     if (count < 3 || !number_parse(words[0], JOB_MOST_NUMBER, number))
         return "give a number from 0 to 9999, a deadline and the probe's arguments";
-    if (!number_parse(words[1], MOST_DEADLINE_MS, deadline_ms) || *deadline_ms == 0)
+    if (!number_parse(words[1], JOB_MOST_MS, deadline_ms) || *deadline_ms == 0)
         return "the deadline is from 1 to 2000000000 ms";
     if (jobs_find(&keeper->jobs, (int)*number))
         return "there is a job of this number";
@@ -359,13 +359,26 @@ static void take_job(struct keeper *keeper, char *words[], int count)
     job->words = copy;
     job->bytes = bytes;
     keeper->waiting_bytes += bytes;
+    if (keeper->pid == 0)
+        keeper->begin_ms = now_ms() + keeper->site->settle_ms;
     keeper->answer.length = 0;
     frame_add(&keeper->answer, "queued");
+}
+
+/* There may be room on the disk by now. */
+static void save_again(struct keeper *keeper)
+{
+    for (int i = 0; i < keeper->jobs.count; i++) {
+        struct job *job = &keeper->jobs.list[i];
+        if (job->is_unsaved)
+            job->is_unsaved = job_save_code(keeper->folder, job) != 0;
+    }
 }
 
 static void tell_jobs(struct keeper *keeper)
 {
     char pid[24];
+    save_again(keeper);
     snprintf(pid, sizeof pid, "%ld", (long)getpid());
     say(keeper, "keeper", pid, NULL);
     jobs_tell(&keeper->jobs, &keeper->answer);
@@ -414,7 +427,7 @@ static bool obey(struct keeper *keeper, struct agent_link *link)
         return true;
     case AGENT_WAIT:
         if (count == 2 && number_parse(words[0], JOB_MOST_NUMBER, &number) &&
-            number_parse(words[1], MOST_DEADLINE_MS, &most_ms) &&
+            number_parse(words[1], JOB_MOST_MS, &most_ms) &&
             !is_waiting_over(keeper, (int)number)) {
             link->waits_for = (int)number;
             link->until_ms = now_ms() + most_ms;
@@ -583,11 +596,13 @@ static void sooner(int64_t *when_ms, int64_t other_ms)
 }
 
 /* For poll; -1: until something happens. */
-static int sleep_ms(const struct keeper *keeper)
+static int sleep_ms(struct keeper *keeper)
 {
     int64_t when_ms = -1;
     if (keeper->pid > 0)
         sooner(&when_ms, keeper->next_ms);
+    else if (next_job(keeper))
+        sooner(&when_ms, keeper->begin_ms);
     else if (!has_agent(keeper))
         sooner(&when_ms, keeper->alone_ms + keeper->site->lease_ms);
     for (int i = 0; i < MOST_AGENTS; i++)
@@ -763,7 +778,7 @@ static _Noreturn void live(const struct keeper_site *site, int ready)
     }
     if (answer == 0) {
         jobs_read(&keeper->jobs, keeper->folder);
-        keeper->alone_ms = now_ms();
+        keeper->alone_ms = now_ms() + START_MS; /* whoever started it may take so long to come */
     }
     (void)!write(ready, &answer, 1);
     close(ready);

@@ -13,6 +13,9 @@
  * with which the stream has all of it. If the keeper is killed, the end of the job's input and
  * port_end_with end the job.
  *
+ * A job that comes when none runs begins `settle_ms` after the last that came: until then whoever
+ * sent it can close the connection, whose end takes processor time here.
+ *
  * With no job left and no agent for `lease_ms` the keeper exits; the folder stays. */
 #ifndef HS_AGENT_KEEPER_H
 #define HS_AGENT_KEEPER_H
@@ -24,7 +27,7 @@
 struct keeper_site {
     int folder;       /* of folder_open */
     const char *path; /* the same */
-    int lease_ms, grace_ms;
+    int lease_ms, grace_ms, settle_ms;
 };
 
 /* Connects to the keeper of the folder. -1 with errno; ECONNREFUSED, ENOENT: there is none. Leaves

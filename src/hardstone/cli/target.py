@@ -13,8 +13,8 @@ import click
 import msgspec
 
 from hardstone.cli import completion
-from hardstone.cli.collect import collect
 from hardstone.cli.help import WHAT, WHERE, Option, declare_group
+from hardstone.cli.left_runs import collect
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.options import json_option, quiet_option
 from hardstone.errors import (
@@ -272,7 +272,8 @@ def check_of(target: Target, *, quiet: bool = False) -> Check:
             _look(target, settings, result)
     except HardstoneError as error:
         result.exit_code = error.exit_code
-        result.problem, result.remedy = error.cause, error.remedy or None
+        result.problem = error.cause.removeprefix(f"{result.name}: ")
+        result.remedy = error.remedy or None
         if settings is not None and settings.sudo and isinstance(error, PrivilegeError):
             _look_without_sudo(settings, result)
     return result
@@ -474,7 +475,7 @@ def _print_check(result: Check) -> None:
         say(f"not ready: {result.problem}", "bold red")
         text, typed = parted(result.remedy or "")
         if text:
-            say(text)
+            say(f"{text}:" if typed else text)
         if typed:
             print_command(console, typed)
 

@@ -23,7 +23,7 @@ from hardstone.event_names import CONNECTED
 from hardstone.files import pause, read_regular, replace_file
 from hardstone.frames import PeerLostError
 from hardstone.memory import LEFT_NAME
-from hardstone.model import ClockCheck, Event
+from hardstone.model import ClockCheck, Event, Scalar
 from hardstone.targets.agent import ANSWER_S, Agent, Reading
 from hardstone.targets.alone import WAITS, held_too_long, holder_of
 from hardstone.targets.base import (
@@ -38,7 +38,8 @@ from hardstone.targets.base import (
     TargetAwayError,
     no_sign,
 )
-from hardstone.targets.deploy import Session, agent_line, boot_of, deploy, remove
+from hardstone.targets.build import probe_for
+from hardstone.targets.deploy import ProbeOf, Session, agent_line, boot_of, deploy, remove
 from hardstone.targets.find import PROBE
 from hardstone.targets.framed import FramedCommand, call
 from hardstone.targets.host_memory import HostMemory
@@ -48,19 +49,30 @@ from hardstone.targets.transport import Limits, Watch
 from hardstone.units import format_span
 
 _SESSION_BYTES = 1 << 16
-_AWAY_S = 45.0  # a target that does not answer is told within a minute
-_AGAIN_S = 2.0
 _POLL_S = 0.2
 _WAIT_MS = 3000
 _ATTACHED_S = 20.0  # so long a late job is waited for with a connection
-_START_S = 1.0  # what a run of jobs takes beside their expected times, and each of them
-_JOB_S = 0.2
-_LATE = 0.02
-_LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
+LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
 _PROC_BYTES = 1 << 16
 _AGAIN = 5000
 _UNRECORDED = 9000  # numbers of jobs go up to 9999
 _ENDED = ("ended", "lost", "dropped")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Times in s. `away_s`: how long a target is tried that does not answer, so that it is told
+    within a minute; `again_s`: between two tries. `start_s`, `job_s`: what a run of jobs, and each
+    of them, takes beside the expected time; `late`: a share of that."""
+
+    away_s: float = 45.0
+    again_s: float = 2.0
+    start_s: float = 1.0
+    job_s: float = 0.2
+    late: float = 0.02
+
+
+PATIENCE = Patience()
 
 
 class SshMemory(HostMemory):
@@ -122,10 +134,16 @@ class SshTransport:
         *,
         session: Session | None = None,
         client: OpenSsh | None = None,
+        probe_of: ProbeOf = probe_for,
+        patience: Patience = PATIENCE,
+        locks: Sequence[str] = LOCKS,
     ) -> None:
         self.name = settings.name
         self._settings = settings
         self._ssh = client or OpenSsh(settings)
+        self._probe_of = probe_of
+        self._patience = patience
+        self._locks = locks
         self._session = session
         self._collects = session is not None
         self._looked_at = time.monotonic()
@@ -137,6 +155,7 @@ class SshTransport:
         self._taken: list[int] = []
         self._again: dict[int, int] = {}  # other numbers of jobs whose request was changed
         self._states: dict[int, _State] = {}
+        self._expected_s: dict[int, float] = {}
         self._due = 0.0
         self._is_kept = self._collects
         self._is_stopped = False
@@ -179,12 +198,14 @@ class SshTransport:
 
     def _connect(self) -> None:
         """A connection and an agent; TargetError where there is none, with what to do."""
+        if self._agent is not None and self._agent.has_unread:
+            self._disconnect()  # the rest would be taken for the next answer
         if self._agent is not None:
             return
         self._ssh.connect()
         is_new = self._session is None
         if self._session is None:
-            self._session = deploy(self._ssh, self._settings, self._notices.step)
+            self._session = deploy(self._ssh, self._settings, self._notices.step, self._probe_of)
         process = self._ssh.start(agent_line(self._session))
         try:
             self._agent = Agent(process, self._session.word, self.name)
@@ -202,7 +223,7 @@ class SshTransport:
         """Raises what is known about an agent that does not start."""
         session = self.session()
         if session.is_root and ("sudo" in error.cause or is_new):
-            raise refused_sudo(self._settings, error.cause, f"{session.folder}/{PROBE}") from error
+            raise refused_sudo(self._settings, error.cause, session.folder) from error
         if not self._ssh.is_alive():
             self._disconnect()
             raise UnreachableError(error.cause, "", is_final=False) from error
@@ -230,7 +251,7 @@ class SshTransport:
 
     def _reconnect(self, on_idle: OnIdle) -> None:
         """Tries for a while; TargetAwayError says that the run can be collected later."""
-        until = time.monotonic() + _AWAY_S
+        until = time.monotonic() + self._patience.away_s
         while True:
             try:
                 self._connect()
@@ -241,7 +262,7 @@ class SshTransport:
                 if is_final or time.monotonic() >= until:
                     raise self._away(error.cause) from error
                 on_idle("")
-                pause(_AGAIN_S)
+                pause(self._patience.again_s)
             else:
                 return
 
@@ -315,7 +336,7 @@ class SshTransport:
         begun = time.monotonic()
         is_told = False
         while True:
-            state, *words = self._asked(frames.LOCK, _LOCKS, no_sign)
+            state, *words = self._asked(frames.LOCK, self._locks, no_sign)
             if state == "locked":
                 return
             if state != "held":
@@ -387,6 +408,10 @@ class SshTransport:
 
     # ---- jobs ----
 
+    def own_facts(self) -> dict[str, Scalar]:
+        session = self.session()
+        return {"target.url": session.url, "target.libc": session.libc or None}
+
     def announce(self, requests: Sequence[tuple[list[str], Limits]]) -> None:
         self._ahead = list(requests)
 
@@ -415,6 +440,8 @@ class SshTransport:
     def _job(
         self, arguments: list[str], limits: Limits, stop: Stop, on_idle: OnIdle
     ) -> Generator[bytes]:
+        if self._agent is not None and self._agent.has_unread:
+            self._disconnect()
         number = _number_of(arguments)
         if number is None:
             number = max([_UNRECORDED, *self._sent]) + 1
@@ -451,9 +478,12 @@ class SshTransport:
             self._sent[number if place == first else place] = words
         self._disconnect()
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
-        self._due = time.monotonic() + expected_s * (1 + _LATE) + _START_S + _JOB_S * len(jobs)
+        given = self._patience
+        alone_s = expected_s * (1 + given.late) + given.start_s + given.job_s * len(jobs)
+        self._due = time.monotonic() + alone_s
         self._is_stopped = False
         self._states = {}
+        self._expected_s = {place: own.expected_s or 0.0 for place, _, own in jobs}
 
     def _kept_in_memory(self, words: list[str]) -> list[str]:
         """Without a recording where that would wait for a disk."""
@@ -471,7 +501,7 @@ class SshTransport:
 
     def _wait(self, number: int, limits: Limits, stop: Stop, on_idle: OnIdle) -> _State | None:
         """Until the job has ended; None for one that was never sent."""
-        late_at: float | None = None
+        late_at = None if self._agent is None else time.monotonic() + _ATTACHED_S
         while True:
             known = self._states.get(number)
             if known is not None and known.name in _ENDED:
@@ -480,10 +510,8 @@ class SshTransport:
                 self._kill(on_idle)
                 raise ProbeError("ended at once, on request")
             if self._agent is None:
-                self._wait_alone(stop, on_idle)
-                self._reconnect(on_idle)
+                self._look(number, stop, on_idle)
                 late_at = time.monotonic() + _ATTACHED_S
-                self._see(self._query(on_idle), number, stop)
                 if number not in self._states:
                     return None
                 continue
@@ -501,11 +529,22 @@ class SshTransport:
             if number not in self._states:
                 return None
 
-    def _see(self, states: dict[int, _State], number: int, stop: Stop) -> None:
-        self._states = states
-        one = self._states.get(number)
-        if one is not None and one.name == "running" and not stop.is_set():
-            self._visits += 1
+    def _look(self, number: int, stop: Stop, on_idle: OnIdle) -> None:
+        """Asks for the states of the jobs once their time has passed. A target that takes longer
+        is left alone again, for as long as the rest should take: also where `number` has ended,
+        since its output would be fetched while the next one measures."""
+        while True:
+            self._wait_alone(stop, on_idle)
+            self._reconnect(on_idle)
+            self._states = self._query(on_idle)
+            rest = [one for one, state in self._states.items() if state.name not in _ENDED]
+            if rest and not stop.is_set():
+                self._visits += 1
+            rest_s = sum(self._expected_s.get(one, 0.0) for one in rest)
+            if rest_s <= _ATTACHED_S or stop.is_set() or number not in self._states:
+                return
+            self._due = time.monotonic() + rest_s
+            self._disconnect()
 
     def _wait_alone(self, stop: Stop, on_idle: OnIdle) -> None:
         """The target has no connection meanwhile."""

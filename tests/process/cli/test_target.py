@@ -120,7 +120,10 @@ def test_a_name_is_replaced_only_with_replace(hardstone: Call) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["add", "local", "ssh://a"], "'local' cannot be the name of a target: it has another meaning"),
+        (
+            ["add", "local", "ssh://a"],
+            "'local' cannot be the name of a target: it has another meaning",
+        ),
         (["add", "a:b", "ssh://a"], "cannot be the name"),
         (["add", "a", "http://a"], "is not the URL of an SSH target"),
         (["add", "a", "ssh://-x"], "is not the URL of an SSH target"),
@@ -214,9 +217,11 @@ def test_a_probe_that_does_not_say_is_not_ready(tmp_path: Path) -> None:
 
 def test_a_target_that_is_away_ends_only_its_own_check(tmp_path: Path) -> None:
     board = Board(tmp_path, "ssh://root@board", facts())
-    board.refusal = TargetError("board: it does not answer", "check that it is on: ssh root@board")
+    board.refusal = TargetError(
+        "ssh://root@board: it does not answer", "check that it is on: ssh root@board"
+    )
     found = check_of(board)
-    assert found.exit_code == 4 and found.problem == "board: it does not answer"
+    assert found.exit_code == 4 and found.problem == "it does not answer"
     assert found.remedy == "check that it is on: ssh root@board" and board.closed
     assert found.url == "ssh://root@board" and found.kernel is None
 
@@ -268,7 +273,7 @@ def test_where_sudo_refuses_the_rest_is_told_too(
     boards["rack#"].refusal = PrivilegeError("rack: sudo refuses", "allow it: sudo visudo")
     boards["rack"] = Board(tmp_path / "b", "rack", facts(**NO_RIGHTS))
     [found] = hardstone("target", "check", "--json").document
-    assert (found["exit_code"], found["problem"]) == (5, "rack: sudo refuses")
+    assert (found["exit_code"], found["problem"]) == (5, "sudo refuses")
     assert found["remedy"] == "allow it: sudo visudo"
     assert found["kernel"] and found["can_realtime"] is False and found["user"] == "anna"
     assert boards["rack"].closed

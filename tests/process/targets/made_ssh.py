@@ -1,0 +1,137 @@
+"""An `ssh` that reaches this machine without a network, and a probe that plays what it is given."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+from hardstone.targets.deploy import Session
+from hardstone.targets.named import SshSettings, parse_ssh_url
+from hardstone.targets.openssh import OpenSsh
+from hardstone.targets.ssh import Patience, SshTransport
+from tests.conftest import PROBE
+
+QUICK = Patience(away_s=0.3, again_s=0.05, start_s=0.0, job_s=0.0, late=0.0)
+
+# Its master is a file in the place of the control socket. Files that a test makes: `down` refuses
+# every connection, `banner` is what a login writes first, `shell` the login shell.
+_SSH = """#!{python} -IS
+import os, pathlib, subprocess, sys
+state = pathlib.Path({state!r})
+words = sys.argv[1:]
+control = pathlib.Path(words[words.index("-S") + 1])
+with (state / "log").open("a") as log:
+    log.write(" ".join(words) + "\\n")
+if "-O" in words:
+    order = words[words.index("-O") + 1]
+    if order == "exit":
+        control.unlink(missing_ok=True)
+    sys.exit(0 if order == "exit" or control.exists() else 255)
+if (state / "down").exists():
+    sys.exit((state / "down").read_text() or "ssh: connect to host board: Connection refused")
+if "-M" in words:
+    control.touch()
+    sys.exit(0)
+if not control.exists():
+    sys.exit("no master")
+sys.stdout.write((state / "banner").read_text() if (state / "banner").exists() else "")
+sys.stdout.flush()
+with (state / "channels").open("a") as channels:
+    channels.write(f"{{os.getpid()}}\\n")
+shell = (state / "shell").read_text().split() if (state / "shell").exists() else ["/bin/sh"]
+os.execvp(shell[0], [*shell, "-c", words[-1]])
+"""
+# The agent is the real one; a test plays the file of its name, after what `TEST.sh` does.
+_PROBE = """#!/bin/sh
+state={state}
+case $1 in
+agent) exec {probe} "$@" ;;
+--version) echo 0.1.0 ;;
+run) test -f $state/$2.sh && . $state/$2.sh; echo "$@" >>$state/ran; cat $state/$2 ;;
+dump) cat $state/dumped ;;
+*) cat $state/$1 ;;
+esac
+"""
+
+
+class MadeSsh:
+    """A target behind the made-up ssh; `state` holds what it is told to do."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = folder / "state"
+        self.home = folder / "target"
+        for one in (self.state, self.home):
+            one.mkdir()
+        self._program = self.state / "ssh"
+        self._program.write_text(_SSH.format(python=sys.executable, state=str(self.state)))
+        self._program.chmod(0o700)
+        self._probe = self.state / "probe"
+        text = _PROBE.format(state=shlex.quote(str(self.state)), probe=shlex.quote(str(PROBE)))
+        self._probe.write_text(text)
+        self._probe.chmod(0o700)
+        self.settings = SshSettings(
+            name="board", host=parse_ssh_url("ssh://board").host, folder=str(self.home)
+        )
+
+    def client(self) -> OpenSsh:
+        return OpenSsh(self.settings, str(self._program))
+
+    def transport(self, **how: object) -> SshTransport:
+        return SshTransport(
+            self.settings,
+            client=self.client(),
+            probe_of=lambda machine, tell: self._probe,
+            locks=[str(self.state / "lock")],
+            **{"patience": QUICK, **how},  # type: ignore[arg-type]
+        )
+
+    def tell(self, name: str, text: str = "") -> None:
+        (self.state / name).write_text(text)
+
+    def cut(self) -> None:
+        """The link is gone: each channel, and every new connection."""
+        self.tell("down")
+        for pid in map(int, (self.state / "channels").read_text().split()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def clear(self) -> None:
+        """No keeper stays, also where a test has failed."""
+        (self.state / "down").unlink(missing_ok=True)
+        (self.state / "shell").unlink(missing_ok=True)
+        for folder in self.home.iterdir():
+            session = Session(
+                url="ssh://board",
+                folder=str(folder),
+                word=folder.name.rpartition("-")[2],
+                machine="x",
+                boot_id="-",
+                machine_id="-",
+                is_in_memory=False,
+                is_root=False,
+                libc="",
+                sha256="",
+            )
+            transport = self.transport(session=session)
+            transport.forget()
+            transport.close()
+
+    def left(self) -> list[str]:
+        """What is left in the target's folder."""
+        return sorted(one.name for one in self.home.iterdir())
+
+    def log(self) -> list[str]:
+        path = self.state / "log"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def masters(self) -> int:
+        """How many connections were made."""
+        return sum(" -M " in line for line in self.log())
+
+    def closed(self) -> int:
+        """How many were ended."""
+        return sum(" -O exit " in line for line in self.log())
