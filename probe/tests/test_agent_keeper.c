@@ -78,10 +78,16 @@ static const char *state(struct host *of)
     return text;
 }
 
+/* Never -1, which would be all processes to kill(). */
 static pid_t keeper_pid(struct host *of)
 {
     const char *text = ASK(of, 'Q');
-    return strncmp(text, "K keeper|", 9) == 0 ? (pid_t)strtol(text + 9, NULL, 10) : -1;
+    long pid = strncmp(text, "K keeper|", 9) == 0 ? strtol(text + 9, NULL, 10) : -1;
+    if (pid <= 1) {
+        CHECK_HOLDS(text, "K keeper|");
+        abort();
+    }
+    return (pid_t)pid;
 }
 
 /* Waits for its end; minus the signal. */

@@ -23,7 +23,7 @@ import struct
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -311,20 +311,27 @@ def find_tree(folder: Path, release: str) -> Path:
 
 
 def needed_drivers(
-    tree: Path | None, options: Mapping[str, str] | None, *, arch: str, release: str
+    tree: Path | None,
+    options: Mapping[str, str] | None,
+    *,
+    arch: str,
+    release: str,
+    needed: Mapping[str, str] = _NEEDED,
+    welcome: Sequence[str] = _WELCOME,
 ) -> list[Driver]:
     """The drivers to load, in the order of loading, from the modules in `tree`.
 
-    `options` are those of the kernel's config, None if it is not known. InputError for a driver
-    that is nowhere, with the option to switch on, and for one of another kernel. Without a tree
-    and without options every driver passes as built in.
+    `options` are those of the kernel's config, None if it is not known. `needed`: name to the
+    option that builds it; `welcome`: taken where the tree has them. InputError for a driver that is
+    nowhere, with the option to switch on, and for one of another kernel. Without a tree and without
+    options every driver passes as built in.
     """
     if tree is None and options is None:
         return []
     search = _Search(tree, options, arch, release)
-    for name, option in _NEEDED.items():
+    for name, option in needed.items():
         search.take(name, option)
-    for name in _WELCOME:
+    for name in welcome:
         if name in search.files:
             search.take(name, "")
     return search.drivers

@@ -40,6 +40,7 @@ class Agent:
         self._name = name
         self._reader = FrameReader(frames.FROM_AGENT)
         self._alive_at = time.monotonic()
+        self.has_unread = False  # frames of a file that nobody read to its end
         try:
             self._find_begin(f"hardstone-agent {word}\n".encode())
             frame = self.receive(ANSWER_S)
@@ -101,8 +102,10 @@ class Agent:
     def fetch(self, path: str, offset: int, most_bytes: int) -> Generator[bytes]:
         """The bytes of a file there from `offset` on; OSError where it cannot be read."""
         self.send(words_frame(frames.FETCH, [path, str(offset), str(most_bytes)]))
+        self.has_unread = True
         while (frame := self._answer(ANSWER_S)).type == frames.OUTPUT:
             yield frame.content
+        self.has_unread = False
         number = frame.content[1] if frame.type == frames.EXIT else 0
         if number:
             raise OSError(number, os.strerror(number), path)

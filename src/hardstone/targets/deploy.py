@@ -35,6 +35,7 @@ _MOST_SHOWN = 200
 _LOOK = (
     "w=$1; f=$2; echo; echo hardstone-look $w; uname -m; uname -s; id -u; id -un; "
     "cat /proc/sys/kernel/random/boot_id || echo -; cat /etc/machine-id || echo -; "
+    "getconf GNU_LIBC_VERSION || ls /lib/ld-musl-* || echo -; "
     "if test -d /run/systemd/system; then test -e /var/lib/systemd/linger/$(id -un) && echo stays "
     "|| echo ends; else echo stays; fi; "
     "for b in $f /dev/shm /run /tmp /var/tmp $HOME; do "  # what a cut link left an hour ago
@@ -79,6 +80,7 @@ class Session(msgspec.Struct, kw_only=True, frozen=True):
     machine_id: str
     is_in_memory: bool
     is_root: bool
+    libc: str  # of the system, which a static probe does not use; "": not known
     sha256: str
 
 
@@ -102,6 +104,7 @@ class _Place:
     home_ends: bool  # with the login, systemd removes what a user has in memory
     boot_id: str
     machine_id: str
+    libc: str
     bases: list[_Base]
 
 
@@ -144,6 +147,7 @@ def deploy(
         machine_id=place.machine_id,
         is_in_memory=base.is_in_memory,
         is_root=settings.sudo,
+        libc=place.libc,
         sha256=digest,
     )
 
@@ -203,7 +207,7 @@ def _lines(said: Said, kind: str, word: str) -> list[str]:
 def _look(ssh: OpenSsh, settings: SshSettings, word: str) -> _Place:
     lines = _lines(ssh.run(_line(_LOOK, word, settings.folder or "/nowhere")), "look", word)
     try:
-        machine, system, uid, _, boot_id, machine_id, stays = lines[:7]
+        machine, system, uid, _, boot_id, machine_id, libc, stays = lines[:8]
         return _Place(
             machine=machine,
             system=system,
@@ -211,13 +215,21 @@ def _look(ssh: OpenSsh, settings: SshSettings, word: str) -> _Place:
             home_ends=stays == "ends" and int(uid) >= 1000,
             boot_id=boot_id[:64],
             machine_id=machine_id[:64],
-            bases=_bases(lines[7:]),
+            libc=_libc(libc),
+            bases=_bases(lines[8:]),
         )
     except (ValueError, IndexError) as error:
         raise TargetError(
             f"{settings.name}: the target's shell gave no answer that can be read",
             "check that uname, id, mkdir and df work there",
         ) from error
+
+
+def _libc(said: str) -> str:
+    """ "glibc 2.36", "musl"."""
+    if "ld-musl" in said:
+        return "musl"
+    return printable(said)[:40] if said.startswith("glibc ") else ""
 
 
 def _bases(lines: list[str]) -> list[_Base]:

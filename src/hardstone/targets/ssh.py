@@ -23,7 +23,7 @@ from hardstone.event_names import CONNECTED
 from hardstone.files import pause, read_regular, replace_file
 from hardstone.frames import PeerLostError
 from hardstone.memory import LEFT_NAME
-from hardstone.model import ClockCheck, Event
+from hardstone.model import ClockCheck, Event, Scalar
 from hardstone.targets.agent import ANSWER_S, Agent, Reading
 from hardstone.targets.alone import WAITS, held_too_long, holder_of
 from hardstone.targets.base import (
@@ -155,6 +155,7 @@ class SshTransport:
         self._taken: list[int] = []
         self._again: dict[int, int] = {}  # other numbers of jobs whose request was changed
         self._states: dict[int, _State] = {}
+        self._expected_s: dict[int, float] = {}
         self._due = 0.0
         self._is_kept = self._collects
         self._is_stopped = False
@@ -197,6 +198,8 @@ class SshTransport:
 
     def _connect(self) -> None:
         """A connection and an agent; TargetError where there is none, with what to do."""
+        if self._agent is not None and self._agent.has_unread:
+            self._disconnect()  # the rest would be taken for the next answer
         if self._agent is not None:
             return
         self._ssh.connect()
@@ -220,7 +223,7 @@ class SshTransport:
         """Raises what is known about an agent that does not start."""
         session = self.session()
         if session.is_root and ("sudo" in error.cause or is_new):
-            raise refused_sudo(self._settings, error.cause, f"{session.folder}/{PROBE}") from error
+            raise refused_sudo(self._settings, error.cause, session.folder) from error
         if not self._ssh.is_alive():
             self._disconnect()
             raise UnreachableError(error.cause, "", is_final=False) from error
@@ -405,6 +408,10 @@ class SshTransport:
 
     # ---- jobs ----
 
+    def own_facts(self) -> dict[str, Scalar]:
+        session = self.session()
+        return {"target.url": session.url, "target.libc": session.libc or None}
+
     def announce(self, requests: Sequence[tuple[list[str], Limits]]) -> None:
         self._ahead = list(requests)
 
@@ -433,6 +440,8 @@ class SshTransport:
     def _job(
         self, arguments: list[str], limits: Limits, stop: Stop, on_idle: OnIdle
     ) -> Generator[bytes]:
+        if self._agent is not None and self._agent.has_unread:
+            self._disconnect()
         number = _number_of(arguments)
         if number is None:
             number = max([_UNRECORDED, *self._sent]) + 1
@@ -474,6 +483,7 @@ class SshTransport:
         self._due = time.monotonic() + alone_s
         self._is_stopped = False
         self._states = {}
+        self._expected_s = {place: own.expected_s or 0.0 for place, _, own in jobs}
 
     def _kept_in_memory(self, words: list[str]) -> list[str]:
         """Without a recording where that would wait for a disk."""
@@ -491,7 +501,7 @@ class SshTransport:
 
     def _wait(self, number: int, limits: Limits, stop: Stop, on_idle: OnIdle) -> _State | None:
         """Until the job has ended; None for one that was never sent."""
-        late_at: float | None = None
+        late_at = None if self._agent is None else time.monotonic() + _ATTACHED_S
         while True:
             known = self._states.get(number)
             if known is not None and known.name in _ENDED:
@@ -500,10 +510,8 @@ class SshTransport:
                 self._kill(on_idle)
                 raise ProbeError("ended at once, on request")
             if self._agent is None:
-                self._wait_alone(stop, on_idle)
-                self._reconnect(on_idle)
+                self._look(number, stop, on_idle)
                 late_at = time.monotonic() + _ATTACHED_S
-                self._see(self._query(on_idle), number, stop)
                 if number not in self._states:
                     return None
                 continue
@@ -521,11 +529,22 @@ class SshTransport:
             if number not in self._states:
                 return None
 
-    def _see(self, states: dict[int, _State], number: int, stop: Stop) -> None:
-        self._states = states
-        one = self._states.get(number)
-        if one is not None and one.name not in _ENDED and not stop.is_set():
-            self._visits += 1
+    def _look(self, number: int, stop: Stop, on_idle: OnIdle) -> None:
+        """Asks for the states of the jobs once their time has passed. A target that takes longer
+        is left alone again, for as long as the rest should take: also where `number` has ended,
+        since its output would be fetched while the next one measures."""
+        while True:
+            self._wait_alone(stop, on_idle)
+            self._reconnect(on_idle)
+            self._states = self._query(on_idle)
+            rest = [one for one, state in self._states.items() if state.name not in _ENDED]
+            if rest and not stop.is_set():
+                self._visits += 1
+            rest_s = sum(self._expected_s.get(one, 0.0) for one in rest)
+            if rest_s <= _ATTACHED_S or stop.is_set() or number not in self._states:
+                return
+            self._due = time.monotonic() + rest_s
+            self._disconnect()
 
     def _wait_alone(self, stop: Stop, on_idle: OnIdle) -> None:
         """The target has no connection meanwhile."""

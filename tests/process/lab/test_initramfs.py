@@ -62,6 +62,16 @@ def test_a_driver_comes_after_those_that_it_depends_on(tree: Path) -> None:
         names(tree)
 
 
+def test_other_drivers_may_be_needed(tree: Path) -> None:
+    (tree / "virtio_net.ko").write_bytes(made_up.driver("virtio_ring"))
+    needed = {"virtio_net": "CONFIG_VIRTIO_NET"}
+    found = needed_drivers(
+        tree, None, arch="x86_64", release=made_up.RELEASE, needed=needed, welcome=()
+    )
+    assert [driver.name for driver in found][-2:] == ["virtio_ring", "virtio_net"]
+    assert "virtio_console" not in [driver.name for driver in found]
+
+
 @pytest.mark.parametrize("kind", ["xz", "gz", "zst"])
 def test_compressed_drivers_are_unpacked(
     tree: Path, kind: str, monkeypatch: pytest.MonkeyPatch
