@@ -16,9 +16,11 @@ import pytest
 from packaging.version import Version
 
 import docs_site
+import hatch_build
 import picture
 import release
 from docs_site import StepError
+from hardstone.targets import arches
 from release import Step, Work
 from tests.conftest import ROOT
 
@@ -253,6 +255,20 @@ def test_a_tag_takes_over_the_commit_and_a_second_time_changes_nothing(checkout:
     release.git(checkout, "commit", "--quiet", "--allow-empty", "-m", "Go on")
     with pytest.raises(StepError, match=r"1\.0\.0 is not newer than 1\.0\.0"):
         release.begin(checkout, "1.0.0", "main")
+
+
+def test_a_wheel_has_a_probe_for_each_board() -> None:
+    boards = [f"hardstone/_probe/{one}/hardstone-probe" for one in ("aarch64", "armv7l", "riscv64")]
+    names = ["hardstone/_probe/hardstone-probe", "hardstone/_probe/hardstone-guest", *boards]
+    wheel = "hardstone-1.0.0-py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64"
+    assert release.probes_in(names, wheel) == release.BOARDS
+    assert release.probes_in(names[1:], wheel) == release.BOARDS - {"x86_64"}
+    assert {arch.name for arch in arches.ARCHES} == release.BOARDS
+    assert {arch.option: arch.name for arch in arches.ARCHES}.items() >= release.MACHINES.items()
+
+
+def test_the_pinned_compiler_of_a_release_is_that_of_the_build_hook() -> None:
+    assert f"\n{hatch_build.ZIG} " in (ROOT / "requirements" / "release.txt").read_text()
 
 
 # ---- the command ----
