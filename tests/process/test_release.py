@@ -348,6 +348,23 @@ def test_a_list_that_the_site_shows_otherwise_is_found(site: Site) -> None:
     assert fault.startswith("README.md: 1 <li> on the site, not 2")
 
 
+@pytest.mark.full
+@pytest.mark.browser
+def test_a_page_that_asks_another_host_fails_or_is_wider_than_a_phone_is_found(site: Site) -> None:
+    browser = picture.find_browser()
+    if browser is None:
+        pytest.skip("there is no chromium on the path")
+    script = "fetch('http://192.0.2.1/x').catch(() => 0); missing()"
+    wide = '<div style="width: 500px">wide</div><img src="gone.png">'
+    site.write(f"{wide}<script>{script}</script>")
+    found = set(docs_site.opening_faults(site.folder, browser, ["index.html", "docs/index.html"]))
+    assert "index.html: loads http://192.0.2.1/x from another host" in found
+    assert any("error of a script: missing is not defined" in one for one in found)
+    assert any("gone.png is not there" in one for one in found)
+    assert any("px wider than a phone" in one for one in found)
+    assert not any(one.startswith("docs/") for one in found)
+
+
 # ---- the whole ----
 
 
