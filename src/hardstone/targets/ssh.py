@@ -76,6 +76,10 @@ class Patience:
 PATIENCE = Patience()
 
 
+class RunLostError(TargetError):
+    """The target answers, and does not have any more what a run left there."""
+
+
 class SshMemory(HostMemory):
     """The recordings of a run are on the target; a spare of the run is here.
 
@@ -232,14 +236,14 @@ class SshTransport:
         if boot_id != session.boot_id:
             raise self._rebooted() from error
         if not is_there:
-            raise TargetError(
+            raise RunLostError(
                 f"{self.name}: the folder {session.folder} is gone, and with it what was measured",
                 "look at what removes files there; for an account that is not root: "
                 "loginctl enable-linger",
             ) from error
 
-    def _rebooted(self) -> TargetError:
-        return TargetError(
+    def _rebooted(self) -> RunLostError:
+        return RunLostError(
             f"{self.name} was rebooted while it measured; what was not collected is lost",
             "look at its log for the reason (journalctl -b -1, or its console)",
         )
