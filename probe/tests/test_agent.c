@@ -144,13 +144,17 @@ TEST_IN(open_hasty_agent(), remove_alone(), a_command_that_ignores_sigterm_is_ki
     CHECK(command_ends_with_host("ignore", 0));
 }
 
+/* Also one that does not read its input, where the system can do that. */
 LAST_AGENT_TEST(a_command_ends_with_a_killed_agent)
 {
-    host_say(&host, 'R', in_folder(folder, "hardstone-probe"), "until_eof", NULL);
+    const char *what = port_adopt_orphans() == 0 ? "hang" : "until_eof";
+    host_say(&host, 'R', in_folder(folder, "hardstone-probe"), what, NULL);
     int alive = wait_until_alive(folder);
     kill(host.agent, SIGKILL);
     CHECK(wait_until_dead(alive));
     CHECK_SAME(host_wait(&host), -SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0)
+        ; /* the command is this process's child by now */
 }
 
 LAST_AGENT_TEST(a_running_command_takes_no_other_frame)
