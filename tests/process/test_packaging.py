@@ -41,7 +41,7 @@ from hatch_build import (
     wheel_programs,
 )
 from tests.conftest import ROOT
-from tests.process.lab.made_up import program
+from tests.process.lab import made_up
 
 DATA = {".toml", ".json", ".html", ".css", ".js", ".svg", ".j2", ".jinja"}
 PARTS = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE"]
@@ -318,7 +318,7 @@ def test_an_installation_without_the_renderer_of_charts_says_what_to_type() -> N
 
 @pytest.fixture
 def own(tmp_path: Path) -> list[Path]:
-    (tmp_path / PROBE).write_bytes(program())
+    (tmp_path / PROBE).write_bytes(made_up.program())
     return [tmp_path / PROBE]
 
 
