@@ -132,9 +132,9 @@ def test_without_a_compiler_pip_fails_and_tells_one_line(source: Path, tmp_path:
 
 @pytest.mark.full
 def test_the_package_of_the_probe_builds_and_lintian_finds_no_error(tmp_path: Path) -> None:
-    for program, package in {"dh": "debhelper", "lintian": "lintian"}.items():
-        if shutil.which(program) is None:
-            pytest.skip(f"there is no {program}: sudo apt-get install {package}")
+    for name, package in {"dh": "debhelper", "lintian": "lintian"}.items():
+        if shutil.which(name) is None:
+            pytest.skip(f"there is no {name}: sudo apt-get install {package}")
     # -d: Meson is that of this environment. -B: the toolkit's dependencies are Debian 13's.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(

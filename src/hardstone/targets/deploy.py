@@ -48,14 +48,17 @@ _LOOK = (
     "echo mounts; cat /proc/mounts; echo room; df -Pk /dev/shm /run /tmp /var/tmp $HOME $f; "
     "echo hardstone-end $w"
 )
+# The link may be cut at any time: then a part arrives, or the shell has nobody to tell.
 _PUT = (
-    'w=$1; d=$2; k=$3; umask 077; mkdir -p -m 700 $d; trap "rm -rf $d; exit 1" HUP TERM; '
+    "w=$1; d=$2; k=$3; umask 077; mkdir -p -m 700 $d; "
+    'trap "rm -rf $d; exit 1" HUP TERM PIPE; '
     "if test -x $k; then cat >/dev/null; cp $k $d/hardstone-probe; "
     "else cat >$d/hardstone-probe; fi; chmod 700 $d/hardstone-probe; "
-    "echo; echo hardstone-put $w; n=$(wc -c <$d/hardstone-probe); echo $n; "
-    "test $n = $4 && $d/hardstone-probe --version || rm -rf $d; "
+    "n=$(wc -c <$d/hardstone-probe); "
+    "test $n = $4 && v=$($d/hardstone-probe --version) || rm -rf $d; "
+    "echo; echo hardstone-put $w; echo $n; echo $v; "
     "case $k in -) ;; *) test -x $k || { mkdir -p ${k%/*}; "
-    "cp $d/hardstone-probe $k.$w && mv $k.$w $k; } ;; esac; echo hardstone-end $w"
+    "cp $d/hardstone-probe $k.$w && mv $k.$w $k; } ;; esac; echo hardstone-end $w || rm -rf $d"
 )
 _BUILD = "w=$1; d=$2; umask 077; mkdir -p -m 700 $d; { THERE; } >$d/build.log 2>&1; "
 _BUILD += "echo; echo hardstone-put $w; wc -c <$d/hardstone-probe; $d/hardstone-probe --version; "

@@ -51,7 +51,6 @@ from hardstone.units import format_span
 _SESSION_BYTES = 1 << 16
 _POLL_S = 0.2
 _WAIT_MS = 3000
-_ATTACHED_S = 20.0  # so long a late job is waited for with a connection
 LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
 _PROC_BYTES = 1 << 16
 _AGAIN = 5000
@@ -62,17 +61,23 @@ _ENDED = ("ended", "lost", "dropped")
 @dataclass(frozen=True)
 class Patience:
     """Times in s. `away_s`: how long a target is tried that does not answer, so that it is told
-    within a minute; `again_s`: between two tries. `start_s`, `job_s`: what a run of jobs, and each
+    within a minute; `again_s`: between two tries. `attached_s`: how long a late job is waited for
+    with a connection. `start_s`, `job_s`: what a run of jobs, and each
     of them, takes beside the expected time; `late`: a share of that."""
 
     away_s: float = 45.0
     again_s: float = 2.0
+    attached_s: float = 20.0
     start_s: float = 1.0
     job_s: float = 0.2
     late: float = 0.02
 
 
 PATIENCE = Patience()
+
+
+class RunLostError(TargetError):
+    """The target answers, and does not have any more what a run left there."""
 
 
 class SshMemory(HostMemory):
@@ -231,14 +236,14 @@ class SshTransport:
         if boot_id != session.boot_id:
             raise self._rebooted() from error
         if not is_there:
-            raise TargetError(
+            raise RunLostError(
                 f"{self.name}: the folder {session.folder} is gone, and with it what was measured",
                 "look at what removes files there; for an account that is not root: "
                 "loginctl enable-linger",
             ) from error
 
-    def _rebooted(self) -> TargetError:
-        return TargetError(
+    def _rebooted(self) -> RunLostError:
+        return RunLostError(
             f"{self.name} was rebooted while it measured; what was not collected is lost",
             "look at its log for the reason (journalctl -b -1, or its console)",
         )
@@ -501,7 +506,7 @@ class SshTransport:
 
     def _wait(self, number: int, limits: Limits, stop: Stop, on_idle: OnIdle) -> _State | None:
         """Until the job has ended; None for one that was never sent."""
-        late_at = None if self._agent is None else time.monotonic() + _ATTACHED_S
+        late_at = None if self._agent is None else time.monotonic() + self._patience.attached_s
         while True:
             known = self._states.get(number)
             if known is not None and known.name in _ENDED:
@@ -511,7 +516,7 @@ class SshTransport:
                 raise ProbeError("ended at once, on request")
             if self._agent is None:
                 self._look(number, stop, on_idle)
-                late_at = time.monotonic() + _ATTACHED_S
+                late_at = time.monotonic() + self._patience.attached_s
                 if number not in self._states:
                     return None
                 continue
@@ -541,7 +546,7 @@ class SshTransport:
             if rest and not stop.is_set():
                 self._visits += 1
             rest_s = sum(self._expected_s.get(one, 0.0) for one in rest)
-            if rest_s <= _ATTACHED_S or stop.is_set() or number not in self._states:
+            if rest_s <= self._patience.attached_s or stop.is_set() or number not in self._states:
                 return
             self._due = time.monotonic() + rest_s
             self._disconnect()

@@ -224,6 +224,45 @@ def _on_second_master(board: MadeSsh) -> OnIdle:
     return on_idle
 
 
+def test_a_target_that_takes_longer_is_left_alone_again(board: MadeSsh) -> None:
+    for test, sign in (("A", "seen"), ("B", "alone")):
+        board.tell(test, f"{test}\n")
+        board.tell(f"{test}.sh", f"until test -e $state/{sign}; do :; done\n")
+    transport = board.transport(patience=replace(QUICK, attached_s=0.05))
+    transport.open()
+    expected = Limits(30.0, expected_s=0.1)
+    transport.announce([(["run", "B"], expected)])
+
+    def on_idle(said: str = "") -> None:
+        if board.masters() > 1:
+            board.tell("seen")
+            if board.closed() == board.masters():
+                board.tell("alone")
+
+    for number, test in enumerate("AB", 1):
+        chunks = transport.chunks(words(transport, test, number), expected, Stop(), on_idle)
+        assert b"".join(chunks) == f"{test}\n".encode()
+    transport.close()
+    assert board.left() == []
+
+
+def test_output_that_is_not_read_to_its_end_spoils_no_later_answer(board: MadeSsh) -> None:
+    board.tell("A", "A" * 300_000)  # many frames
+    board.tell("B", "B\n")
+    transport = board.transport()
+    transport.open()
+    transport.announce([(["run", "B"], LIMITS)])
+    chunks = transport.chunks(words(transport, "A", 1), LIMITS, Stop())
+    assert next(chunks).startswith(b"A")
+    assert collected(transport, "B", 2) == b"B\n"
+    rest = transport.chunks(words(transport, "A", 1), LIMITS, Stop())
+    assert next(rest).startswith(b"A")
+    check = transport.clock_check()
+    assert check is not None and 0 <= check.target_ns <= check.host_ns + check.uncertainty_ns
+    transport.close()
+    assert board.left() == []
+
+
 def test_another_measurement_on_the_target_is_waited_for(board: MadeSsh, tmp_path: Path) -> None:
     """Both keepers are on one machine, and take the same lock."""
     first, second = board.transport(), board.transport()
