@@ -97,7 +97,7 @@ def arches() -> ModuleType:
 
 def platform_tag(programs: Sequence[Path], platform: str | None = None) -> str:
     """The systems on which the wheel runs: each Linux of the architecture where `programs` need no
-    library of it, else those like `platform`, by default this one (docs/decisions/0070)."""
+    library of it, else those like `platform`, by default this one (docs/decisions/0067)."""
     name = (platform or sysconfig.get_platform()).replace("-", "_").replace(".", "_")
     family, _, arch = name.partition("_")
     is_static = all(not needs_loader(program.read_bytes()) for program in programs)

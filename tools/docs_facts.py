@@ -31,6 +31,7 @@ SECTIONS = (
     ("probe", "On every system"),
     ("linux", "On Linux"),
     ("toolkit", "On Linux, read from the text of sources"),
+    ("transport", "Of a system that SSH reaches"),
     ("doctor", "What the doctor derives from them"),
 )
 

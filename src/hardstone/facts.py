@@ -37,12 +37,12 @@ class FactEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `unit` is a key of SUFFIXES; "" for a text and for a bool. A "setting" is a number of the
     kernel's own. `sender`: "probe" on every port, "linux" on that port only, "doctor" where it
-    follows from others, "toolkit" where raw_facts.py reads it from `sources`, which that port sends
-    raw.
+    follows from others, "transport" where the way to the target tells it, "toolkit" where
+    raw_facts.py reads it from `sources`, which that port sends raw.
     """
 
     type: FactType
-    sender: Literal["probe", "linux", "toolkit", "doctor"]
+    sender: Literal["probe", "linux", "toolkit", "transport", "doctor"]
     meaning: str
     unit: str = ""
     sources: list[str] = []

@@ -718,12 +718,24 @@ def test_ceilings_that_the_library_lacks_have_no_verdict_and_no_figure(
     musl_probe: Path, quick: list[str]
 ) -> None:
     stream = run(musl_probe, "MUT-B-ARC", *quick)
-    assert "protect" in stream.events["protocol_unsupported"].text
+    told = stream.events["protocol_unsupported"].text
+    assert told.startswith("protect: unsupported by this libc (musl)")
     assert stream.result.status == "measured"
     assert stream.verdicts == dict.fromkeys(ON_MUSL, True)
     stream = run(musl_probe, "MUT-P-INV", "--samples", "3", *quick)
     counts = {series.labels["protocol"]: series.count for series in stream.of(StreamSeries)}
     assert counts == {"none": 3, "inherit": 3, "protect": 0, "semaphore": 3}
+
+
+@pytest.mark.parametrize("test", ["MUT-B-ARC", "MUT-P-ARC", "MUT-P-ARN", "MUT-P-INV"])
+def test_a_test_of_ceilings_alone_is_unsupported_with_the_library_as_the_reason(
+    musl_probe: Path, quick: list[str], test: str
+) -> None:
+    stream = run(musl_probe, test, "--samples", "3", "-p", "protocols=protect", *quick)
+    assert stream.result.status == "unsupported"
+    assert stream.result.reason == "unsupported by this libc (musl)"
+    assert all(series.count == 0 for series in stream.of(StreamSeries))
+    assert stream.verdicts == {}
 
 
 @pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])

@@ -778,7 +778,7 @@ static _Noreturn void live(const struct keeper_site *site, int ready)
     }
     if (answer == 0) {
         jobs_read(&keeper->jobs, keeper->folder);
-        keeper->alone_ms = now_ms();
+        keeper->alone_ms = now_ms() + START_MS; /* whoever started it may take so long to come */
     }
     (void)!write(ready, &answer, 1);
     close(ready);

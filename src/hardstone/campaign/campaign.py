@@ -196,12 +196,14 @@ class Campaign:
         more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
         wait_s: float | None = None,
         note: Callable[[Result], Sequence[Event]] = lambda result: (),
+        stop: Stop | None = None,
     ) -> None:
         """`why_end` is called after each result: with a reason, the other tests are skipped.
 
         `more` is called once all tests of the plan have a result: what it gives is added to the
         plan and measured, until it gives none. `wait_s`: the longest wait for another measurement
         of the machine; None: until it has ended. `note` gives events that a result is stored with.
+        `stop` is what Ctrl-C sets.
         """
         self._wait_s = wait_s
         self._note = note
@@ -212,7 +214,7 @@ class Campaign:
         self._why_end = why_end or (lambda document: None)
         self._more = more
         self._end: str | None = None
-        self._stop = Stop()
+        self._stop = stop or Stop()
         self._gone: str | None = None
         self._is_announced = False
         self._is_cut_short = False

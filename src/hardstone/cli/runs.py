@@ -53,6 +53,12 @@ def command(context: click.Context, /, store: Path | None, as_json: bool) -> int
     unreadable = opened.unreadable
     for run_id, reason in unreadable.items():
         tell(f"{run_id} cannot be read: {reason}")
+    for one in opened.left():
+        if not one.is_recorded:
+            tell(
+                f"run {one.id} is left on {one.target}; to get its results",
+                f"hardstone target collect {shlex.quote(one.id)}",
+            )
     for folder, root in lost_recordings():
         tell(
             f"{folder} belongs to a run whose store {root} is missing; to remove it",

@@ -13,8 +13,8 @@ import click
 import msgspec
 
 from hardstone.cli import completion
-from hardstone.cli.collect import collect
 from hardstone.cli.help import WHAT, WHERE, Option, declare_group
+from hardstone.cli.left_runs import collect
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.options import json_option, quiet_option
 from hardstone.errors import (

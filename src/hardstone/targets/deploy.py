@@ -35,6 +35,7 @@ _MOST_SHOWN = 200
 _LOOK = (
     "w=$1; f=$2; echo; echo hardstone-look $w; uname -m; uname -s; id -u; id -un; "
     "cat /proc/sys/kernel/random/boot_id || echo -; cat /etc/machine-id || echo -; "
+    "getconf GNU_LIBC_VERSION || ls /lib/ld-musl-* || echo -; "
     "if test -d /run/systemd/system; then test -e /var/lib/systemd/linger/$(id -un) && echo stays "
     "|| echo ends; else echo stays; fi; "
     "for b in $f /dev/shm /run /tmp /var/tmp $HOME; do "  # what a cut link left an hour ago
@@ -47,14 +48,17 @@ _LOOK = (
     "echo mounts; cat /proc/mounts; echo room; df -Pk /dev/shm /run /tmp /var/tmp $HOME $f; "
     "echo hardstone-end $w"
 )
+# The link may be cut at any time: then a part arrives, or the shell has nobody to tell.
 _PUT = (
-    'w=$1; d=$2; k=$3; umask 077; mkdir -p -m 700 $d; trap "rm -rf $d; exit 1" HUP TERM; '
+    "w=$1; d=$2; k=$3; umask 077; mkdir -p -m 700 $d; "
+    'trap "rm -rf $d; exit 1" HUP TERM PIPE; '
     "if test -x $k; then cat >/dev/null; cp $k $d/hardstone-probe; "
     "else cat >$d/hardstone-probe; fi; chmod 700 $d/hardstone-probe; "
-    "echo; echo hardstone-put $w; n=$(wc -c <$d/hardstone-probe); echo $n; "
-    "test $n = $4 && $d/hardstone-probe --version || rm -rf $d; "
+    "n=$(wc -c <$d/hardstone-probe); "
+    "test $n = $4 && v=$($d/hardstone-probe --version) || rm -rf $d; "
+    "echo; echo hardstone-put $w; echo $n; echo $v; "
     "case $k in -) ;; *) test -x $k || { mkdir -p ${k%/*}; "
-    "cp $d/hardstone-probe $k.$w && mv $k.$w $k; } ;; esac; echo hardstone-end $w"
+    "cp $d/hardstone-probe $k.$w && mv $k.$w $k; } ;; esac; echo hardstone-end $w || rm -rf $d"
 )
 _BUILD = "w=$1; d=$2; umask 077; mkdir -p -m 700 $d; { THERE; } >$d/build.log 2>&1; "
 _BUILD += "echo; echo hardstone-put $w; wc -c <$d/hardstone-probe; $d/hardstone-probe --version; "
@@ -79,6 +83,7 @@ class Session(msgspec.Struct, kw_only=True, frozen=True):
     machine_id: str
     is_in_memory: bool
     is_root: bool
+    libc: str  # of the system, which a static probe does not use; "": not known
     sha256: str
 
 
@@ -102,6 +107,7 @@ class _Place:
     home_ends: bool  # with the login, systemd removes what a user has in memory
     boot_id: str
     machine_id: str
+    libc: str
     bases: list[_Base]
 
 
@@ -144,6 +150,7 @@ def deploy(
         machine_id=place.machine_id,
         is_in_memory=base.is_in_memory,
         is_root=settings.sudo,
+        libc=place.libc,
         sha256=digest,
     )
 
@@ -203,7 +210,7 @@ def _lines(said: Said, kind: str, word: str) -> list[str]:
 def _look(ssh: OpenSsh, settings: SshSettings, word: str) -> _Place:
     lines = _lines(ssh.run(_line(_LOOK, word, settings.folder or "/nowhere")), "look", word)
     try:
-        machine, system, uid, _, boot_id, machine_id, stays = lines[:7]
+        machine, system, uid, _, boot_id, machine_id, libc, stays = lines[:8]
         return _Place(
             machine=machine,
             system=system,
@@ -211,13 +218,21 @@ def _look(ssh: OpenSsh, settings: SshSettings, word: str) -> _Place:
             home_ends=stays == "ends" and int(uid) >= 1000,
             boot_id=boot_id[:64],
             machine_id=machine_id[:64],
-            bases=_bases(lines[7:]),
+            libc=_libc(libc),
+            bases=_bases(lines[8:]),
         )
     except (ValueError, IndexError) as error:
         raise TargetError(
             f"{settings.name}: the target's shell gave no answer that can be read",
             "check that uname, id, mkdir and df work there",
         ) from error
+
+
+def _libc(said: str) -> str:
+    """ "glibc 2.36", "musl"."""
+    if "ld-musl" in said:
+        return "musl"
+    return printable(said)[:40] if said.startswith("glibc ") else ""
 
 
 def _bases(lines: list[str]) -> list[_Base]:
@@ -312,30 +327,31 @@ def _put(
     probe = probe_of(place.machine, tell)
     content = probe.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    kept = "-"
+    kept, is_kept = "-", False
     if settings.keep_probe:
-        home = _home(ssh, settings, word)
+        home, is_kept = _home(ssh, settings, word, digest)
         kept = f"{home}/.cache/hardstone/probe-{digest[:32]}"
         if not _SAFE.fullmatch(kept):
             raise InputError(
                 f"{settings.name}: the home folder has characters that a shell may read",
                 "leave keep_probe out",
             )
-    tell(f"copying the probe to {settings.name} ({len(content) >> 10} KiB)")
+    if not is_kept:
+        tell(f"copying the probe to {settings.name} ({len(content) >> 10} KiB)")
     line = _line(_PUT, word, folder, kept, str(len(content)))
-    said = ssh.run(line, content, _UPLOAD_S)
+    said = ssh.run(line, b"" if is_kept else content, _UPLOAD_S)
     _check_put(settings, _lines(said, "put", word), len(content))
     return digest
 
 
-def _home(ssh: OpenSsh, settings: SshSettings, word: str) -> str:
-    script = "w=$1; echo; echo hardstone-home $w; cd && pwd; echo hardstone-end $w"
-    lines = _lines(ssh.run(_line(script, word)), "home", word)
-    if len(lines) != 1 or not lines[0].startswith("/"):
-        raise TargetError(
-            f"{settings.name}: the account has no home folder", "leave keep_probe out"
-        )
-    return lines[0]
+def _home(ssh: OpenSsh, settings: SshSettings, word: str, digest: str) -> tuple[str, bool]:
+    """The account's home, and whether the probe of that digest is kept there."""
+    script = "w=$1; echo; echo hardstone-home $w; cd && pwd; "
+    script += "test -x .cache/hardstone/probe-$2 && echo kept || echo none; echo hardstone-end $w"
+    lines = _lines(ssh.run(_line(script, word, digest[:32])), "home", word)
+    if len(lines) != 2 or not lines[0].startswith("/"):
+        raise TargetError(f"{settings.name}: the account has no home", "leave keep_probe out")
+    return lines[0], lines[1] == "kept"
 
 
 def _check_put(settings: SshSettings, lines: list[str], size_bytes: int | None) -> None:

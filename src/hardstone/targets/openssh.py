@@ -206,7 +206,7 @@ def explained(said: str, settings: SshSettings, typed: str) -> tuple[str, str, b
     if "REMOTE HOST IDENTIFICATION HAS CHANGED" in said:
         return (
             "its host key is not the one that is known: another machine answers, or it was "
-            "installed anew",
+            "installed again",
             f"if you know why, remove the old key: ssh-keygen -R {host}",
             True,
         )
@@ -237,9 +237,10 @@ def _short_folder() -> str | None:
     return None
 
 
-def refused_sudo(settings: SshSettings, said: str, program: str) -> HardstoneError:
-    """Why `sudo -n` did not start the probe there."""
+def refused_sudo(settings: SshSettings, said: str, folder: str) -> HardstoneError:
+    """Why `sudo -n` did not start the probe in `folder` there, whose name each run makes."""
     user = settings.user or "USER"
+    program = f"{folder.rpartition('-')[0]}-*/hardstone-probe"
     return PrivilegeError(
         f"{settings.name}: sudo refuses to start the probe: {_shown(said.splitlines()[-1:])}",
         f"allow it there with sudo visudo, one line: {user} ALL=(root) NOPASSWD: {program} agent *",

@@ -271,7 +271,10 @@ class ProbeTarget:
 
     def facts(self, *, with_counter: bool = True) -> Facts:
         clock = [] if with_counter else ["--clock", "monotonic"]
-        return decode_facts(self._ask(["facts", "--json", *clock], _FACTS_S))
+        found = decode_facts(self._ask(["facts", "--json", *clock], _FACTS_S))
+        if isinstance(self._transport, Unattended):
+            found.facts.update(self._transport.own_facts())
+        return found
 
     def clock_check(self) -> ClockCheck | None:
         return self._transport.clock_check()

@@ -23,7 +23,7 @@ from hardstone.event_names import CONNECTED
 from hardstone.files import pause, read_regular, replace_file
 from hardstone.frames import PeerLostError
 from hardstone.memory import LEFT_NAME
-from hardstone.model import ClockCheck, Event
+from hardstone.model import ClockCheck, Event, Scalar
 from hardstone.targets.agent import ANSWER_S, Agent, Reading
 from hardstone.targets.alone import WAITS, held_too_long, holder_of
 from hardstone.targets.base import (
@@ -53,7 +53,6 @@ _POLL_S = 0.2
 _WAIT_MS = 3000
 LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
 _PROC_BYTES = 1 << 16
-_AGAIN = 5000
 _UNRECORDED = 9000  # numbers of jobs go up to 9999
 _ENDED = ("ended", "lost", "dropped")
 
@@ -74,6 +73,10 @@ class Patience:
 
 
 PATIENCE = Patience()
+
+
+class RunLostError(TargetError):
+    """The target answers, and does not have any more what a run left there."""
 
 
 class SshMemory(HostMemory):
@@ -154,7 +157,7 @@ class SshTransport:
         self._ahead: list[tuple[list[str], Limits]] = []
         self._sent: dict[int, list[str]] = {}
         self._taken: list[int] = []
-        self._again: dict[int, int] = {}  # other numbers of jobs whose request was changed
+        self._shift = 0  # of the numbers of jobs, since one was asked for otherwise than announced
         self._states: dict[int, _State] = {}
         self._expected_s: dict[int, float] = {}
         self._due = 0.0
@@ -224,7 +227,7 @@ class SshTransport:
         """Raises what is known about an agent that does not start."""
         session = self.session()
         if session.is_root and ("sudo" in error.cause or is_new):
-            raise refused_sudo(self._settings, error.cause, f"{session.folder}/{PROBE}") from error
+            raise refused_sudo(self._settings, error.cause, session.folder) from error
         if not self._ssh.is_alive():
             self._disconnect()
             raise UnreachableError(error.cause, "", is_final=False) from error
@@ -232,14 +235,14 @@ class SshTransport:
         if boot_id != session.boot_id:
             raise self._rebooted() from error
         if not is_there:
-            raise TargetError(
+            raise RunLostError(
                 f"{self.name}: the folder {session.folder} is gone, and with it what was measured",
                 "look at what removes files there; for an account that is not root: "
                 "loginctl enable-linger",
             ) from error
 
-    def _rebooted(self) -> TargetError:
-        return TargetError(
+    def _rebooted(self) -> RunLostError:
+        return RunLostError(
             f"{self.name} was rebooted while it measured; what was not collected is lost",
             "look at its log for the reason (journalctl -b -1, or its console)",
         )
@@ -409,6 +412,10 @@ class SshTransport:
 
     # ---- jobs ----
 
+    def own_facts(self) -> dict[str, Scalar]:
+        session = self.session()
+        return {"target.url": session.url, "target.libc": session.libc or None}
+
     def announce(self, requests: Sequence[tuple[list[str], Limits]]) -> None:
         self._ahead = list(requests)
 
@@ -439,32 +446,33 @@ class SshTransport:
     ) -> Generator[bytes]:
         if self._agent is not None and self._agent.has_unread:
             self._disconnect()
-        number = _number_of(arguments)
-        if number is None:
-            number = max([_UNRECORDED, *self._sent]) + 1
+        found = _number_of(arguments)
+        number = max([_UNRECORDED, *self._sent]) + 1 if found is None else found + self._shift
         if not self._collects and self._sent.get(number) != arguments:
-            self._send(number, arguments, limits, on_idle)
-        number = self._again.get(number, number)
+            number = self._send(number, arguments, limits, on_idle)
         state = self._wait(number, limits, stop, on_idle)
         if state is None or state.name == "dropped":
             raise NotSentError("it was not begun on the target")
         self._taken.append(number)
         yield from self._output(number, state, limits, stop, on_idle)
 
-    def _send(self, number: int, arguments: list[str], limits: Limits, on_idle: OnIdle) -> None:
-        """Sends the job and those that were announced, and leaves the target alone."""
-        first = number
+    def _send(self, number: int, arguments: list[str], limits: Limits, on_idle: OnIdle) -> int:
+        """Sends the job and those that were announced, and leaves the target alone; the number that
+        the job has there."""
         if any(one >= number for one in self._sent):  # the request is another one than announced
-            self._asked(frames.STOP, ["kill"], on_idle)
-            first = self._again[number] = max([_AGAIN, *self._sent]) + 1
-            self._ahead = []
+            for order in ("stop", "kill"):
+                self._asked(frames.STOP, [order], on_idle)
+            last = max(self._sent)
+            self._shift += last + 1 - number  # a number is used once
             self._sent = {one: words for one, words in self._sent.items() if one < number}
+            number = last + 1
         self._drop_taken(on_idle)
         self._lock(lambda: False, on_idle, lambda why: None, None)
         folder = self.session().folder
-        jobs = [(first, arguments, limits)]
+        jobs = [(number, arguments, limits)]
         for place, (words, own) in enumerate(self._ahead, number + 1):
-            jobs.append((place, [*words, "--backing", f"{folder}/{place}.rec"], own))
+            backing = f"{folder}/{place - self._shift}.rec"
+            jobs.append((place, [*words, "--backing", backing], own))
         self._ahead = []
         for place, words, own in jobs:
             deadline_ms = round((own.deadline_s + own.end_s) * 1000)
@@ -472,7 +480,7 @@ class SshTransport:
             state, *why = self._asked(frames.JOB, asked, on_idle)
             if state != "queued" and place not in self._query(on_idle):
                 raise ProbeError(f"the target refuses the test: {printable(' '.join(why))[:200]}")
-            self._sent[number if place == first else place] = words
+            self._sent[place] = words
         self._disconnect()
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
         given = self._patience
@@ -481,6 +489,7 @@ class SshTransport:
         self._is_stopped = False
         self._states = {}
         self._expected_s = {place: own.expected_s or 0.0 for place, _, own in jobs}
+        return number
 
     def _kept_in_memory(self, words: list[str]) -> list[str]:
         """Without a recording where that would wait for a disk."""
@@ -573,9 +582,9 @@ class SshTransport:
 
     def _kill(self, on_idle: OnIdle) -> None:
         with contextlib.suppress(HardstoneError):
-            if self._agent is None:
-                self._connect()
-            self._asked(frames.STOP, ["kill"], on_idle)
+            self._connect()
+            for order in ("stop", "kill"):  # after a kill alone the next one would begin
+                self._asked(frames.STOP, [order], on_idle)
 
     def _output(
         self, number: int, state: _State, limits: Limits, stop: Stop, on_idle: OnIdle

@@ -14,7 +14,7 @@ from typing import IO, Protocol, runtime_checkable
 
 from hardstone.errors import EXIT_USAGE, printable
 from hardstone.memory import Memory
-from hardstone.model import ClockCheck, Event
+from hardstone.model import ClockCheck, Event, Scalar
 from hardstone.targets.base import (
     SILENT,
     BrokenStreamError,
@@ -174,6 +174,9 @@ class Caller(Transport, Protocol):
 class Unattended(Transport, Protocol):
     """A transport over which tests run without a connection. `chunks` of `run` sends the test and
     those that were announced, and gives the output of each once it is collected."""
+
+    def own_facts(self) -> dict[str, Scalar]:
+        """What the transport knows of the system and the probe cannot, as facts."""
 
     def announce(self, requests: Sequence[tuple[list[str], Limits]]) -> None:
         """The arguments of the tests after the next one, without --backing, and their limits."""

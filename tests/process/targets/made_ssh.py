@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
+import signal
 import sys
 from pathlib import Path
 
+from hardstone.targets.deploy import Session
 from hardstone.targets.named import SshSettings, parse_ssh_url
 from hardstone.targets.openssh import OpenSsh
 from hardstone.targets.ssh import Patience, SshTransport
@@ -13,8 +17,8 @@ from tests.conftest import PROBE
 
 QUICK = Patience(away_s=0.3, again_s=0.05, start_s=0.0, job_s=0.0, late=0.0)
 
-# Its master is a file in the place of the control socket. `down` refuses every connection, `cut`
-# ends the channels: each is a file that a test makes; `banner` is what a login writes first.
+# Its master is a file in the place of the control socket. Files that a test makes: `down` refuses
+# every connection, `banner` is what a login writes first, `shell` the login shell.
 _SSH = """#!{python} -IS
 import os, pathlib, subprocess, sys
 state = pathlib.Path({state!r})
@@ -36,6 +40,8 @@ if not control.exists():
     sys.exit("no master")
 sys.stdout.write((state / "banner").read_text() if (state / "banner").exists() else "")
 sys.stdout.flush()
+with (state / "channels").open("a") as channels:
+    channels.write(f"{{os.getpid()}}\\n")
 shell = (state / "shell").read_text().split() if (state / "shell").exists() else ["/bin/sh"]
 os.execvp(shell[0], [*shell, "-c", words[-1]])
 """
@@ -85,6 +91,34 @@ class MadeSsh:
 
     def tell(self, name: str, text: str = "") -> None:
         (self.state / name).write_text(text)
+
+    def cut(self) -> None:
+        """The link is gone: each channel, and every new connection."""
+        self.tell("down")
+        for pid in map(int, (self.state / "channels").read_text().split()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def clear(self) -> None:
+        """No keeper stays, also where a test has failed."""
+        (self.state / "down").unlink(missing_ok=True)
+        (self.state / "shell").unlink(missing_ok=True)
+        for folder in self.home.iterdir():
+            session = Session(
+                url="ssh://board",
+                folder=str(folder),
+                word=folder.name.rpartition("-")[2],
+                machine="x",
+                boot_id="-",
+                machine_id="-",
+                is_in_memory=False,
+                is_root=False,
+                libc="",
+                sha256="",
+            )
+            transport = self.transport(session=session)
+            transport.forget()
+            transport.close()
 
     def left(self) -> list[str]:
         """What is left in the target's folder."""

@@ -20,12 +20,12 @@ from hardstone.targets.base import (
     Notices,
     NotSentError,
     OnIdle,
+    ProbeError,
     ProbeExitError,
     RunOptions,
     Stop,
     TargetAwayError,
 )
-from hardstone.targets.deploy import Session
 from hardstone.targets.named import SshSettings
 from hardstone.targets.openssh import explained
 from hardstone.targets.probe_target import ProbeTarget
@@ -46,22 +46,7 @@ def board(tmp_path: Path) -> Iterator[MadeSsh]:
     for name, document in (("list", sample.register()), ("facts", sample.facts())):
         made.tell(name, msgspec.json.encode(document).decode())
     yield made
-    (made.state / "down").unlink(missing_ok=True)
-    for folder in made.home.iterdir():  # also where a test has failed: no keeper stays
-        session = Session(
-            url="ssh://board",
-            folder=str(folder),
-            word=folder.name.rpartition("-")[2],
-            machine="x",
-            boot_id="-",
-            machine_id="-",
-            is_in_memory=False,
-            is_root=False,
-            sha256="",
-        )
-        transport = made.transport(session=session)
-        transport.forget()
-        transport.close()
+    made.clear()
 
 
 def words(transport: SshTransport, test: str, number: int) -> list[str]:
@@ -76,7 +61,10 @@ def test_commands_run_attached_and_nothing_is_left(board: MadeSsh) -> None:
     target = ProbeTarget(board.transport())
     target.open()
     assert target.probe_list() == sample.register()
-    assert target.facts() == sample.facts()
+    found = target.facts()
+    assert found.facts.pop("target.url") == "ssh://board"
+    assert "target.libc" in found.facts and found.facts.pop("target.libc") != ""
+    assert found == sample.facts()
     assert len(board.left()) == 1
     check = target.clock_check()
     assert check is not None and check.host_ns > 0
@@ -131,18 +119,39 @@ def test_the_exit_code_and_the_words_of_a_job(board: MadeSsh) -> None:
     transport.close()
 
 
-def test_another_request_than_announced_is_sent_anew(board: MadeSsh) -> None:
-    for test in ("A", "B"):
+def test_another_request_than_announced_is_sent_again(board: MadeSsh) -> None:
+    """With it the later ones, which were announced too, and whose numbers are used up."""
+    for test in ("A", "B", "C"):
         board.tell(test, f"{test}\n")
     transport = board.transport()
     transport.open()
-    transport.announce([(["run", "B", "-p", "n=1"], LIMITS)])
+    transport.announce([(["run", "B", "-p", "n=1"], LIMITS), (["run", "C"], LIMITS)])
     assert collected(transport, "A", 1) == b"A\n"
     asked = ["run", "B", "-p", "n=2", *words(transport, "B", 2)[2:]]
     assert b"".join(transport.chunks(asked, LIMITS, Stop())) == b"B\n"
     assert "n=2" in (board.state / "ran").read_text().splitlines()[-1]
+    assert collected(transport, "C", 3) == b"C\n"
+    assert not transport.has_more()
     transport.close()
     assert board.left() == []
+
+
+def test_an_abort_ends_the_running_test_and_begins_no_other(board: MadeSsh) -> None:
+    board.tell("A.sh", "touch $state/begun; exec sleep 1000\n")
+    board.tell("B.sh", "touch $state/second\n")
+    transport = board.transport()
+    transport.open()
+    transport.announce([(["run", "B"], LIMITS)])
+    stop = Stop()
+
+    def on_idle(said: str = "") -> None:
+        if (board.state / "begun").exists():
+            stop.abort()
+
+    with pytest.raises(ProbeError, match="ended at once"):
+        list(transport.chunks(words(transport, "A", 1), LIMITS, stop, on_idle))
+    transport.close()
+    assert board.left() == [] and not (board.state / "second").exists()
 
 
 def test_a_target_that_does_not_answer_keeps_the_run(board: MadeSsh, tmp_path: Path) -> None:

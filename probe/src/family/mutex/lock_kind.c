@@ -314,7 +314,7 @@ int lock_kind_require_any(struct run *run, int tried_count)
 {
     if (tried_count > 0)
         return 0;
-    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose others", "%s",
-                       run->lacks ? run->lacks
-                                  : "this system has none of the requested protocols or primitives");
+    return outcome_set(
+        &run->outcome, STATUS_UNSUPPORTED, "choose others", "%s",
+        run->lacks ? run->lacks : "this system has none of the requested protocols or primitives");
 }

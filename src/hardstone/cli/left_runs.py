@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,13 +108,15 @@ def _collect(store: Store, left: LeftRun, asked: _Asked) -> int:
     from hardstone.cli.messages import notice_messages, print_json, printed, tell
     from hardstone.cli.progress import make_reporter
     from hardstone.targets.probe_target import ProbeTarget
+    from hardstone.targets.ssh import RunLostError
 
     transport = _transport(left)
     target = ProbeTarget(transport)
     with closing(target):
         if not asked.quiet:
             tell(f"collecting run {left.id} from {left.target}")
-        target.open(notice_messages(quiet=asked.quiet))
+        with suppress(RunLostError):  # nothing to wait for: the run is stored as what is here
+            target.open(notice_messages(quiet=asked.quiet))
         document, journal = store.collect(left.id, target)
         if asked.is_discarded:
             transport.forget()

@@ -1,0 +1,88 @@
+"""Nobody disturbs a board that measures, and its figures are the same as those of a local run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import median
+
+import pytest
+
+from hardstone.event_names import CONNECTED
+from hardstone.model import RunDocument
+from tests import machine
+from tests.host.ssh.board import Board, Controller, assert_measured, ended
+from tests.running import has_ended, lowest
+from tests.waiting import wait_until
+
+PAIRS = 7
+WITHIN = 0.02
+LEAST = 200  # values of a series, for a median that can be compared
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the server has done until a moment."""
+
+    switches: int
+    sessions: int
+
+
+def look(board: Board) -> Look:
+    return Look(board.switches(), len(board.sessions()))
+
+
+def test_the_server_sleeps_while_the_board_measures(board: Board, controller: Controller) -> None:
+    """Its tasks are switched not once between the first value and the last test's end, in a run of
+    several tests."""
+    tests = ("TMR-P-LAT", "SEM-P-SHF", "MUT-P-ARC")
+    process = controller.start("run", *tests, "-D", "3s", "--target", f"ssh://{board.name}")
+    board.wait_for_job()
+    (job,) = wait_until(board.jobs)
+    wait_until(lambda: board.is_measuring() or process.poll() is not None)
+    before = look(board)
+    assert before.sessions == 0 and len(board.of_runs(".exit")) == 0
+    wait_until(lambda: len(board.of_runs(".exit")) == 2 or process.poll() is not None)
+    assert look(board) == before
+    done = ended(process, 60)
+    assert done.code in (0, 3), done
+    (run,) = controller.runs()
+    assert_measured(run)
+    events = {event.name for result in run.results for event in result.events}
+    assert CONNECTED not in events, events
+    assert has_ended(job)
+
+
+def medians_ns(run: RunDocument) -> dict[tuple[str, str], int]:
+    """The lower edge of the bucket that the middle value is in, of each series with many values."""
+    found = {}
+    for result in run.results:
+        for series in result.series:
+            rank = 0
+            for index, count in series.histogram.buckets if series.count >= LEAST else ():
+                rank += count
+                if 2 * rank >= series.count:
+                    found[result.test, f"{series.name} {series.labels}"] = lowest(index)
+                    break
+    return found
+
+
+@pytest.mark.parametrize("test", ["TMR-P-LAT", "SEM-P-SHF"])
+def test_a_figure_is_that_of_a_local_run(board: Board, controller: Controller, test: str) -> None:
+    """In interleaved pairs, by the median of their quotients."""
+    quotients: dict[tuple[str, str], list[float]] = defaultdict(list)
+    words = ("run", test, "-D", "500ms", "--cpu", str(machine.cpu()))
+    targets = ["local", f"ssh://{board.name}"]
+    for number in range(PAIRS):
+        for target in targets if number % 2 else reversed(targets):
+            done = controller.run(*words, "--target", target, "--name", f"{number} {target}")
+            assert done.code in (0, 3), done  # 3: too busy to be trusted
+    runs = {run.name: run for run in controller.runs()}
+    assert_measured(*runs.values())
+    for number in range(PAIRS):
+        here, there = (medians_ns(runs[f"{number} {target}"]) for target in targets)
+        assert here and here.keys() == there.keys()
+        for key, value in here.items():
+            quotients[key].append(there[key] / value)
+    found = {key: round(median(values), 4) for key, values in quotients.items()}
+    assert all(abs(value - 1) <= WITHIN for value in found.values()), (found, quotients)
