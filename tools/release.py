@@ -298,7 +298,7 @@ def build_sdist(work: Work) -> str:
 def build_wheel(work: Work, arch: str) -> str:
     """Of the source distribution, as others build it."""
     step = f"wheel-{arch}"
-    folder = work.scratch(step)
+    folder = work.scratch("wheel")  # one path for all: Zig's compiler keeps what it compiled by it
     tree, out = unpacked(work.sdist, folder), folder / "out"
     hatchling(work, step, tree, out, HARDSTONE_WHEEL_ARCH=arch, HARDSTONE_ARCHES="all")
     (wheel,) = out.glob("*.whl")

@@ -38,7 +38,7 @@ static const char made_up_probe[] =
     "compute) exec 9> alive; i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; exec 8> later\n"
     "    read -r line < go; exit 0 ;;\n"
     "hang) exec 9> alive; exec cat never ;;\n"
-    "ignore) trap '' TERM; exec 9> alive; cat never ;;\n"
+    "ignore) trap '' TERM; { exec 9> alive; exec cat never; } & wait ;;\n"
     "esac\n"
     "exit 98\n";
 
@@ -50,11 +50,13 @@ struct host {
     struct frame frame;
 };
 
-/* Of the agents that start from now on; 0: so long that no test sees it. A job begins after
- * `settle_ms`. */
+/* Of the agents that start from now on. Times of 0: so long that no test sees it, but for
+ * `settle_ms`. `first`: what is there before the agent starts, for one that does not wait long. */
 static struct {
     int idle_ms, lease_ms, grace_ms, settle_ms;
-} host_times;
+    const void *first;
+    size_t first_bytes;
+} host_start;
 
 /* ---- folders ---- */
 
@@ -204,14 +206,16 @@ static inline void host_open(struct host *host, const char *folder)
                           "W-1",
                           0,
                           1,
-                          host_times.idle_ms,
-                          host_times.lease_ms,
-                          host_times.grace_ms,
-                          host_times.settle_ms};
+                          host_start.idle_ms,
+                          host_start.lease_ms,
+                          host_start.grace_ms,
+                          host_start.settle_ms};
     int *const times[] = {&agent.idle_ms, &agent.lease_ms, &agent.grace_ms};
     for (int i = 0; i < 3; i++)
         *times[i] = *times[i] ? *times[i] : 10 * LONGEST_MS;
     if (pipe(to) != 0 || pipe(from) != 0)
+        abort();
+    if (write(to[1], host_start.first, host_start.first_bytes) != (ssize_t)host_start.first_bytes)
         abort();
     fflush(stdout);
     host->agent = fork();

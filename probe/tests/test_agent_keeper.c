@@ -250,19 +250,22 @@ KEEPER_TEST(a_deadline_ends_a_job)
 
 static bool open_hasty_agent(void)
 {
-    host_times.grace_ms = 1;
+    host_start.grace_ms = 1;
     open_agent();
-    host_times.grace_ms = 0;
+    host_start.grace_ms = 0;
     return true;
 }
 
-/* 300 ms are for the shell until it ignores the signal; where they are too few, it ends by that. */
+/* On a slow machine the shell may not ignore the signal yet when it comes. */
 TEST_IN(open_hasty_agent(), close_agent(), a_job_that_ignores_its_deadline_is_killed)
 {
+    int alive = open(in_folder(folder, "alive"), O_RDONLY | O_NONBLOCK);
     CHECK_ANSWER(&host, "K queued|", 'J', "1", "300", "ignore");
-    CHECK(wait_until_dead(wait_until_alive(folder)));
     wait_for("1");
-    CHECK_TEXT(state(&host), "K keeper|PID|1|ended|-9|");
+    const char *text = state(&host);
+    CHECK(strcmp(text, "K keeper|PID|1|ended|-9|") == 0 ||
+          strcmp(text, "K keeper|PID|1|ended|-15|") == 0);
+    close(alive);
 }
 
 /* ---- what a job and the keeper have ---- */
@@ -325,6 +328,16 @@ PROC_TEST(a_keeper_is_a_daemon)
     close(kept);
 }
 
+/* Also a job that does not read its input. */
+PROC_TEST(a_job_ends_with_its_keeper)
+{
+    queue("1", "hang", NULL);
+    int alive = wait_until_alive(folder);
+    kill(keeper_pid(&host), SIGKILL);
+    CHECK(wait_until_dead(alive));
+    CHECK_TEXT(ASK(&host, 'W', "1", LONG_MS), "K none|1|lost||");
+}
+
 /* One switch may be of its own going to sleep, after it has answered. The job computes meanwhile.
  */
 PROC_TEST(a_keeper_sleeps_while_a_job_runs)
@@ -382,25 +395,22 @@ KEEPER_TEST(a_lock_that_another_one_holds)
 /* As the host finds the holder. */
 KEEPER_TEST(a_lock_is_in_the_list_of_the_system)
 {
-    char place[PORT_LOCK_PLACE_BYTES], number[16], list[65536] = "";
+    char place[PORT_LOCK_PLACE_BYTES], wanted[100], line[200];
+    bool is_listed = false;
     CHECK_HOLDS(ASK(&host, 'L', in_folder(folder, "lock")), "K locked|");
     int lock = open(in_folder(folder, "lock"), O_RDONLY);
     port_lock_place(lock, place);
     close(lock);
-    int file = place[0] ? open("/proc/locks", O_RDONLY) : -1;
-    if (file < 0) {
+    FILE *list = place[0] ? fopen("/proc/locks", "r") : NULL;
+    if (!list) {
         tap_skip("this system lists no locks");
         return;
     }
-    ssize_t got;
-    for (size_t used = 0; (got = read(file, list + used, sizeof list - 1 - used)) > 0;)
-        used += (size_t)got;
-    close(file);
-    snprintf(number, sizeof number, "%ld", (long)keeper_pid(&host));
-    bool is_there_too = false;
-    for (char *line = strtok(list, "\n"); line; line = strtok(NULL, "\n"))
-        is_there_too |= strstr(line, "FLOCK") && strstr(line, place) && strstr(line, number);
-    CHECK(is_there_too);
+    snprintf(wanted, sizeof wanted, " %ld %s ", (long)keeper_pid(&host), place);
+    while (fgets(line, sizeof line, list))
+        is_listed |= strstr(line, wanted) != NULL;
+    fclose(list);
+    CHECK(is_listed);
 }
 
 KEEPER_TEST(locks_that_cannot_be_opened)
@@ -590,9 +600,9 @@ ADOPTING_TEST(signals_of_a_session_do_not_reach_a_keeper)
 
 static bool open_settling(void)
 {
-    host_times.settle_ms = 10 * LONGEST_MS;
+    host_start.settle_ms = 10 * LONGEST_MS;
     bool is_open = open_adopting();
-    host_times.settle_ms = 0;
+    host_start.settle_ms = 0;
     return is_open;
 }
 
@@ -608,9 +618,9 @@ TEST_IN(open_settling(), close_agent(), the_first_job_waits_until_the_connection
 
 static bool open_settling_soon(void)
 {
-    host_times.settle_ms = 1;
+    host_start.settle_ms = 1;
     bool is_open = open_adopting();
-    host_times.settle_ms = 0;
+    host_start.settle_ms = 0;
     return is_open;
 }
 
@@ -626,9 +636,9 @@ TEST_IN(open_settling_soon(), close_agent(), a_job_begins_after_the_settling_tim
 
 static bool open_brief(void)
 {
-    host_times.lease_ms = 1;
+    host_start.lease_ms = 1;
     bool is_open = open_adopting();
-    host_times.lease_ms = 0;
+    host_start.lease_ms = 0;
     return is_open;
 }
 
@@ -694,10 +704,10 @@ TEST_IN(open_brief(), close_agent(), no_job_is_lost_to_a_keeper_that_leaves)
     for (int i = 0; i < 20; i++) {
         char number[8];
         snprintf(number, sizeof number, "%d", i);
-        host_times.lease_ms = 1;
+        host_start.lease_ms = 1;
         host_close(&host);
         host_open(&host, folder);
-        host_times.lease_ms = 0;
+        host_start.lease_ms = 0;
         queue(number, "say", "0");
         CHECK_HOLDS(ASK(&host, 'W', number, LONG_MS), "|ended|0|");
     }
@@ -825,13 +835,16 @@ KEEPER_TEST(a_folder_with_a_long_path)
 
 ADOPTING_TEST(the_end_of_a_folder_ends_keeper_and_job)
 {
-    CHECK_HOLDS(ASK(&host, 'L', in_folder(folder, "lock")), "K locked|");
+    char lock[HOST_PATH_BYTES];
+    snprintf(lock, sizeof lock, "%s", in_folder(tap_folder(), "lock"));
+    CHECK_HOLDS(ASK(&host, 'L', lock), "K locked|");
     queue("1", "ignore", NULL);
     int alive = wait_until_alive(folder);
     queue("2", "say", "0");
     pid_t keeper = keeper_pid(&host);
     CHECK_ANSWER(&host, "K ", 'B');
-    CHECK(!is_there(folder, ""));
+    CHECK(!is_there(folder, "") && !is_locked(lock));
+    unlink(lock);
     CHECK(wait_until_dead(alive));
     CHECK_SAME(end_of(keeper), 0);
     CHECK_ANSWER(&host, "K none|", 'Q');

@@ -16,9 +16,11 @@ import pytest
 from packaging.version import Version
 
 import docs_site
+import hatch_build
 import picture
 import release
 from docs_site import StepError
+from hardstone.targets import arches
 from release import Step, Work
 from tests.conftest import ROOT
 
@@ -255,6 +257,20 @@ def test_a_tag_takes_over_the_commit_and_a_second_time_changes_nothing(checkout:
         release.begin(checkout, "1.0.0", "main")
 
 
+def test_a_wheel_has_a_probe_for_each_board() -> None:
+    boards = [f"hardstone/_probe/{one}/hardstone-probe" for one in ("aarch64", "armv7l", "riscv64")]
+    names = ["hardstone/_probe/hardstone-probe", "hardstone/_probe/hardstone-guest", *boards]
+    wheel = "hardstone-1.0.0-py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64"
+    assert release.probes_in(names, wheel) == release.BOARDS
+    assert release.probes_in(names[1:], wheel) == release.BOARDS - {"x86_64"}
+    assert {arch.name for arch in arches.ARCHES} == release.BOARDS
+    assert {arch.option: arch.name for arch in arches.ARCHES}.items() >= release.MACHINES.items()
+
+
+def test_the_pinned_compiler_of_a_release_is_that_of_the_build_hook() -> None:
+    assert f"\n{hatch_build.ZIG} " in (ROOT / "requirements" / "release.txt").read_text()
+
+
 # ---- the command ----
 
 
@@ -330,6 +346,23 @@ def test_a_list_that_the_site_shows_otherwise_is_found(site: Site) -> None:
     assert site.write("<ul><li>a</li><li>b</li></ul>", "- a\n- b\n") == []
     (fault,) = site.write("<ul><li>a - b</li></ul>", "- a\n- b\n")
     assert fault.startswith("README.md: 1 <li> on the site, not 2")
+
+
+@pytest.mark.full
+@pytest.mark.browser
+def test_a_page_that_asks_another_host_fails_or_is_wider_than_a_phone_is_found(site: Site) -> None:
+    browser = picture.find_browser()
+    if browser is None:
+        pytest.skip("there is no chromium on the path")
+    script = "fetch('http://192.0.2.1/x').catch(() => 0); missing()"
+    wide = '<div style="width: 500px">wide</div><img src="gone.png">'
+    site.write(f"{wide}<script>{script}</script>")
+    found = set(docs_site.opening_faults(site.folder, browser, ["index.html", "docs/index.html"]))
+    assert "index.html: loads http://192.0.2.1/x from another host" in found
+    assert any("error of a script: missing is not defined" in one for one in found)
+    assert any("gone.png is not there" in one for one in found)
+    assert any("px wider than a phone" in one for one in found)
+    assert not any(one.startswith("docs/") for one in found)
 
 
 # ---- the whole ----

@@ -228,7 +228,8 @@ class LiveReporter(QuietReporter):
             for line in self._steps.lines(event):
                 self._print(line)
             most_ns = max(event.planned.expected_ns, self._alone_ns)
-            self._show(None, min(event.elapsed_ns, most_ns))
+            is_late = event.elapsed_ns > most_ns
+            self._show(None, min(event.elapsed_ns, most_ns), is_late=is_late)
         elif isinstance(event, MeasuringFinished):
             self._done_ns += event.planned.expected_ns
             self._alone_ns = 0
@@ -241,7 +242,7 @@ class LiveReporter(QuietReporter):
             for line in message_lines(event.text):
                 self._print(line)
 
-    def _show(self, current: str | None, elapsed_ns: int) -> None:
+    def _show(self, current: str | None, elapsed_ns: int, *, is_late: bool = False) -> None:
         if self._task is None or self._plan is None:
             return
         done_ns = self._done_ns + elapsed_ns
@@ -253,7 +254,7 @@ class LiveReporter(QuietReporter):
             total=done_ns + left_ns,
             refresh=True,
             current=self._current,
-            left=f"{format_span(left_ns)} left",
+            left="longer than expected" if is_late else f"{format_span(left_ns)} left",
         )
 
     def begin_text(self, event: MeasuringStarted, name: str) -> str:

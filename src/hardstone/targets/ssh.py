@@ -51,10 +51,8 @@ from hardstone.units import format_span
 _SESSION_BYTES = 1 << 16
 _POLL_S = 0.2
 _WAIT_MS = 3000
-_ATTACHED_S = 20.0  # so long a late job is waited for with a connection
 LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
 _PROC_BYTES = 1 << 16
-_AGAIN = 5000
 _UNRECORDED = 9000  # numbers of jobs go up to 9999
 _ENDED = ("ended", "lost", "dropped")
 
@@ -62,11 +60,13 @@ _ENDED = ("ended", "lost", "dropped")
 @dataclass(frozen=True)
 class Patience:
     """Times in s. `away_s`: how long a target is tried that does not answer, so that it is told
-    within a minute; `again_s`: between two tries. `start_s`, `job_s`: what a run of jobs, and each
+    within a minute; `again_s`: between two tries. `attached_s`: how long a late job is waited for
+    with a connection. `start_s`, `job_s`: what a run of jobs, and each
     of them, takes beside the expected time; `late`: a share of that."""
 
     away_s: float = 45.0
     again_s: float = 2.0
+    attached_s: float = 20.0
     start_s: float = 1.0
     job_s: float = 0.2
     late: float = 0.02
@@ -157,7 +157,7 @@ class SshTransport:
         self._ahead: list[tuple[list[str], Limits]] = []
         self._sent: dict[int, list[str]] = {}
         self._taken: list[int] = []
-        self._again: dict[int, int] = {}  # other numbers of jobs whose request was changed
+        self._shift = 0  # of the numbers of jobs, since one was asked for otherwise than announced
         self._states: dict[int, _State] = {}
         self._expected_s: dict[int, float] = {}
         self._due = 0.0
@@ -447,32 +447,33 @@ class SshTransport:
     ) -> Generator[bytes]:
         if self._agent is not None and self._agent.has_unread:
             self._disconnect()
-        number = _number_of(arguments)
-        if number is None:
-            number = max([_UNRECORDED, *self._sent]) + 1
+        found = _number_of(arguments)
+        number = max([_UNRECORDED, *self._sent]) + 1 if found is None else found + self._shift
         if not self._collects and self._sent.get(number) != arguments:
-            self._send(number, arguments, limits, on_idle)
-        number = self._again.get(number, number)
+            number = self._send(number, arguments, limits, on_idle)
         state = self._wait(number, limits, stop, on_idle)
         if state is None or state.name == "dropped":
             raise NotSentError("it was not begun on the target")
         self._taken.append(number)
         yield from self._output(number, state, limits, stop, on_idle)
 
-    def _send(self, number: int, arguments: list[str], limits: Limits, on_idle: OnIdle) -> None:
-        """Sends the job and those that were announced, and leaves the target alone."""
-        first = number
+    def _send(self, number: int, arguments: list[str], limits: Limits, on_idle: OnIdle) -> int:
+        """Sends the job and those that were announced, and leaves the target alone; the number that
+        the job has there."""
         if any(one >= number for one in self._sent):  # the request is another one than announced
-            self._asked(frames.STOP, ["kill"], on_idle)
-            first = self._again[number] = max([_AGAIN, *self._sent]) + 1
-            self._ahead = []
+            for order in ("stop", "kill"):
+                self._asked(frames.STOP, [order], on_idle)
+            last = max(self._sent)
+            self._shift += last + 1 - number  # a number is used once
             self._sent = {one: words for one, words in self._sent.items() if one < number}
+            number = last + 1
         self._drop_taken(on_idle)
         self._lock(lambda: False, on_idle, lambda why: None, None)
         folder = self.session().folder
-        jobs = [(first, arguments, limits)]
+        jobs = [(number, arguments, limits)]
         for place, (words, own) in enumerate(self._ahead, number + 1):
-            jobs.append((place, [*words, "--backing", f"{folder}/{place}.rec"], own))
+            backing = f"{folder}/{place - self._shift}.rec"
+            jobs.append((place, [*words, "--backing", backing], own))
         self._ahead = []
         for place, words, own in jobs:
             deadline_ms = round((own.deadline_s + own.end_s) * 1000)
@@ -480,7 +481,7 @@ class SshTransport:
             state, *why = self._asked(frames.JOB, asked, on_idle)
             if state != "queued" and place not in self._query(on_idle):
                 raise ProbeError(f"the target refuses the test: {printable(' '.join(why))[:200]}")
-            self._sent[number if place == first else place] = words
+            self._sent[place] = words
         self._disconnect()
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
         given = self._patience
@@ -489,6 +490,7 @@ class SshTransport:
         self._is_stopped = False
         self._states = {}
         self._expected_s = {place: own.expected_s or 0.0 for place, _, own in jobs}
+        return number
 
     def _kept_in_memory(self, words: list[str]) -> list[str]:
         """Without a recording where that would wait for a disk."""
@@ -506,7 +508,7 @@ class SshTransport:
 
     def _wait(self, number: int, limits: Limits, stop: Stop, on_idle: OnIdle) -> _State | None:
         """Until the job has ended; None for one that was never sent."""
-        late_at = None if self._agent is None else time.monotonic() + _ATTACHED_S
+        late_at = None if self._agent is None else time.monotonic() + self._patience.attached_s
         while True:
             known = self._states.get(number)
             if known is not None and known.name in _ENDED:
@@ -516,7 +518,7 @@ class SshTransport:
                 raise ProbeError("ended at once, on request")
             if self._agent is None:
                 self._look(number, stop, on_idle)
-                late_at = time.monotonic() + _ATTACHED_S
+                late_at = time.monotonic() + self._patience.attached_s
                 if number not in self._states:
                     return None
                 continue
@@ -546,7 +548,7 @@ class SshTransport:
             if rest and not stop.is_set():
                 self._visits += 1
             rest_s = sum(self._expected_s.get(one, 0.0) for one in rest)
-            if rest_s <= _ATTACHED_S or stop.is_set() or number not in self._states:
+            if rest_s <= self._patience.attached_s or stop.is_set() or number not in self._states:
                 return
             self._due = time.monotonic() + rest_s
             self._disconnect()
@@ -581,9 +583,9 @@ class SshTransport:
 
     def _kill(self, on_idle: OnIdle) -> None:
         with contextlib.suppress(HardstoneError):
-            if self._agent is None:
-                self._connect()
-            self._asked(frames.STOP, ["kill"], on_idle)
+            self._connect()
+            for order in ("stop", "kill"):  # after a kill alone the next one would begin
+                self._asked(frames.STOP, [order], on_idle)
 
     def _output(
         self, number: int, state: _State, limits: Limits, stop: Stop, on_idle: OnIdle

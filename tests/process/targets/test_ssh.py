@@ -20,6 +20,7 @@ from hardstone.targets.base import (
     Notices,
     NotSentError,
     OnIdle,
+    ProbeError,
     ProbeExitError,
     RunOptions,
     Stop,
@@ -118,18 +119,39 @@ def test_the_exit_code_and_the_words_of_a_job(board: MadeSsh) -> None:
     transport.close()
 
 
-def test_another_request_than_announced_is_sent_anew(board: MadeSsh) -> None:
-    for test in ("A", "B"):
+def test_another_request_than_announced_is_sent_again(board: MadeSsh) -> None:
+    """With it the later ones, which were announced too, and whose numbers are used up."""
+    for test in ("A", "B", "C"):
         board.tell(test, f"{test}\n")
     transport = board.transport()
     transport.open()
-    transport.announce([(["run", "B", "-p", "n=1"], LIMITS)])
+    transport.announce([(["run", "B", "-p", "n=1"], LIMITS), (["run", "C"], LIMITS)])
     assert collected(transport, "A", 1) == b"A\n"
     asked = ["run", "B", "-p", "n=2", *words(transport, "B", 2)[2:]]
     assert b"".join(transport.chunks(asked, LIMITS, Stop())) == b"B\n"
     assert "n=2" in (board.state / "ran").read_text().splitlines()[-1]
+    assert collected(transport, "C", 3) == b"C\n"
+    assert not transport.has_more()
     transport.close()
     assert board.left() == []
+
+
+def test_an_abort_ends_the_running_test_and_begins_no_other(board: MadeSsh) -> None:
+    board.tell("A.sh", "touch $state/begun; exec sleep 1000\n")
+    board.tell("B.sh", "touch $state/second\n")
+    transport = board.transport()
+    transport.open()
+    transport.announce([(["run", "B"], LIMITS)])
+    stop = Stop()
+
+    def on_idle(said: str = "") -> None:
+        if (board.state / "begun").exists():
+            stop.abort()
+
+    with pytest.raises(ProbeError, match="ended at once"):
+        list(transport.chunks(words(transport, "A", 1), LIMITS, stop, on_idle))
+    transport.close()
+    assert board.left() == [] and not (board.state / "second").exists()
 
 
 def test_a_target_that_does_not_answer_keeps_the_run(board: MadeSsh, tmp_path: Path) -> None:
@@ -222,6 +244,45 @@ def _on_second_master(board: MadeSsh) -> OnIdle:
             board.tell("log2")
 
     return on_idle
+
+
+def test_a_target_that_takes_longer_is_left_alone_again(board: MadeSsh) -> None:
+    for test, sign in (("A", "seen"), ("B", "alone")):
+        board.tell(test, f"{test}\n")
+        board.tell(f"{test}.sh", f"until test -e $state/{sign}; do :; done\n")
+    transport = board.transport(patience=replace(QUICK, attached_s=0.05))
+    transport.open()
+    expected = Limits(30.0, expected_s=0.1)
+    transport.announce([(["run", "B"], expected)])
+
+    def on_idle(said: str = "") -> None:
+        if board.masters() > 1:
+            board.tell("seen")
+            if board.closed() == board.masters():
+                board.tell("alone")
+
+    for number, test in enumerate("AB", 1):
+        chunks = transport.chunks(words(transport, test, number), expected, Stop(), on_idle)
+        assert b"".join(chunks) == f"{test}\n".encode()
+    transport.close()
+    assert board.left() == []
+
+
+def test_output_that_is_not_read_to_its_end_spoils_no_later_answer(board: MadeSsh) -> None:
+    board.tell("A", "A" * 300_000)  # many frames
+    board.tell("B", "B\n")
+    transport = board.transport()
+    transport.open()
+    transport.announce([(["run", "B"], LIMITS)])
+    chunks = transport.chunks(words(transport, "A", 1), LIMITS, Stop())
+    assert next(chunks).startswith(b"A")
+    assert collected(transport, "B", 2) == b"B\n"
+    rest = transport.chunks(words(transport, "A", 1), LIMITS, Stop())
+    assert next(rest).startswith(b"A")
+    check = transport.clock_check()
+    assert check is not None and 0 <= check.target_ns <= check.host_ns + check.uncertainty_ns
+    transport.close()
+    assert board.left() == []
 
 
 def test_another_measurement_on_the_target_is_waited_for(board: MadeSsh, tmp_path: Path) -> None:
