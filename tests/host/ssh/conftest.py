@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.host.ssh.at_once import Outcomes, begun
 from tests.host.ssh.board import Board, Controller, Desk, desk_in, no_boards
 
 
@@ -50,3 +51,19 @@ def board(desk: Desk) -> Iterator[Board]:
 @pytest.fixture
 def controller(desk: Desk, board: Board) -> Controller:
     return desk.controller(board)
+
+
+@pytest.fixture(scope="module")
+def outcomes(
+    boards_can_be_made: None, small_probe: dict[str, str], request: pytest.FixtureRequest
+) -> Iterator[Outcomes]:
+    """Of the module's `cases`, as many as were chosen; the module says how many run AT_ONCE."""
+    module = request.module
+    chosen = {
+        item.callspec.params["name"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.module is module
+    }
+    cases = {name: work for name, work in module.cases.known.items() if name in chosen}
+    with begun(cases, module.AT_ONCE, small_probe) as futures:
+        yield futures

@@ -32,6 +32,7 @@ def test_a_file_goes_there_without_scp(board: Board, controller: Controller, pro
     assert controller.shell(line).code == 0
     digest = hashlib.sha256(probe.read_bytes()).digest()
     assert hashlib.sha256(board.path("/tmp/copy").read_bytes()).digest() == digest
+    wait_until(lambda: not board.sessions())
     assert board.left() == {"file /tmp/copy"}
 
 
@@ -53,7 +54,7 @@ def test_a_cut_link_is_silent_until_it_is_mended(board: Board, controller: Contr
     assert controller.ssh(board, "true", *FORGET).code == 255
     assert session.poll() is None and board.sessions()
     board.mend()
-    assert controller.ssh(board, "true").code == 0
+    assert soon(lambda: controller.ssh(board, "true", *FORGET).code == 0, 60)
 
 
 def test_killed_sessions_and_a_killed_server(board: Board, controller: Controller) -> None:
@@ -143,6 +144,7 @@ def test_an_account_that_is_not_root(desk: Desk) -> None:
             "tester",
             board.kind.home,
         ]
+        wait_until(lambda: not board.sessions())
         assert board.left() == {f"file {board.kind.home}/it"}
         if shutil.which("sudo") is None:
             pytest.skip("sudo is not installed")

@@ -1,75 +1,27 @@
 """Faults while a run is under way: nothing measured is lost, nothing hangs, nothing stays, and what
 went wrong is told within a minute.
 
-Most of the time of each is waiting, so all of the module begin at once, each at its own desk.
+Most of the time of each is waiting, so all of them begin at once.
 """
 
 from __future__ import annotations
 
 import signal
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.host.ssh.board import (
-    RUN,
-    Board,
-    Controller,
-    Desk,
-    Done,
-    assert_measured,
-    desk_in,
-    ended,
-)
+from tests.host.ssh.at_once import Cases, Outcomes
+from tests.host.ssh.board import RUN, Board, Controller, Desk, Done, assert_measured, ended
 from tests.waiting import soon, wait_until
 
 TOLD_S = 60  # from the first question without an answer
 FORGOTTEN_S = 150  # until a server knows that its client has gone: TCP asks ever more seldom
-AT_ONCE = 8
-Fault = Callable[[Desk], None]
-FAULTS: list[Fault] = []
-
-
-def fault(work: Fault) -> Fault:
-    FAULTS.append(work)
-    return work
-
-
-@pytest.fixture(scope="module")
-def outcomes(
-    boards_can_be_made: None, request: pytest.FixtureRequest, small_probe: dict[str, str]
-) -> Iterator[dict[Fault, Future[None]]]:
-    """Of the faults that were chosen."""
-    chosen = [
-        item.callspec.params["work"]
-        for item in request.session.items
-        if isinstance(item, pytest.Function) and item.path == request.path
-    ]
-    with (
-        tempfile.TemporaryDirectory(prefix="hs-", dir="/var/tmp") as folder,
-        ThreadPoolExecutor(AT_ONCE) as pool,
-    ):
-        Path(folder).chmod(0o755)
-
-        def caused(number: int, work: Fault) -> None:
-            own = Path(folder, str(number))
-            own.mkdir()
-            with desk_in(own) as desk:
-                desk.variables = small_probe
-                work(desk)
-
-        yield {work: pool.submit(caused, *pair) for pair in enumerate(chosen) for work in pair[1:]}
-
-
-@pytest.mark.parametrize("work", FAULTS, ids=lambda work: work.__name__)
-def test_fault(work: Fault, outcomes: dict[Fault, Future[None]]) -> None:
-    outcomes[work].result()
+AT_ONCE = 20
+cases = Cases()
 
 
 def begun(controller: Controller, board: Board, *words: str) -> subprocess.Popen[str]:
@@ -119,7 +71,7 @@ def assert_usable(board: Board, controller: Controller) -> None:
 # ---- the link ----
 
 
-@fault
+@cases
 def link_cut_in_deployment(desk: Desk) -> None:
     with desk.board() as board:
         controller = desk.controller(board)
@@ -131,7 +83,7 @@ def link_cut_in_deployment(desk: Desk) -> None:
         assert_usable(board, controller)
 
 
-@fault
+@cases
 def link_cut_in_measurement(desk: Desk) -> None:
     """Nobody has noticed."""
     with desk.board() as board:
@@ -145,7 +97,7 @@ def link_cut_in_measurement(desk: Desk) -> None:
         board.wait_for_nothing_left()
 
 
-@fault
+@cases
 def link_cut_for_long(desk: Desk) -> None:
     """The run is collected when the link is mended."""
     with desk.board() as board:
@@ -162,7 +114,7 @@ def link_cut_for_long(desk: Desk) -> None:
         assert_collected(board, controller)
 
 
-@fault
+@cases
 def link_cut_in_collection(desk: Desk) -> None:
     with desk.board() as board:
         controller = desk.controller(board)
@@ -181,7 +133,7 @@ def link_cut_in_collection(desk: Desk) -> None:
 # ---- the server ----
 
 
-@fault
+@cases
 def server_killed_in_deployment(desk: Desk) -> None:
     with desk.board() as board:
         controller = desk.controller(board)
@@ -192,7 +144,7 @@ def server_killed_in_deployment(desk: Desk) -> None:
         assert_usable(board, controller)
 
 
-@fault
+@cases
 def server_killed_in_measurement(desk: Desk) -> None:
     """And started again a while after the first question."""
     with desk.board() as board:
@@ -206,7 +158,7 @@ def server_killed_in_measurement(desk: Desk) -> None:
         board.wait_for_nothing_left()
 
 
-@fault
+@cases
 def server_killed_for_long(desk: Desk) -> None:
     with desk.board() as board:
         controller = desk.controller(board)
@@ -218,7 +170,7 @@ def server_killed_for_long(desk: Desk) -> None:
         assert_collected(board, controller)
 
 
-@fault
+@cases
 def server_killed_in_collection(desk: Desk) -> None:
     with desk.board() as board:
         controller = desk.controller(board)
@@ -234,7 +186,7 @@ def server_killed_in_collection(desk: Desk) -> None:
 # ---- the board ----
 
 
-@fault
+@cases
 def rebooted_in_measurement(desk: Desk) -> None:
     """Told, and never taken for success."""
     with desk.board() as board:
@@ -250,7 +202,7 @@ def rebooted_in_measurement(desk: Desk) -> None:
         assert_usable(board, controller)
 
 
-@fault
+@cases
 def rebooted_before_it_is_collected(desk: Desk) -> None:
     with desk.board() as board:
         controller = desk.controller(board)
@@ -265,7 +217,7 @@ def rebooted_before_it_is_collected(desk: Desk) -> None:
         assert_usable(board, controller)
 
 
-@fault
+@cases
 def keeper_killed(desk: Desk) -> None:
     """Its test ends with it; what it recorded is told as incomplete."""
     with desk.board() as board:
@@ -279,7 +231,7 @@ def keeper_killed(desk: Desk) -> None:
         assert_usable(board, controller)
 
 
-@fault
+@cases
 def probe_killed_on_the_board(desk: Desk) -> None:
     """By whoever is there: the other tests of the run are measured."""
     with desk.board() as board:
@@ -293,7 +245,7 @@ def probe_killed_on_the_board(desk: Desk) -> None:
         board.wait_for_nothing_left()
 
 
-@fault
+@cases
 def folder_full_in_measurement(desk: Desk) -> None:
     """The output of the test has no room: told, and not taken for a result."""
     with desk.board(small="/dev/shm") as board:
@@ -311,7 +263,7 @@ def folder_full_in_measurement(desk: Desk) -> None:
 # ---- clocks ----
 
 
-@fault
+@cases
 def clock_set_back_in_measurement(desk: Desk) -> None:
     """That of the controller, by an hour: nothing waits an hour longer."""
     with desk.board(uptime_s=5_000_000) as board:
@@ -326,7 +278,7 @@ def clock_set_back_in_measurement(desk: Desk) -> None:
         board.wait_for_nothing_left()
 
 
-@fault
+@cases
 def clock_set_back_before_collection(desk: Desk) -> None:
     with desk.board() as board:
         controller = desk.controller(board)
@@ -343,7 +295,7 @@ def clock_set_back_before_collection(desk: Desk) -> None:
 # ---- controllers ----
 
 
-@fault
+@cases
 def controller_killed_and_link_cut(desk: Desk) -> None:
     """As a lid that is closed: hours of latstat are collected from another folder."""
     with desk.board() as board:
@@ -359,7 +311,7 @@ def controller_killed_and_link_cut(desk: Desk) -> None:
         assert run.results[0].series[0].count > 6_000, run.results[0].series[0].count
 
 
-@fault
+@cases
 def two_controllers(desk: Desk) -> None:
     """The second one waits and says for whom; with --wait 0 it ends."""
     with desk.board() as board:
@@ -382,7 +334,7 @@ def two_controllers(desk: Desk) -> None:
         board.wait_for_nothing_left()
 
 
-@fault
+@cases
 def interrupted_and_left(desk: Desk) -> None:
     """Ctrl-C ends the test there, and its values until then are kept."""
     with desk.board() as board:
@@ -396,3 +348,8 @@ def interrupted_and_left(desk: Desk) -> None:
         assert run.status == "interrupted" and run.results[0].series[0].count > 0
         board.wait_for_nothing_left()
         assert soon(lambda: not controller.left()), controller.left()
+
+
+@pytest.mark.parametrize("name", cases.known)
+def test_fault(name: str, outcomes: Outcomes) -> None:
+    outcomes[name].result()

@@ -6,8 +6,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from statistics import median
 
-import pytest
-
 from hardstone.event_names import CONNECTED
 from hardstone.model import RunDocument
 from tests import machine
@@ -15,7 +13,7 @@ from tests.host.ssh.board import Board, Controller, assert_measured, ended
 from tests.running import has_ended, lowest
 from tests.waiting import wait_until
 
-PAIRS = 7
+PAIRS = 5
 WITHIN = 0.02
 LEAST = 200  # values of a series, for a median that can be compared
 
@@ -36,7 +34,7 @@ def test_the_server_sleeps_while_the_board_measures(board: Board, controller: Co
     """Its tasks are switched not once between the first value and the last test's end, in a run of
     several tests."""
     tests = ("TMR-P-LAT", "SEM-P-SHF", "MUT-P-ARC")
-    process = controller.start("run", *tests, "-D", "3s", "--target", f"ssh://{board.name}")
+    process = controller.start("run", *tests, "-D", "1500ms", "--target", f"ssh://{board.name}")
     board.wait_for_job()
     (job,) = wait_until(board.jobs)
     wait_until(lambda: board.is_measuring() or process.poll() is not None)
@@ -67,11 +65,12 @@ def medians_ns(run: RunDocument) -> dict[tuple[str, str], int]:
     return found
 
 
-@pytest.mark.parametrize("test", ["TMR-P-LAT", "SEM-P-SHF"])
-def test_a_figure_is_that_of_a_local_run(board: Board, controller: Controller, test: str) -> None:
-    """In interleaved pairs, by the median of their quotients."""
+def test_a_figure_is_that_of_a_local_run(board: Board, controller: Controller) -> None:
+    """In interleaved pairs, by the median of their quotients. Switches between threads: how long a
+    wake-up from idle takes depends on the host of a virtual machine, and differs by more between
+    two local runs."""
     quotients: dict[tuple[str, str], list[float]] = defaultdict(list)
-    words = ("run", test, "-D", "500ms", "--cpu", str(machine.cpu()))
+    words = ("run", "SEM-P-SHF", "-D", "300ms", "--cpu", str(machine.cpu()))
     targets = ["local", f"ssh://{board.name}"]
     for number in range(PAIRS):
         for target in targets if number % 2 else reversed(targets):
