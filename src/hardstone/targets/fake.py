@@ -428,6 +428,9 @@ class FakeTarget:
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         """It measures nothing, so it needs no time to do so alone."""
 
+    def stored(self) -> None:
+        """It keeps nothing."""
+
     def has_more(self) -> bool:
         return False
 

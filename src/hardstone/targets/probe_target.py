@@ -289,6 +289,10 @@ class ProbeTarget:
                 [(probe_arguments(one, options, None), self._run_limits(one)) for one in planned]
             )
 
+    def stored(self) -> None:
+        if isinstance(self._transport, Unattended):
+            self._transport.stored()
+
     def has_more(self) -> bool:
         return isinstance(self._transport, Unattended) and self._transport.has_more()
 
