@@ -101,6 +101,8 @@ class Collector:
             if copy is None:
                 cost_ns = _cpu_ns() - begin_ns
                 why = "copying would disturb the measurement"
+                if self.target.is_unattended:
+                    why = "the target is left alone; --look TIME connects to it now and then"
                 return Snapshot(None, cost_ns, why, can_come=False)
             for line in self.target.dump(str(copy)):
                 reader.feed(line)
