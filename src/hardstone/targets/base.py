@@ -248,6 +248,10 @@ class Target(Recorder, Protocol):
     def is_unattended(self) -> bool:
         """Whether it measures without a connection."""
 
+    @property
+    def is_looked_at(self) -> bool:
+        """Whether a running test is looked at, though it measures without a connection."""
+
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         """The tests that are run after the next one, as far as their requests are known. A target
         that measures without a connection runs them all at once; for others it means nothing."""

@@ -283,6 +283,10 @@ class ProbeTarget:
     def is_unattended(self) -> bool:
         return isinstance(self._transport, Unattended)
 
+    @property
+    def is_looked_at(self) -> bool:
+        return self.is_unattended and self._notices.look_s is not None
+
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         if isinstance(self._transport, Unattended):
             self._transport.announce(

