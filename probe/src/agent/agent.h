@@ -24,7 +24,8 @@
  *
  * The agent ends at the end of its input, and when no frame has come for `idle_ms` (in W: after the
  * answer), and ends the command that it runs; the keeper lives on. Without one it removes a FOLDER
- * that has a file `brief` and never had a job: who deployed it has gone, and would not come back. */
+ * that has a file `brief` and never had a job: who deployed it has gone, and would not come back.
+ */
 #ifndef HS_AGENT_AGENT_H
 #define HS_AGENT_AGENT_H
 

@@ -4,8 +4,8 @@
  *   N.exit    its exit code, or minus the    N.rec          what it recorded: --backing, the host
  *             signal; made by rename                        names it
  *
- * beside `hardstone-probe`, `socket`, `keeper` (its lock) and `brief`. Names in the folder never have a "/",
- * and links are never followed. */
+ * beside `hardstone-probe`, `socket`, `keeper` (its lock) and `brief`. Names in the folder never
+ * have a "/", and links are never followed. */
 #ifndef HS_AGENT_FOLDER_H
 #define HS_AGENT_FOLDER_H
 

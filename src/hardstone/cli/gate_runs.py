@@ -423,7 +423,7 @@ def _name(systems: Sequence[_System]) -> str:
 _REMEDY = "--first and --second take options of hardstone run"
 # Of `hardstone run`: what the gate decides itself, by parameter.
 _OWN = ("tests", "name", "output", "dry_run", "as_json", "quiet", "store", "resume", "wait_s")
-_FORBIDDEN = ("compare_preemption", "export_json", "export_csv")
+_FORBIDDEN = ("compare_preemption", "export_json", "export_csv", "detach", "look_s")
 
 
 @dataclass(frozen=True)

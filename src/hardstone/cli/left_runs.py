@@ -119,14 +119,14 @@ def _collect(store: Store, left: LeftRun, asked: _Asked) -> int:
             target.open(notice_messages(quiet=asked.quiet))
         document, journal = store.collect(left.id, target)
         if asked.is_discarded:
-            transport.forget()
+            transport.stored()
             journal.discard()
             tell(f"discarded run {left.id}")
             return EXIT_OK
         with make_reporter(quiet=asked.quiet) as reporter:
             outcome = Campaign(target, store, reporter.take).collect(journal, document)
         if outcome.problem is None:
-            transport.forget()
+            transport.stored()
     show = print_json if asked.as_json else print_run
     problem = printed(lambda: show(outcome.document))
     return finish(outcome, asked.output, is_named=not asked.as_json and problem is None)

@@ -169,6 +169,10 @@ def open_target(target: Target, options: OutcomeOptions) -> tuple[Register, Fact
     return register, facts
 
 
+def _no_more(document: RunDocument) -> Sequence[PlannedTest]:
+    return ()
+
+
 def run_one(
     prepared: Prepared,
     options: OutcomeOptions,
@@ -177,7 +181,7 @@ def run_one(
     wants_report: bool,
     reporter: Reporter | None = None,
     resumes: RunDocument | None = None,
-    more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
+    more: Callable[[RunDocument], Sequence[PlannedTest]] | None = None,
     note: Callable[[Result], Sequence[Event]] = lambda result: (),
 ) -> tuple[RunDocument, int]:
     """Runs the plan: the document, stored and shown, and the exit code.
@@ -188,11 +192,21 @@ def run_one(
     """
     from hardstone.cli.progress import make_reporter
 
+    if options.detach and more is not None:
+        raise InputError(
+            "--detach: which points are measured follows from the results before them",
+            "leave it out: hardstone has to stay",
+        )
     output = options.output
     store = open_store(options.store, prepared.target)
     with reporter or make_reporter(quiet=options.quiet) as telling:
         campaign = Campaign(
-            prepared.target, store, telling.take, more=more, wait_s=options.wait_s, note=note
+            prepared.target,
+            store,
+            telling.take,
+            more=more or _no_more,
+            wait_s=options.wait_s,
+            note=note,
         )
         outcome = campaign.run(prepared.plan, prepared.facts, prepared.register, resumes)
     document = outcome.document

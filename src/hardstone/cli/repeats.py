@@ -41,6 +41,7 @@ def repeat(text: str, tests: Sequence[str], options: MeasureOptions) -> int:
     for is_typed, option in (
         (len(names) > 1, "several targets"),
         (options.compare_preemption, "--compare-preemption"),
+        (options.detach, "--detach"),
         (options.output is not None, "-o"),
         (options.export_json is not None, "--export-json"),
         (options.export_csv is not None, "--export-csv"),

@@ -12,7 +12,7 @@ import hashlib
 import re
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -162,13 +162,15 @@ def boot_of(ssh: OpenSsh, session: Session) -> tuple[str, bool]:
     return (lines[0], lines[1] == "there") if len(lines) > 1 else ("-", False)
 
 
-def remove(ssh: OpenSsh, folder: str, word: str) -> None:
-    """Removes a folder of ours there, if it can be reached. Never raises a TargetError."""
+def remove(ssh: OpenSsh, folder: str, word: str) -> bool:
+    """Removes a folder of ours there, and says whether it is gone. Never raises a TargetError."""
     try:
         if ssh.is_connected and f"/{_PREFIX}{word}" in folder:
-            ssh.run(_line(_GONE, word, folder))
+            _lines(ssh.run(_line(_GONE, word, folder)), "gone", word)
+            return True
     except TargetError:
         pass
+    return False
 
 
 def agent_line(session: Session) -> str:
@@ -375,3 +377,7 @@ def _check_put(settings: SshSettings, lines: list[str], size_bytes: int | None) 
             f"{settings.name}: the probe does not run there{told and f': {told}'}",
             "look at what refuses it there: a processor of another kind, a security policy",
         )
+
+
+def measured_by(ssh: OpenSsh, word: str, locks: Sequence[str]) -> str | None:
+    return None

@@ -219,7 +219,7 @@ def test_one_that_is_being_recorded_is_left_alone(hardstone: Hardstone, tmp_path
 # They say nothing of the recording; memory is locked with or without its option.
 OF_THIS_CALL = {
     *("mlockall", "resume", "store", "output", "export_json", "export_csv"),
-    *("dry_run", "as_json", "quiet", "wait_s"),
+    *("detach", "look_s", "dry_run", "as_json", "quiet", "wait_s"),
 }
 
 

@@ -32,6 +32,7 @@ from hardstone.store.place import open_place
 from hardstone.store.store import Store
 from hardstone.systems.subjects import published_ids
 from hardstone.terminal.explain import variants_text, warm_up_text
+from tests.conftest import ROOT
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample
 from tests.unit.simulation.tires import real_time
@@ -210,6 +211,7 @@ def test_probe_path(hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.Mo
 def source_of_a_probe(root: Path, code: str) -> None:
     (root / "probe" / "src" / "port" / "posix").mkdir(parents=True)
     (root / "probe" / "src" / "main.c").write_text(code)
+    shutil.copy(ROOT / "probe" / "build.sh", root / "probe")
     (root / "probe" / "src" / "port" / "posix" / "calls.c").write_text("typedef int nothing;\n")
 
 

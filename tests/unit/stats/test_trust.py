@@ -216,6 +216,7 @@ CASES = [
      parts_seen(999, source="timerlat")),
     ("indicative", "interrupts arrived before they were due, by up to 9.89 us", accounted(11)),
     ("indicative", "more events than fit, some are lost: TMR-P-LAT", told("events_dropped")),
+    ("indicative", "connected to the target while it measured: TMR-P-LAT", told("connected")),
     ("indicative", "synchronisation means nothing: TMR-P-LAT", told("file_in_memory")),
     ("indicative", "the files were on a network file system", told("file_on_network")),
     ("indicative", "the parts of many wake-ups were not seen: TMR-P-LAT", parts_seen(980)),
