@@ -143,10 +143,10 @@ class Agent:
             raise self._not_agreed("a time that no clock has")
         return Reading(before_ns, target_ns, after_ns)
 
-    def keep_alive(self) -> None:
-        """Sends a sign of life now and then; its answer is left out."""
+    def keep_alive(self, alive_s: float = _ALIVE_S) -> None:
+        """Sends a sign of life every `alive_s`; its answer is left out."""
         now = time.monotonic()
-        if now - self._alive_at > _ALIVE_S:
+        if now - self._alive_at >= alive_s:
             self._alive_at = now
             self._signs += 1
             self.send(Frame(frames.CLOCK))

@@ -201,7 +201,7 @@ def measured_by(ssh: OpenSsh, word: str, locks: Sequence[str]) -> str | None:
             return "\n".join(held).encode()
         if not lines or not lines[0].startswith("Uid:"):
             raise FileNotFoundError(path)
-        text = f"\n{lines[0]}\n" if name == "status" else " ".join(lines[1:])
+        text = f"\n{lines[0]}\n" if name == "status" else " ".join(lines[1:]).strip(" \0")
         return text.encode()
 
     for place in places:
