@@ -421,7 +421,8 @@ def test_a_clock_that_ran_too_fast_makes_the_run_untrustworthy(
 def test_what_looking_took_is_told_of_the_result_that_was_looked_at() -> None:
     journal: Any = SimpleNamespace(has_recording=lambda: True, snapshot=lambda: None)
     unused: Any = None
-    common = Collector(unused, unused, journal, unused, unused)
+    target: Any = SimpleNamespace(is_looked_at=False, is_unattended=False)
+    common = Collector(target, unused, journal, unused, unused)
     for count in (2, 0, 1):
         costs_ns = [common.look(FIRST).cost_ns for _ in range(count)]
         result = Result(test=FIRST, status="measured")

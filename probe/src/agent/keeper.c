@@ -346,7 +346,7 @@ static void take_job(struct keeper *keeper, char *words[], int count)
     struct job *job = fault ? NULL : jobs_add(&keeper->jobs, (int)number);
     if (!fault && !job)
         fault = "there are 4096 jobs";
-    if (fault) {
+    if (fault || !copy) {
         free(copy);
         say(keeper, "refused", fault, NULL);
         return;

@@ -237,7 +237,7 @@ class Campaign:
         plan = msgspec.structs.replace(plan, addresses=addresses_of(loads, plan.addresses))
         document = _new_document(plan, facts, self._target, register)
         with (
-            stop_on_signals(self._stop),
+            stop_on_signals(self._stop, leaves=self._target.is_unattended),
             self._target.alone(
                 self._stop,
                 self._warn,
@@ -265,7 +265,7 @@ class Campaign:
         `document` has the results that `journal` has. Tests that were not sent are skipped. Raises
         TargetAwayError where the target does not answer, and the run stays there.
         """
-        with stop_on_signals(self._stop), closing(journal):
+        with stop_on_signals(self._stop, leaves=True), closing(journal):
             keeper = self._record(journal, document, document.id)
         self._on_event(RunFinished(document.id, self._stop.is_abort))
         code = _exit_code(
@@ -286,6 +286,8 @@ class Campaign:
         self._run_tests(document, Collector(self._target, options, keeper, self._stop, names))
         self._close(document)
         keeper.finish()
+        if keeper.problem is None:
+            self._target.stored()
         return keeper
 
     def _journal(self, document: RunDocument, resumes: RunDocument | None) -> Journal:
@@ -459,9 +461,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def stop_on_signals(stop: Stop) -> Iterator[None]:
+def stop_on_signals(stop: Stop, *, leaves: bool = False) -> Iterator[None]:
     """Within, the first signal sets `stop`, the second aborts it, and the third does what
-    Ctrl-C did before.
+    Ctrl-C did before. With `leaves`, only Ctrl-C stops the measurement: a terminal that is closed,
+    or SIGTERM, leaves it.
 
     A signal that is ignored (nohup) stays ignored. Only the main thread can set handlers; in
     another one nothing changes.
@@ -478,7 +481,9 @@ def stop_on_signals(stop: Stop) -> Iterator[None]:
             if callable(interrupt):
                 interrupt(number, frame)
             raise KeyboardInterrupt
-        if stop.is_set():
+        if leaves and number != signal.SIGINT:
+            stop.leave()
+        elif stop.is_set():
             stop.abort()
         else:
             stop.set()

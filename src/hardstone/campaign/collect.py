@@ -55,6 +55,7 @@ from hardstone.units import format_count, format_ns
 _LONG_NS = 10_000_000_000  # of a shorter test little is lost, and little written
 _PROMISED_NS = 1_000_000_000
 _NOT_YET = "nothing is recorded yet"
+_NOT_NOW = "the target is left alone until the next look"
 
 
 class TargetGoneError(TargetError):
@@ -87,8 +88,9 @@ class Collector:
     def look(self, test: str) -> Snapshot:
         """What the running test has recorded by now. Never raises."""
         found = self._look(test)
-        self.looks.count += 1
-        self.looks.cost_ns += found.cost_ns
+        if found.reason != _NOT_NOW:
+            self.looks.count += 1
+            self.looks.cost_ns += found.cost_ns
         return found
 
     def _look(self, test: str) -> Snapshot:
@@ -100,7 +102,11 @@ class Collector:
             copy = self.journal.snapshot()
             if copy is None:
                 cost_ns = _cpu_ns() - begin_ns
+                if self.target.is_looked_at:
+                    return Snapshot(None, cost_ns, _NOT_NOW)
                 why = "copying would disturb the measurement"
+                if self.target.is_unattended:
+                    why = "the target is left alone; --look TIME connects to it now and then"
                 return Snapshot(None, cost_ns, why, can_come=False)
             for line in self.target.dump(str(copy)):
                 reader.feed(line)

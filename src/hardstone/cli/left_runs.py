@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import click
 
 from hardstone.cli.help import WHAT, Option
 from hardstone.cli.options import json_option, quiet_option, store_option
-from hardstone.errors import EXIT_OK, HardstoneError, InputError, worst_code
+from hardstone.errors import EXIT_OK, HardstoneError, InputError, TargetError, worst_code
 
 if TYPE_CHECKING:
     from hardstone.store.recovery import LeftRun
@@ -121,7 +121,7 @@ def _url_of(left: LeftRun) -> str | None:
 def _collect(store: Store, left: LeftRun, asked: _Asked) -> int:
     from hardstone.campaign.campaign import Campaign
     from hardstone.cli.measure import finish, print_run
-    from hardstone.cli.messages import notice_messages, print_json, printed, tell
+    from hardstone.cli.messages import notice_messages, print_json, printed, tell, tell_error
     from hardstone.cli.progress import make_reporter
     from hardstone.targets.probe_target import ProbeTarget
     from hardstone.targets.ssh import RunLostError
@@ -134,17 +134,23 @@ def _collect(store: Store, left: LeftRun, asked: _Asked) -> int:
         with closing(journal):
             if not asked.quiet:
                 tell(f"collecting run {left.id} from {left.target}")
-            with suppress(RunLostError):  # nothing to wait for: what is here is stored
+            try:
                 target.open(notice_messages(quiet=asked.quiet))
+            except RunLostError:  # nothing to wait for: what is here is stored
+                pass
+            except TargetError as error:
+                if not asked.is_discarded:
+                    raise
+                tell_error(error, "what is on the target stays there: ")
             if asked.is_discarded:
-                transport.forget()
+                transport.stored()
                 journal.discard()
                 tell(f"discarded run {left.id}")
                 return EXIT_OK
             with make_reporter(quiet=asked.quiet) as reporter:
                 outcome = Campaign(target, store, reporter.take).collect(journal, document)
         if outcome.problem is None:
-            transport.forget()
+            transport.stored()
     show = print_json if asked.as_json else print_run
     problem = printed(lambda: show(outcome.document))
     return finish(outcome, asked.output, is_named=not asked.as_json and problem is None)

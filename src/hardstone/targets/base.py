@@ -140,6 +140,12 @@ class Stop(threading.Event):
     def __init__(self) -> None:
         super().__init__()
         self.is_abort = False
+        self.is_left = False
+
+    def leave(self) -> None:
+        """This program ends; a target that measures without a connection goes on."""
+        self.is_left = True
+        self.set()
 
     def abort(self) -> None:
         """What has not arrived yet is lost."""
@@ -242,9 +248,16 @@ class Target(Recorder, Protocol):
     def is_unattended(self) -> bool:
         """Whether it measures without a connection."""
 
+    @property
+    def is_looked_at(self) -> bool:
+        """Whether a running test is looked at, though it measures without a connection."""
+
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         """The tests that are run after the next one, as far as their requests are known. A target
         that measures without a connection runs them all at once; for others it means nothing."""
+
+    def stored(self) -> None:
+        """All that was collected is stored here: on the target it may be removed."""
 
     def has_more(self) -> bool:
         """Whether it has measured, or still measures, tests that were announced."""

@@ -424,9 +424,13 @@ class FakeTarget:
         return self._loaded().clock_check
 
     is_unattended = False
+    is_looked_at = False
 
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         """It measures nothing, so it needs no time to do so alone."""
+
+    def stored(self) -> None:
+        """It keeps nothing."""
 
     def has_more(self) -> bool:
         return False

@@ -283,11 +283,19 @@ class ProbeTarget:
     def is_unattended(self) -> bool:
         return isinstance(self._transport, Unattended)
 
+    @property
+    def is_looked_at(self) -> bool:
+        return self.is_unattended and self._notices.look_s is not None
+
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         if isinstance(self._transport, Unattended):
             self._transport.announce(
                 [(probe_arguments(one, options, None), self._run_limits(one)) for one in planned]
             )
+
+    def stored(self) -> None:
+        if isinstance(self._transport, Unattended):
+            self._transport.stored()
 
     def has_more(self) -> bool:
         return isinstance(self._transport, Unattended) and self._transport.has_more()

@@ -8,7 +8,10 @@ output is collected once the expected time has passed. probe/src/agent/ is the o
 from __future__ import annotations
 
 import contextlib
+import re
+import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -24,7 +27,7 @@ from hardstone.files import pause, read_regular, replace_file
 from hardstone.frames import PeerLostError
 from hardstone.memory import LEFT_NAME
 from hardstone.model import ClockCheck, Event, Scalar
-from hardstone.targets.agent import ANSWER_S, Agent, Reading
+from hardstone.targets.agent import ANSWER_S, Agent, Reading, now_ns
 from hardstone.targets.alone import WAITS, held_too_long, holder_of
 from hardstone.targets.base import (
     SILENT,
@@ -39,7 +42,15 @@ from hardstone.targets.base import (
     no_sign,
 )
 from hardstone.targets.build import probe_for
-from hardstone.targets.deploy import ProbeOf, Session, agent_line, boot_of, deploy, remove
+from hardstone.targets.deploy import (
+    ProbeOf,
+    Session,
+    agent_line,
+    boot_of,
+    deploy,
+    measured_by,
+    remove,
+)
 from hardstone.targets.find import PROBE
 from hardstone.targets.framed import FramedCommand, call
 from hardstone.targets.host_memory import HostMemory
@@ -54,18 +65,22 @@ _WAIT_MS = 3000
 LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
 _PROC_BYTES = 1 << 16
 _UNRECORDED = 9000  # numbers of jobs go up to 9999
+_MOST_TRIES = 5
+_CODE = re.compile(r"-?[0-9]{1,5}", re.ASCII)
 _ENDED = ("ended", "lost", "dropped")
 
 
 @dataclass(frozen=True)
 class Patience:
     """Times in s. `away_s`: how long a target is tried that does not answer, so that it is told
-    within a minute; `again_s`: between two tries. `attached_s`: how long a late job is waited for
-    with a connection. `start_s`, `job_s`: what a run of jobs, and each
-    of them, takes beside the expected time; `late`: a share of that."""
+    within a minute; `again_s`: between two tries; `busy_s`: between two looks at a target on which
+    somebody measures. `attached_s`: how long a late job is waited for with a connection. `start_s`,
+    `job_s`: what a run of jobs, and each of them, takes beside the expected time; `late`: a share
+    of that."""
 
-    away_s: float = 45.0
+    away_s: float = 30.0
     again_s: float = 2.0
+    busy_s: float = 30.0
     attached_s: float = 20.0
     start_s: float = 1.0
     job_s: float = 0.2
@@ -164,14 +179,43 @@ class SshTransport:
         self._is_kept = self._collects
         self._is_stopped = False
         self._stop_until = 0.0
-        self._visits = 0  # while the test ran that is collected next
+        self._visits: Counter[int] = Counter()  # connections while a job ran, by its number
+        self._seen: set[int] = set()  # jobs that ran since this connection was made
+        self._last = 0  # the job whose output was given last
+        self._stop = Stop()
+        self._is_rebooted = False
 
     # ---- the connection ----
 
     def open(self, notices: Notices = SILENT) -> None:
         self._notices = notices
+        if self._session is None:
+            self._wait_until_free()
         self._connect()
+        if self._collects:
+            self._check_boot()
         self._read_clock()
+
+    def _wait_until_free(self) -> None:
+        """While somebody measures there, nothing is copied and nothing runs: a login is
+        disturbance enough. TargetError after the longest wait."""
+        begun = time.monotonic()
+        is_told = False
+        while True:
+            self._ssh.connect()
+            who = measured_by(self._ssh, secrets.token_hex(6), self._locks)
+            if who is None:
+                return
+            self._ssh.close()
+            if not is_told:
+                is_told = True
+                self._notices.warn(
+                    f"Another hardstone measurement is running on {self.name}{who}; {WAITS}."
+                )
+            wait_s = self._notices.wait_s
+            if wait_s is not None and time.monotonic() - begun >= wait_s:
+                raise held_too_long(self._locks[0], who, wait_s)
+            pause(self._patience.busy_s if wait_s is None else min(self._patience.busy_s, wait_s))
 
     def session(self) -> Session:
         """Where the files on the target are; connects first where there is none yet."""
@@ -187,27 +231,34 @@ class SshTransport:
 
     def close(self) -> None:
         """Removes what is on the target, unless it is to be collected later."""
-        if self._session is not None and not self._is_kept:
-            with contextlib.suppress(HardstoneError):
-                self._connect()
-                if self._agent is not None:
-                    self._agent.ask(frames.BYE, [])
-            with contextlib.suppress(HardstoneError):  # also where no agent starts
-                remove(self._ssh, self._session.folder, self._session.word)
+        session = self._session
+        if session is not None and not self._is_kept and not self._is_removed(session):
+            self._notices.warn(
+                f"the folder {session.folder} on {self.name} could not be removed; when it "
+                f"answers: {self._ssh.typed()} rm -r {session.folder}"
+            )
         self._session = None
         self._disconnect()
 
-    def forget(self) -> None:
-        """From now on `close` removes what is on the target: all of it is stored here."""
+    def _is_removed(self, session: Session) -> bool:
+        try:
+            if self._connected().ask(frames.BYE, [])[:1] != ["failed"]:
+                return True
+        except HardstoneError:
+            pass  # also where no agent starts, the folder may be removed
+        return remove(self._ssh, session.folder, session.word)
+
+    def stored(self) -> None:
         self._is_kept = False
 
-    def _connect(self) -> None:
-        """A connection and an agent; TargetError where there is none, with what to do."""
+    def _connect(self, timeout_s: float | None = None) -> None:
+        """A connection and an agent; TargetError where there is none, with what to do. A person is
+        asked only where the time is not limited."""
         if self._agent is not None and self._agent.has_unread:
             self._disconnect()  # the rest would be taken for the next answer
         if self._agent is not None:
             return
-        self._ssh.connect()
+        self._ssh.connect(timeout_s, may_ask=timeout_s is None)
         is_new = self._session is None
         if self._session is None:
             self._session = deploy(self._ssh, self._settings, self._notices.step, self._probe_of)
@@ -250,6 +301,7 @@ class SshTransport:
 
     def _disconnect(self) -> None:
         agent, self._agent = self._agent, None
+        self._seen.clear()
         if agent is not None:
             agent.close()
         self._ssh.close()
@@ -259,11 +311,12 @@ class SshTransport:
         until = time.monotonic() + self._patience.away_s
         while True:
             try:
-                self._connect()
+                self._connect(max(self._patience.again_s, until - time.monotonic()))
                 self._check_boot()
             except (UnreachableError, PeerLostError) as error:
                 self._disconnect()
                 is_final = isinstance(error, UnreachableError) and error.is_final
+                is_final = is_final or self._stop.is_abort
                 if is_final or time.monotonic() >= until:
                     raise self._away(error.cause) from error
                 on_idle("")
@@ -276,29 +329,38 @@ class SshTransport:
         if self._agent is None or session.boot_id == "-":
             return
         found = b"".join(self._agent.fetch("/proc/sys/kernel/random/boot_id", 0, 100))
-        if found.decode("ascii", "replace").strip() != session.boot_id:
-            raise self._rebooted()
+        # What ended before, and is on a disk, is there.
+        self._is_rebooted = found.decode("ascii", "replace").strip() != session.boot_id
 
     def _away(self, cause: str) -> TargetAwayError:
-        self._is_kept = True
         return TargetAwayError(
             f"{cause}; what it measures is kept there",
             f"collect it when it answers again: hardstone target collect {self.name}",
+        )
+
+    def _left(self) -> TargetAwayError:
+        return TargetAwayError(
+            f"{self.name} still measures, and is left alone",
+            f"collect it later: hardstone target collect {self.name}",
         )
 
     def _asked(
         self, kind: bytes, words: Sequence[str], on_idle: OnIdle, wait_s: float = 0.0
     ) -> list[str]:
         """An answer, over a new connection where the old one is lost: each question may be asked
-        twice."""
-        while True:
+        again."""
+        for _ in range(_MOST_TRIES):
             if self._agent is None:
                 self._reconnect(on_idle)
             agent = self._connected()
             try:
                 return agent.ask(kind, words, ANSWER_S + wait_s)
-            except PeerLostError:
+            except PeerLostError as error:
+                lost = error
                 self._disconnect()
+            if self._stop.is_abort:
+                break
+        raise self._away(lost.cause)
 
     def _read_clock(self) -> None:
         if self._agent is not None:
@@ -341,10 +403,15 @@ class SshTransport:
         begun = time.monotonic()
         is_told = False
         while True:
-            state, *words = self._asked(frames.LOCK, self._locks, no_sign)
+            state, *words = self._asked(frames.LOCK, self._locks, no_sign) or [""]
             if state == "locked":
+                if words[:1] != list(self._locks[:1]):
+                    on_unlocked(
+                        f"the lock {self._locks[0]} cannot be taken on {self.name}; hardstone "
+                        "waits only for measurements that use another one"
+                    )
                 return
-            if state != "held":
+            if state != "held" or not words:
                 why = printable(" ".join(words))
                 on_unlocked(f"the lock on {self.name} cannot be taken: {why}")
                 return
@@ -356,7 +423,7 @@ class SshTransport:
                 raise held_too_long(words[1] if len(words) > 1 else "the lock", who, wait_s)
             if is_stopped():
                 return
-            pause(1.0)
+            pause(self._patience.again_s)
 
     def _proc_file(self, path: str) -> bytes:
         """A file of /proc on the target; OSError."""
@@ -424,7 +491,7 @@ class SshTransport:
         return self._collects or any(number not in self._taken for number in self._sent)
 
     def take_remarks(self) -> list[Event]:
-        visits, self._visits = self._visits, 0
+        visits = self._visits.pop(self._last, 0)
         if not visits:
             return []
         times = "once" if visits == 1 else f"{visits} times"
@@ -436,7 +503,7 @@ class SshTransport:
         if self._notices.look_s is None or self._since_look_s() < self._notices.look_s:
             return False
         self._looked_at = time.monotonic()
-        self._visits += 1
+        self._visits[self._last] += 1
         return True
 
     def _since_look_s(self) -> float:
@@ -445,12 +512,15 @@ class SshTransport:
     def _job(
         self, arguments: list[str], limits: Limits, stop: Stop, on_idle: OnIdle
     ) -> Generator[bytes]:
+        self._stop = stop
         if self._agent is not None and self._agent.has_unread:
             self._disconnect()
         found = _number_of(arguments)
         number = max([_UNRECORDED, *self._sent]) + 1 if found is None else found + self._shift
         if not self._collects and self._sent.get(number) != arguments:
             number = self._send(number, arguments, limits, on_idle)
+        self._expected_s.setdefault(number, limits.expected_s or 0.0)
+        self._last = number
         state = self._wait(number, limits, stop, on_idle)
         if state is None or state.name == "dropped":
             raise NotSentError("it was not begun on the target")
@@ -468,7 +538,9 @@ class SshTransport:
             self._sent = {one: words for one, words in self._sent.items() if one < number}
             number = last + 1
         self._drop_taken(on_idle)
-        self._lock(lambda: False, on_idle, lambda why: None, None)
+        self._lock(self._stop.is_set, on_idle, lambda why: None, self._notices.wait_s)
+        if self._stop.is_set():
+            raise NotSentError("stopped before it was sent to the target")
         folder = self.session().folder
         jobs = [(number, arguments, limits)]
         for place, (words, own) in enumerate(self._ahead, number + 1):
@@ -478,15 +550,17 @@ class SshTransport:
         for place, words, own in jobs:
             deadline_ms = round((own.deadline_s + own.end_s) * 1000)
             asked = [str(place), str(deadline_ms), *self._kept_in_memory(words)]
-            state, *why = self._asked(frames.JOB, asked, on_idle)
-            if state != "queued" and place not in self._query(on_idle):
+            state, *why = self._asked(frames.JOB, asked, on_idle) or [""]
+            known = states_of(self._asked(frames.QUERY, [], on_idle)) if state != "queued" else {}
+            if state != "queued" and known.get(place, _State("dropped", "")).name == "dropped":
                 raise ProbeError(f"the target refuses the test: {printable(' '.join(why))[:200]}")
             self._sent[place] = words
+            self._is_kept = True  # until it is stored: whatever ends this program
         self._disconnect()
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
         given = self._patience
         alone_s = expected_s * (1 + given.late) + given.start_s + given.job_s * len(jobs)
-        self._due = time.monotonic() + alone_s
+        self._due = now_ns() / 1e9 + alone_s
         self._is_stopped = False
         self._states = {}
         self._expected_s = {place: own.expected_s or 0.0 for place, _, own in jobs}
@@ -516,23 +590,23 @@ class SshTransport:
             if stop.is_abort:
                 self._kill(on_idle)
                 raise ProbeError("ended at once, on request")
-            if self._agent is None:
+            if self._agent is None or known is None:
                 self._look(number, stop, on_idle)
                 late_at = time.monotonic() + self._patience.attached_s
                 if number not in self._states:
                     return None
                 continue
+            if self._is_rebooted:
+                raise self._rebooted()
             if stop.is_set():
-                self._ask_to_stop(limits, on_idle)
+                self._ask_to_stop(limits, stop, on_idle)
             elif late_at is not None and time.monotonic() >= late_at:
-                self._due = time.monotonic() + max(30.0, 0.1 * (limits.expected_s or 0.0))
+                self._due = now_ns() / 1e9 + max(30.0, 0.1 * (limits.expected_s or 0.0))
                 self._disconnect()
                 continue
             on_idle("")
-            answer = self._asked(
-                frames.WAIT, [str(number), str(_WAIT_MS)], on_idle, _WAIT_MS / 1000
-            )
-            self._states = _states_of(answer)
+            asked = [str(number), str(_WAIT_MS)]
+            self._see(self._asked(frames.WAIT, asked, on_idle, _WAIT_MS / 1000))
             if number not in self._states:
                 return None
 
@@ -541,39 +615,47 @@ class SshTransport:
         is left alone again, for as long as the rest should take: also where `number` has ended,
         since its output would be fetched while the next one measures."""
         while True:
-            self._wait_alone(stop, on_idle)
-            self._reconnect(on_idle)
-            self._states = self._query(on_idle)
+            if self._agent is None:
+                self._wait_alone(stop, on_idle)
+                self._reconnect(on_idle)
+            self._see(self._asked(frames.QUERY, [], on_idle))
             rest = [one for one, state in self._states.items() if state.name not in _ENDED]
-            if rest and not stop.is_set():
-                self._visits += 1
             rest_s = sum(self._expected_s.get(one, 0.0) for one in rest)
             if rest_s <= self._patience.attached_s or stop.is_set() or number not in self._states:
                 return
-            self._due = time.monotonic() + rest_s
+            self._due = now_ns() / 1e9 + rest_s
             self._disconnect()
 
     def _wait_alone(self, stop: Stop, on_idle: OnIdle) -> None:
         """The target has no connection meanwhile."""
         if self._notices.leaves:
-            self._is_kept = True
-            left = format_span(max(0, round((self._due - time.monotonic()) * 1e9)))
+            left = format_span(max(0, round((self._due - now_ns() / 1e9) * 1e9)))
             raise LeftAloneError(
                 f"{self.name} measures alone, for about {left}",
                 f"collect it then: hardstone target collect {self.name}",
             )
-        while time.monotonic() < self._due and not stop.is_set():
+        while now_ns() / 1e9 < self._due and not stop.is_set():
             on_idle("")
+            if self._agent is not None:  # somebody has looked at the running test
+                self._disconnect()
             pause(_POLL_S)
-        if self._collects and stop.is_set():
-            raise self._away(f"{self.name} still measures")
+        if stop.is_left or (self._collects and stop.is_set()):
+            raise self._left()
 
-    def _query(self, on_idle: OnIdle) -> dict[int, _State]:
-        return _states_of(self._asked(frames.QUERY, [], on_idle))
+    def _see(self, answer: Sequence[str]) -> None:
+        """Takes the states of the jobs. The one that runs now, or comes next, has a connection for
+        company: that is counted once for each connection, unless it was asked to stop."""
+        self._states = states_of(answer)
+        going = [one for one, state in self._states.items() if state.name not in _ENDED]
+        running = [one for one in going if self._states[one].name == "running"] or going[:1]
+        for one in running:
+            if one not in self._seen and not self._stop.is_set():
+                self._seen.add(one)
+                self._visits[one] += 1
 
-    def _ask_to_stop(self, limits: Limits, on_idle: OnIdle) -> None:
-        if self._collects:
-            raise self._away(f"{self.name} still measures")
+    def _ask_to_stop(self, limits: Limits, stop: Stop, on_idle: OnIdle) -> None:
+        if self._collects or stop.is_left:
+            raise self._left()
         if not self._is_stopped:
             self._is_stopped = True
             self._stop_until = time.monotonic() + limits.stop_s
@@ -602,7 +684,7 @@ class SshTransport:
         if state.name == "lost":
             raise ProbeError("the keeper on the target was ended while the test ran")
         detail = state.detail.partition(" ")[0]
-        code = int(detail) if detail.lstrip("-").isdigit() else -1
+        code = int(detail) if _CODE.fullmatch(detail) else -1
         if code in (-15, -9) and not stop.is_set():
             span = format_span(round(limits.deadline_s * 1e9))
             raise ProbeTimeoutError(f"the probe was ended on the target, after at most {span}")
@@ -610,17 +692,21 @@ class SshTransport:
 
     def _file(self, name: str, most_bytes: int, on_idle: OnIdle) -> Generator[bytes]:
         """A file of the folder, also over several connections."""
-        offset = 0
+        offset = tries = 0
         while True:
             if self._agent is None:
                 self._reconnect(on_idle)
             agent = self._connected()
+            before = offset
             try:
                 for chunk in agent.fetch(name, offset, most_bytes - offset):
                     offset += len(chunk)
                     yield chunk
-            except PeerLostError:
+            except PeerLostError as error:
                 self._disconnect()
+                tries = 0 if offset > before else tries + 1
+                if tries == _MOST_TRIES or self._stop.is_abort:
+                    raise self._away(error.cause) from error
             else:
                 return
 
@@ -634,11 +720,15 @@ def _number_of(arguments: Sequence[str]) -> int | None:
     return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 5 else None
 
 
-def _states_of(words: Sequence[str]) -> dict[int, _State]:
+def states_of(words: Sequence[str]) -> dict[int, _State]:
     """The jobs in an answer, after the two words about the keeper."""
     rest = list(words[2:])
     jobs = zip(rest[0::3], rest[1::3], rest[2::3], strict=False)
-    return {int(number): _State(name, detail) for number, name, detail in jobs if number.isdigit()}
+    return {
+        int(number): _State(name, detail)
+        for number, name, detail in jobs
+        if _CODE.fullmatch(number)
+    }
 
 
 def collected(settings: SshSettings, session: Session) -> SshTransport:

@@ -181,6 +181,9 @@ class Unattended(Transport, Protocol):
     def announce(self, requests: Sequence[tuple[list[str], Limits]]) -> None:
         """The arguments of the tests after the next one, without --backing, and their limits."""
 
+    def stored(self) -> None:
+        """As `Target.stored`."""
+
     def has_more(self) -> bool:
         """Whether the output of a test that was sent is still there."""
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.host.ssh.at_once import Cases, Outcomes
 from tests.host.ssh.board import RUN, Board, Controller, Desk, Done, assert_measured, ended
+from tests.host.ssh.killed import controller_killed_at_50_moments
 from tests.waiting import soon, wait_until
 
 TOLD_S = 60  # from the first question without an answer
@@ -183,6 +184,17 @@ def server_killed_in_collection(desk: Desk) -> None:
         board.wait_for_nothing_left()
 
 
+@cases
+def command_that_never_answers(desk: Desk) -> None:
+    """The server starts something else."""
+    with desk.board(forced="/bin/sleep 1000") as board:
+        controller = desk.controller(board)
+        done = controller.run(*RUN, "--target", f"ssh://{board.name}", within_s=TOLD_S)
+        assert_told(done, board)
+        assert not board.sessions() and not controller.runs()
+        controller.wait_for_nothing_left()
+
+
 # ---- the board ----
 
 
@@ -348,6 +360,9 @@ def interrupted_and_left(desk: Desk) -> None:
         assert run.status == "interrupted" and run.results[0].series[0].count > 0
         board.wait_for_nothing_left()
         assert soon(lambda: not controller.left()), controller.left()
+
+
+cases(controller_killed_at_50_moments)
 
 
 @pytest.mark.parametrize("name", cases.known)

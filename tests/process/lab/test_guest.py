@@ -112,7 +112,7 @@ def test_a_qemu_that_cannot_be_executed_is_told(made_up_lab: MadeUpLab) -> None:
     [
         ("die", "^lab:made ended: QEMU was ended"),
         ("garbage", "sent an invalid frame"),
-        ("errno", "the guest cannot start the probe: No such file"),
+        ("errno", "the probe cannot be started there: No such file"),
     ],
 )
 def test_what_a_command_meets(

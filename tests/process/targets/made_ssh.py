@@ -49,7 +49,12 @@ os.execvp(shell[0], [*shell, "-c", words[-1]])
 _PROBE = """#!/bin/sh
 state={state}
 case $1 in
-agent) exec {probe} "$@" ;;
+agent)
+  if test -f $state/dying; then
+    printf "hardstone-agent %s\\nH\\001\\000\\000\\000\\003" $3
+    exit 1
+  fi
+  exec {probe} "$@" ;;
 --version) echo 0.1.0 ;;
 run) test -f $state/$2.sh && . $state/$2.sh; echo "$@" >>$state/ran; cat $state/$2 ;;
 dump) cat $state/dumped ;;
@@ -85,8 +90,7 @@ class MadeSsh:
             self.settings,
             client=self.client(),
             probe_of=lambda machine, tell: self._probe,
-            locks=[str(self.state / "lock")],
-            **{"patience": QUICK, **how},  # type: ignore[arg-type]
+            **{"patience": QUICK, "locks": [str(self.state / "lock")], **how},  # type: ignore[arg-type]
         )
 
     def tell(self, name: str, text: str = "") -> None:
@@ -117,7 +121,7 @@ class MadeSsh:
                 sha256="",
             )
             transport = self.transport(session=session)
-            transport.forget()
+            transport.stored()
             transport.close()
 
     def left(self) -> list[str]:

@@ -89,7 +89,7 @@ def test_a_run_is_collected_as_if_it_had_been_waited_for(board: MadeSsh, store: 
     document, journal = store.collect(store.left()[0].id, target)
     events: list[CampaignEvent] = []
     outcome = Campaign(target, store, events.append).collect(journal, document)
-    transport.forget()
+    transport.stored()
     target.close()
     assert outcome.exit_code == EXIT_OK
     found = store.load("last")
@@ -147,7 +147,7 @@ def test_a_collection_that_is_cut_off_goes_on(board: MadeSsh, store: Store) -> N
     document, journal = store.collect(run_id, target)
     assert [one.test for one in document.results] == [FIRST]
     outcome = Campaign(target, store).collect(journal, document)
-    transport.forget()
+    transport.stored()
     target.close()
     assert [one.status for one in outcome.document.results] == ["measured", "measured"]
     assert outcome.document.status == "complete"
@@ -166,7 +166,7 @@ def test_tests_that_were_not_sent_are_skipped(board: MadeSsh, store: Store) -> N
     target = opened(transport)
     document, journal = store.collect(store.left()[0].id, target)
     outcome = Campaign(target, store).collect(journal, document)
-    transport.forget()
+    transport.stored()
     target.close()
     first, second = outcome.document.results
     assert (first.status, second.status) == ("measured", "skipped")

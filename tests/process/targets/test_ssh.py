@@ -29,7 +29,7 @@ from hardstone.targets.base import (
 from hardstone.targets.named import SshSettings
 from hardstone.targets.openssh import explained
 from hardstone.targets.probe_target import ProbeTarget
-from hardstone.targets.ssh import SshTransport, stored_session
+from hardstone.targets.ssh import RunLostError, SshTransport, states_of, stored_session
 from hardstone.targets.transport import Limits
 from tests.conftest import PROBE
 from tests.process.targets import sample
@@ -98,6 +98,7 @@ def test_tests_run_in_one_go_without_a_connection(board: MadeSsh) -> None:
     assert collected(transport, "C", 3) == b"C\n"
     assert board.masters() == 2  # to send, and to collect all three
     assert not transport.has_more()
+    transport.stored()
     transport.close()
     sockets = (board.state / "sockets").read_text().splitlines()
     assert len(sockets) >= 1 and all(one.endswith("/s") for one in sockets)
@@ -132,6 +133,7 @@ def test_another_request_than_announced_is_sent_again(board: MadeSsh) -> None:
     assert "n=2" in (board.state / "ran").read_text().splitlines()[-1]
     assert collected(transport, "C", 3) == b"C\n"
     assert not transport.has_more()
+    transport.stored()
     transport.close()
     assert board.left() == []
 
@@ -150,6 +152,7 @@ def test_an_abort_ends_the_running_test_and_begins_no_other(board: MadeSsh) -> N
 
     with pytest.raises(ProbeError, match="ended at once"):
         list(transport.chunks(words(transport, "A", 1), LIMITS, stop, on_idle))
+    transport.stored()
     transport.close()
     assert board.left() == [] and not (board.state / "second").exists()
 
@@ -180,7 +183,7 @@ def test_a_target_that_does_not_answer_keeps_the_run(board: MadeSsh, tmp_path: P
     assert len(board.left()) == 1  # until it is stored
     again = board.transport(session=session)
     again.open()
-    again.forget()
+    again.stored()
     again.close()
     assert board.left() == []
 
@@ -219,6 +222,7 @@ def test_a_stop_ends_the_running_test_and_drops_the_rest(board: MadeSsh) -> None
     assert transport.has_more()
     with pytest.raises(NotSentError):
         collected(transport, "C", 3, stop)
+    transport.stored()
     transport.close()
     assert board.left() == []
 
@@ -264,6 +268,7 @@ def test_a_target_that_takes_longer_is_left_alone_again(board: MadeSsh) -> None:
     for number, test in enumerate("AB", 1):
         chunks = transport.chunks(words(transport, test, number), expected, Stop(), on_idle)
         assert b"".join(chunks) == f"{test}\n".encode()
+    transport.stored()
     transport.close()
     assert board.left() == []
 
@@ -281,6 +286,7 @@ def test_output_that_is_not_read_to_its_end_spoils_no_later_answer(board: MadeSs
     assert next(rest).startswith(b"A")
     check = transport.clock_check()
     assert check is not None and 0 <= check.target_ns <= check.host_ns + check.uncertainty_ns
+    transport.stored()
     transport.close()
     assert board.left() == []
 
@@ -391,3 +397,134 @@ def test_options_reach_the_probe_as_they_are(board: MadeSsh) -> None:
     list(target.run(planned, RunOptions(), backing, Stop()))
     assert "mask=$(touch x) `id` 'a' \"b\" \\ ; & |" in (board.state / "ran").read_text()
     target.close()
+
+
+def test_a_connection_is_told_of_the_test_that_ran_meanwhile(board: MadeSsh) -> None:
+    """A has ended when the toolkit comes back, B runs until it is connected."""
+    for test in ("A", "B"):
+        board.tell(test, f"{test}\n")
+    board.tell("B.sh", "touch $state/begun; until test -e $state/go; do :; done\n")
+    transport = board.transport()
+    transport.open()
+    transport.announce([(["run", "B"], LIMITS)])
+
+    def on_idle(said: str = "") -> None:
+        """The connection is made, once B has begun."""
+        if board.masters() > 1:
+            board.tell("go")
+
+    late = Limits(30.0, expected_s=1.0)
+    chunks = transport.chunks(words(transport, "A", 1), late, Stop(), on_idle)
+    assert b"".join(chunks) == b"A\n"
+    assert transport.take_remarks() == []
+    assert b"".join(transport.chunks(words(transport, "B", 2), LIMITS, Stop(), on_idle)) == b"B\n"
+    (remark,) = transport.take_remarks()
+    assert remark.data["connections_count"] == 1
+    transport.stored()
+    transport.close()
+
+
+def test_what_was_sent_stays_until_it_is_stored(board: MadeSsh) -> None:
+    """Whatever ends the toolkit, also an error of its own."""
+    board.tell("A", "A\n")
+    transport = board.transport()
+    transport.open()
+    assert collected(transport, "A", 1) == b"A\n"
+    session = transport.session()
+    transport.close()
+    assert len(board.left()) == 1
+    again = board.transport(session=session)
+    again.open()
+    assert collected(again, "A", 1) == b"A\n"
+    again.stored()
+    again.close()
+    assert board.left() == []
+
+
+def test_a_folder_that_stays_is_told(board: MadeSsh) -> None:
+    warned: list[str] = []
+    transport = board.transport()
+    transport.open(Notices(warn=warned.append))
+    board.cut()
+    transport.close()
+    (text,) = warned
+    assert "could not be removed" in text and f"rm -r {board.home}/hardstone-ssh-" in text
+
+
+def test_an_agent_that_dies_at_each_question_is_asked_a_few_times(board: MadeSsh) -> None:
+    board.tell("A", "A\n")
+    transport = board.transport()
+    transport.open()
+    board.tell("dying")
+    with pytest.raises(TargetAwayError):
+        collected(transport, "A", 1)
+    (board.state / "dying").unlink()
+    transport.close()
+    assert board.masters() < 20
+
+
+def test_what_ended_before_a_reboot_is_collected(board: MadeSsh) -> None:
+    """Files on a disk outlive it; the test that ran does not."""
+    board.tell("A", "A\n")
+    board.tell("B.sh", "touch $state/begun; cat >/dev/null\n")
+    transport = board.transport()
+    transport.open()
+    transport.announce([(["run", "B"], LIMITS)])
+    assert collected(transport, "A", 1) == b"A\n"
+    session = msgspec.structs.replace(transport.session(), boot_id="another")
+    transport.close()
+    again = board.transport(session=session)
+    again.open()
+    assert collected(again, "A", 1) == b"A\n"
+    with pytest.raises(RunLostError, match="was rebooted while it measured"):
+        collected(again, "B", 2)
+    again.close()
+
+
+def test_a_lock_of_another_place_is_told(board: MadeSsh, tmp_path: Path) -> None:
+    told: list[str] = []
+    locks = [str(tmp_path / "none" / "lock"), str(board.state / "lock")]
+    transport = board.transport(locks=locks)
+    transport.open()
+    with transport.alone(Stop(), told.append, told.append):
+        pass
+    (text,) = told
+    assert "the lock" in text and "waits only for measurements that use another one" in text
+    transport.close()
+
+
+def test_nothing_is_copied_while_somebody_measures_there(board: MadeSsh) -> None:
+    first = board.transport()
+    first.open()
+    warned: list[str] = []
+    with first.alone(Stop(), warned.append, warned.append):
+        before = board.left()
+        second = board.transport()
+        with pytest.raises(TargetError, match="for longer than"):
+            second.open(Notices(warn=warned.append, wait_s=0.0))
+        assert board.left() == before
+        second.close()
+    (text,) = warned
+    assert "Another hardstone measurement is running on board" in text
+    first.close()
+
+
+def test_a_program_that_is_ended_leaves_the_test(board: MadeSsh) -> None:
+    board.tell("A", "A\n")
+    transport = board.transport(patience=replace(QUICK, start_s=60.0))
+    transport.open()
+    stop = Stop()
+    with pytest.raises(TargetAwayError, match="is left alone"):
+        list(transport.chunks(words(transport, "A", 1), LIMITS, stop, lambda said="": stop.leave()))
+    session = transport.session()
+    transport.close()
+    again = board.transport(session=session)
+    again.open()
+    assert collected(again, "A", 1) == b"A\n"
+    again.close()
+
+
+def test_odd_answers_about_jobs_are_no_jobs() -> None:
+    jobs = [("\u00b2", "ended", "0"), ("-", "ended", ""), ("7", "ended", "0"), ("123456", "x", "")]
+    assert list(states_of(["keeper", "1", *(word for job in jobs for word in job)])) == [7]
+    assert states_of([]) == {}

@@ -266,7 +266,7 @@ static bool library_has(enum lock_kind kind)
     case LOCK_KIND_ROBUST:
         return HS_HAS_ROBUST_MUTEXES;
     case LOCK_KIND_ROBUST_INHERIT:
-        return HS_HAS_ROBUST_MUTEXES && HS_HAS_PRIO_INHERIT;
+        return HS_HAS_ROBUST_MUTEXES ? HS_HAS_PRIO_INHERIT : false;
     case LOCK_KIND_SPIN:
         return HS_HAS_SPIN_LOCKS;
     default:
