@@ -721,8 +721,9 @@ def _number_of(arguments: Sequence[str]) -> int | None:
 
 
 def states_of(words: Sequence[str]) -> dict[int, _State]:
-    """The jobs in an answer, after the two words about the keeper."""
-    rest = list(words[2:])
+    """The jobs in an answer, after "keeper" and its process, or "none": it ends when it has had no
+    work for a minute, and the agent reads from the folder what became of its jobs."""
+    rest = list(words[1 if words[:1] == ["none"] else 2 :])
     jobs = zip(rest[0::3], rest[1::3], rest[2::3], strict=False)
     return {
         int(number): _State(name, detail)

@@ -6,6 +6,7 @@ The client is a program of the tests, found on the path as `ssh`; shells, agent 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests.conftest import PROBE
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample
 from tests.process.targets.made_ssh import MadeSsh
+from tests.waiting import soon
 
 Call = Callable[..., Done]
 TEST = "TMR-P-LAT"
@@ -86,6 +88,34 @@ def test_a_run_is_collected_by_the_name_of_its_target(
     assert done.code == EXIT_OK, done.err
     assert f"hardstone: collecting run {left} from board" in done.told
     assert TEST in done.out and collected(board) == left
+
+
+def test_a_run_is_collected_when_its_keeper_has_long_ended(
+    hardstone: Call, board: MadeSsh, left: str
+) -> None:
+    """A keeper without work ends after a minute; here it is ended at once."""
+    (name,) = board.left()
+    soon(lambda: (board.home / name / "1.exit").exists())
+    keepers = [
+        int(path.parent.name)
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if str(board.home / name).encode() in read(path)
+    ]
+    assert keepers
+    for pid in keepers:
+        os.kill(pid, signal.SIGKILL)
+    soon(lambda: not any(read(Path(f"/proc/{pid}/cmdline")) for pid in keepers))
+    done = hardstone("target", "collect")
+    assert done.code == EXIT_OK, done.out
+    assert collected(board) == left
+
+
+def read(path: Path) -> bytes:
+    """Empty for a process that has ended."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 @pytest.mark.parametrize("name", [URL, "bench"])
