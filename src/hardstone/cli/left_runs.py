@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import click
 
 from hardstone.cli.help import WHAT, Option
 from hardstone.cli.options import json_option, quiet_option, store_option
-from hardstone.errors import EXIT_OK, HardstoneError, InputError, worst_code
+from hardstone.errors import EXIT_OK, HardstoneError, InputError, TargetError, worst_code
 
 if TYPE_CHECKING:
     from hardstone.store.recovery import LeftRun
@@ -87,11 +87,15 @@ def collect(
 
 def _wanted(left: list[LeftRun], references: tuple[str, ...]) -> list[LeftRun]:
     """Those that a person means: by target, by the start or the end of the run's ID."""
+    from hardstone.targets.named import ssh_settings
+
     if not references:
         return left
     found: dict[str, LeftRun] = {}
     for text in references:
-        some = [one for one in left if text == one.target or one.id.startswith(text)]
+        settings = ssh_settings(text)
+        some = runs_on(left, text, None if settings is None else settings.url)
+        some = some or [one for one in left if one.id.startswith(text)]
         some = some or [one for one in left if one.id.rpartition("-")[2] == text]
         if not some:
             names = ", ".join(f"{one.id} on {one.target}" for one in left[:5]) or "none"
@@ -102,10 +106,22 @@ def _wanted(left: list[LeftRun], references: tuple[str, ...]) -> list[LeftRun]:
     return list(found.values())
 
 
+def runs_on(left: list[LeftRun], name: str, url: str | None) -> list[LeftRun]:
+    """Those on the target `name`, or begun at `url` under a name that it had then."""
+    return [one for one in left if one.target in (name, url) or (url and _url_of(one) == url)]
+
+
+def _url_of(left: LeftRun) -> str | None:
+    from hardstone.targets.ssh import stored_session
+
+    session = stored_session(left.journal)
+    return None if session is None else session.url
+
+
 def _collect(store: Store, left: LeftRun, asked: _Asked) -> int:
     from hardstone.campaign.campaign import Campaign
     from hardstone.cli.measure import finish, print_run
-    from hardstone.cli.messages import notice_messages, print_json, printed, tell
+    from hardstone.cli.messages import notice_messages, print_json, printed, tell, tell_error
     from hardstone.cli.progress import make_reporter
     from hardstone.targets.probe_target import ProbeTarget
     from hardstone.targets.ssh import RunLostError
@@ -113,18 +129,26 @@ def _collect(store: Store, left: LeftRun, asked: _Asked) -> int:
     transport = _transport(left)
     target = ProbeTarget(transport)
     with closing(target):
-        if not asked.quiet:
-            tell(f"collecting run {left.id} from {left.target}")
-        with suppress(RunLostError):  # nothing to wait for: the run is stored as what is here
-            target.open(notice_messages(quiet=asked.quiet))
+        # Claimed before anything connects: a second collector would disturb the first one's target.
         document, journal = store.collect(left.id, target)
-        if asked.is_discarded:
-            transport.stored()
-            journal.discard()
-            tell(f"discarded run {left.id}")
-            return EXIT_OK
-        with make_reporter(quiet=asked.quiet) as reporter:
-            outcome = Campaign(target, store, reporter.take).collect(journal, document)
+        with closing(journal):
+            if not asked.quiet:
+                tell(f"collecting run {left.id} from {left.target}")
+            try:
+                target.open(notice_messages(quiet=asked.quiet))
+            except RunLostError:  # nothing to wait for: what is here is stored
+                pass
+            except TargetError as error:
+                if not asked.is_discarded:
+                    raise
+                tell_error(error, "what is on the target stays there: ")
+            if asked.is_discarded:
+                transport.stored()
+                journal.discard()
+                tell(f"discarded run {left.id}")
+                return EXIT_OK
+            with make_reporter(quiet=asked.quiet) as reporter:
+                outcome = Campaign(target, store, reporter.take).collect(journal, document)
         if outcome.problem is None:
             transport.stored()
     show = print_json if asked.as_json else print_run

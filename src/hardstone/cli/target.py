@@ -14,7 +14,7 @@ import msgspec
 
 from hardstone.cli import completion
 from hardstone.cli.help import WHAT, WHERE, Option, declare_group
-from hardstone.cli.left_runs import collect
+from hardstone.cli.left_runs import collect, runs_on
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.options import json_option, quiet_option
 from hardstone.errors import (
@@ -422,11 +422,9 @@ def _left(name: str, url: str | None) -> list[str]:
     """The runs of the default store that wait on a target, each in words."""
     from hardstone.store.store import Store
 
-    known = (name, url or name)
     return [
         f"run {one.id}{', for which a program here waits' if one.is_recorded else ''}"
-        for one in Store().left()
-        if one.target in known
+        for one in runs_on(Store().left(), name, url)
     ]
 
 

@@ -18,7 +18,7 @@ from hardstone.units import format_span
 _NAME = "hardstone-measuring.lock"
 _LOOK_AGAIN_S = 0.2
 WAITS = "waiting for it to finish"
-_MOST_BYTES = 1 << 16  # of a file in /proc
+_MOST_BYTES = 1 << 22  # of a file in /proc: thousands of locks
 _COMMAND_CHARACTERS = 100
 _PROC = Path("/proc")
 _Flock = Callable[[int], bool]

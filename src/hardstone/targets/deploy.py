@@ -20,13 +20,16 @@ from typing import TypeVar
 import msgspec
 
 from hardstone.errors import InputError, PrivilegeError, TargetError, printable
+from hardstone.memory import LEFT_NAME
+from hardstone.targets.alone import holder_of
 from hardstone.targets.build import probe_for
 from hardstone.targets.find import PROBE
 from hardstone.targets.named import SshSettings
-from hardstone.targets.openssh import OpenSsh, Said
+from hardstone.targets.openssh import OpenSsh, Said, UnreachableError
 
 _PREFIX = "hardstone-ssh-"
 _SAFE = re.compile(r"[A-Za-z0-9@._/-]{1,180}", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9]{1,64}", re.ASCII)
 _UPLOAD_S = 600.0  # a slow link
 _BUILD_S = 600.0
 _LEAST_KIB = 20_000  # the probe, and the recordings of a test
@@ -39,7 +42,7 @@ _LOOK = (
     "if test -d /run/systemd/system; then test -e /var/lib/systemd/linger/$(id -un) && echo stays "
     "|| echo ends; else echo stays; fi; "
     "for b in $f /dev/shm /run /tmp /var/tmp $HOME; do "  # what a cut link left
-    "for o in $(find $b -maxdepth 1 -name hardstone-ssh-* -user $(id -un) -mmin +1); do "
+    'for o in $(find $b -maxdepth 1 -name "hardstone-ssh-*" -user $(id -un) -mmin +1); do '
     "ls $o | grep -q begun || grep -qs $o /proc/[0-9]*/cmdline || rm -rf $o; done; done "
     "2>/dev/null; "
     "for b in $f /dev/shm /run /tmp /var/tmp $HOME; do test -d $b || continue; "
@@ -65,6 +68,15 @@ _BUILD = "w=$1; d=$2; umask 077; mkdir -p -m 700 $d; { THERE; } >$d/build.log 2>
 _BUILD += "echo; echo hardstone-put $w; wc -c <$d/hardstone-probe; $d/hardstone-probe --version; "
 _BUILD += "tail -n 5 $d/build.log; rm -f $d/build.log; echo hardstone-end $w"
 _GONE = "w=$1; rm -rf $2; echo; echo hardstone-gone $w; echo hardstone-end $w"
+# Who holds a lock: /proc/locks has its file by the number of the mount, and by inode.
+_HELD = (
+    "w=$1; shift; echo; echo hardstone-held $w; cat /proc/self/mountinfo; "
+    "for f in $*; do d=$(cd -P ${f%/*} && pwd -P) || continue; test -e $f || continue; "
+    "set -- $(ls -di $d/${f##*/}); echo file $1 $d/${f##*/}; "
+    'grep FLOCK /proc/locks | grep ":$1 " | while read -r n k t a p m r; do '
+    "echo lock $n $k $t $a $p $m $r; echo of $p; grep Uid: /proc/$p/status; "
+    "head -c 300 /proc/$p/cmdline; echo; done; done 2>/dev/null; echo hardstone-end $w"
+)
 _BOOT = "w=$1; echo; echo hardstone-boot $w; cat /proc/sys/kernel/random/boot_id || echo -; "
 _BOOT += "test -x $2/hardstone-probe && echo there || echo gone; echo hardstone-end $w"
 
@@ -156,16 +168,66 @@ def deploy(
     )
 
 
+def measured_by(ssh: OpenSsh, word: str, locks: Sequence[str]) -> str | None:
+    """Who holds one of the files `locks` there, as `holder_of` says it; None: nobody, as far as one
+    short login can tell, which puts nothing there. `word` marks its answer.
+
+    TargetError where no shell answers.
+    """
+    devices: dict[str, str] = {}
+    places: list[str] = []
+    held: list[str] = []
+    of_process: dict[str, list[str]] = {}
+    pid = ""
+    for line in _lines(ssh.run(_line(_HELD, word, *locks)), "held", word):
+        words = line.split()
+        if words[:1] == ["of"] and len(words) == 2:
+            pid = words[1]
+        elif words[:1] == ["file"] and len(words) == 3:
+            pid = ""
+            places.append(f"{_above(words[2], devices, '')}:{words[1]}")
+        elif words[:1] == ["lock"] and len(words) > 6:  # with its number
+            pid = ""
+            held.append(" ".join(words[1:]))
+        elif pid:
+            of_process.setdefault(pid, []).append(line)
+        elif not places and len(words) > 4:
+            devices[words[4]] = _device(words[2])
+
+    def read(path: str) -> bytes:
+        owner, _, name = path.rpartition("/")
+        lines = of_process.get(owner)
+        if path == "locks":
+            return "\n".join(held).encode()
+        if not lines or not lines[0].startswith("Uid:"):
+            raise FileNotFoundError(path)
+        text = f"\n{lines[0]}\n" if name == "status" else " ".join(lines[1:]).strip(" \0")
+        return text.encode()
+
+    for place in places:
+        if any(one.split()[1] == "FLOCK" and one.split()[5] == place for one in held):
+            return holder_of(place, read)
+    return None
+
+
+def _device(said: str) -> str:
+    """ "8:17" of mountinfo as /proc/locks has it: "08:11"."""
+    found = re.fullmatch(r"([0-9]{1,9}):([0-9]{1,9})", said, re.ASCII)
+    return f"{int(found[1]):02x}:{int(found[2]):02x}" if found else ""
+
+
 def boot_of(ssh: OpenSsh, session: Session) -> tuple[str, bool]:
     """The boot that the target is in now, and whether the probe is still in its folder."""
+    _check_place(session.folder, session.word)
     lines = _lines(ssh.run(_line(_BOOT, session.word, session.folder)), "boot", session.word)
     return (lines[0], lines[1] == "there") if len(lines) > 1 else ("-", False)
 
 
 def remove(ssh: OpenSsh, folder: str, word: str) -> bool:
     """Removes a folder of ours there, and says whether it is gone. Never raises a TargetError."""
+    _check_place(folder, word)
     try:
-        if ssh.is_connected and f"/{_PREFIX}{word}" in folder:
+        if ssh.is_connected:
             _lines(ssh.run(_line(_GONE, word, folder)), "gone", word)
             return True
     except TargetError:
@@ -174,10 +236,22 @@ def remove(ssh: OpenSsh, folder: str, word: str) -> bool:
 
 
 def agent_line(session: Session) -> str:
-    """The line that starts the agent. Its words have no character that a shell reads."""
+    """The line that starts the agent."""
+    _check_place(session.folder, session.word)
     program = f"{session.folder}/{PROBE}"
-    words = [program, "agent", session.folder, session.word, _who()]
-    return " ".join(["sudo -n", *words] if session.is_root else ["exec", *words])
+    words = _safe(program, "agent", session.folder, session.word, _who())
+    return f"sudo -n {words}" if session.is_root else f"exec {words}"
+
+
+def _check_place(folder: str, word: str) -> None:
+    """InputError unless `folder` is one that `deploy` makes: a session may come from a file."""
+    is_ours = folder.startswith("/") and folder.endswith(f"/{_PREFIX}{word}")
+    if not (is_ours and _WORD.fullmatch(word) and _SAFE.fullmatch(folder)):
+        raise InputError(
+            f"the run says that it is in {printable(folder)[:80]} on the target, which is no "
+            "folder of hardstone's",
+            f"restore {LEFT_NAME} in its journal, or remove that journal",
+        )
 
 
 def _who() -> str:
@@ -189,10 +263,21 @@ def _who() -> str:
     return re.sub(r"[^A-Za-z0-9@._-]", "-", name)[:64]
 
 
+def _safe(*words: str) -> str:
+    """The words of every line for a shell there; InputError for one that it could read."""
+    for word in words:
+        if not _SAFE.fullmatch(word):
+            raise InputError(
+                f"'{printable(word)[:80]}' has characters that a shell may read",
+                "use letters, digits, and @._-/ only",
+            )
+    return " ".join(words)
+
+
 def _line(script: str, *words: str) -> str:
-    if not all(_SAFE.fullmatch(word) for word in words) or set(script) & set("'\\!"):
-        raise ValueError("a word or a script that a login shell could read otherwise")
-    return " ".join(["/bin/sh", "-c", f"'{script}'", "hardstone", *words])
+    if set(script) & set("'\\!"):
+        raise ValueError("a script that a login shell could read otherwise")
+    return f"/bin/sh -c '{script}' hardstone {_safe(*words)}"
 
 
 def _lines(said: Said, kind: str, word: str) -> list[str]:
@@ -204,6 +289,13 @@ def _lines(said: Said, kind: str, word: str) -> list[str]:
         return [line.strip() for line in body.splitlines()]
     shown = [line.strip() for line in (said.error or text).splitlines() if line.strip()][:2]
     words = printable("; ".join(shown))[:_MOST_SHOWN]
+    if begin:
+        told = said.error and words
+        raise UnreachableError(
+            f"the login ended before its answer was complete{told and f': {told}'}",
+            "check the link to the target, and try again",
+            is_final=False,
+        )
     raise TargetError(
         f"no shell answers on the target{words and f': {words}'}",
         "the account needs a login shell, and no ForceCommand; name another account",
@@ -377,7 +469,3 @@ def _check_put(settings: SshSettings, lines: list[str], size_bytes: int | None) 
             f"{settings.name}: the probe does not run there{told and f': {told}'}",
             "look at what refuses it there: a processor of another kind, a security policy",
         )
-
-
-def measured_by(ssh: OpenSsh, word: str, locks: Sequence[str]) -> str | None:
-    return None

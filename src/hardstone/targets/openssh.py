@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import selectors
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from hardstone.errors import HardstoneError, PrivilegeError, TargetError, printable
 from hardstone.files import pause
@@ -25,10 +28,15 @@ _PERSON_S = 120.0  # to type a passphrase
 _COMMAND_S = 40.0
 _IDLE_S = 30
 _MOST_SAID_CHARS = 300
+_MOST_OUTPUT_BYTES = 1 << 20  # a command's
+_MOST_ERROR_BYTES = 1 << 16
+_PART_BYTES = 1 << 15
 # Nothing of a user's configuration may open other ways into this machine, or write into the
 # channel. A link that is cut is noticed within 15 s.
 _OPTIONS = {
     "StrictHostKeyChecking": "yes",
+    "NoHostAuthenticationForLocalhost": "no",
+    "VerifyHostKeyDNS": "no",
     "ConnectTimeout": str(round(CONNECT_S)),
     "ServerAliveInterval": "5",
     "ServerAliveCountMax": "3",
@@ -44,6 +52,9 @@ _OPTIONS = {
 }
 
 
+_SUDO = re.compile(r"\bsudo|is not allowed to (execute|run)", re.IGNORECASE)  # what it says
+
+
 class UnreachableError(TargetError):
     """No connection could be made. It may be possible later, unless `is_final`: a key is wrong, or
     the account."""
@@ -51,6 +62,10 @@ class UnreachableError(TargetError):
     def __init__(self, cause: str, remedy: str, *, is_final: bool) -> None:
         super().__init__(cause, remedy)
         self.is_final = is_final
+
+
+class _FloodError(Exception):
+    """A command wrote more than any answer has."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +84,8 @@ class OpenSsh:
         self._settings = settings
         self._program = program
         self._folder: Path | None = None
+        self._timeout_s: float | None = None
+        self._may_ask = True
 
     @property
     def is_connected(self) -> bool:
@@ -80,11 +97,13 @@ class OpenSsh:
         port = [] if one.port is None else ["-p", str(one.port)]
         return " ".join(["ssh", *port, self._destination()])
 
-    def connect(self) -> None:
-        """Makes the connection; a person at a terminal may be asked for a passphrase.
+    def connect(self, timeout_s: float | None = None, *, may_ask: bool = True) -> None:
+        """Makes the connection, in `timeout_s` at most; if `may_ask`, a person at a terminal may be
+        asked for a passphrase, and has longer. `run` makes a lost one again in the same way.
 
         UnreachableError where that fails.
         """
+        self._timeout_s, self._may_ask = timeout_s, may_ask
         if self.is_alive():
             return
         self.close()
@@ -94,7 +113,7 @@ class OpenSsh:
                 "install it: sudo apt-get install openssh-client",
                 is_final=True,
             )
-        self._folder = Path(tempfile.mkdtemp(prefix="hardstone-ssh-", dir=_short_folder()))
+        self._folder = Path(tempfile.mkdtemp(prefix="hardstone-master-", dir=_short_folder()))
         try:
             self._start_master()
         except BaseException:
@@ -105,7 +124,8 @@ class OpenSsh:
         """ssh goes into the background once it is connected, and ends when nothing has used the
         connection for a while: whoever made it may have been killed. It may hold standard error,
         so that goes to a file."""
-        is_asked = sys.stdin.isatty() and sys.stderr.isatty()
+        is_asked = self._may_ask and sys.stdin.isatty() and sys.stderr.isatty()
+        longest_s = 2 * CONNECT_S if self._timeout_s is None else self._timeout_s
         batch = "no" if is_asked else "yes"
         stays = f"ControlPersist={_IDLE_S}"
         command = self._command("-M", "-N", "-f", "-o", stays, "-o", f"BatchMode={batch}")
@@ -116,7 +136,7 @@ class OpenSsh:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=said,
-                    timeout=_PERSON_S if is_asked else 2 * CONNECT_S,
+                    timeout=_PERSON_S if is_asked else longest_s,
                     check=False,
                 ).returncode
             except subprocess.TimeoutExpired:
@@ -131,17 +151,25 @@ class OpenSsh:
     ) -> Said:
         """Runs `command`, a text that the login shell there reads, with `content` as its input.
 
-        UnreachableError where the connection is lost or the command outlives its deadline.
+        UnreachableError where the connection is lost, or the command outlives its deadline, or
+        writes more than any answer has.
         """
-        self.connect()
-        process = self.start(command)
-        try:
-            output, error = process.communicate(content or b"", timeout=deadline_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            self.close()  # the connection's process holds the other ends of the pipes
-            process.communicate()
-            raise self._unreachable("no answer to a command") from None
+        self.connect(self._timeout_s, may_ask=self._may_ask)
+        with self.start(command) as process:
+            try:
+                output, error = _exchanged(process, content or b"", time.monotonic() + deadline_s)
+            except BaseException as failure:
+                process.kill()
+                self.close()  # the connection's process holds the other ends of the pipes
+                if isinstance(failure, TimeoutError):
+                    raise self._unreachable("no answer to a command") from None
+                if isinstance(failure, _FloodError):
+                    raise UnreachableError(
+                        f"{self._settings.name}: the account writes without end",
+                        "give it a login shell without a ForceCommand, or name another account",
+                        is_final=True,
+                    ) from None
+                raise
         said = error.decode("utf-8", "replace")
         if process.returncode == 255 and not self.is_alive():
             self.close()
@@ -204,6 +232,57 @@ class OpenSsh:
         return UnreachableError(f"{self._settings.name}: {cause}", remedy, is_final=is_final)
 
 
+def _exchanged(
+    process: subprocess.Popen[bytes], content: bytes, until: float
+) -> tuple[bytes, bytes]:
+    """Writes `content` and reads output and error to their ends. TimeoutError at `until`, and
+    _FloodError for more than an answer has: the account there does not get this machine's memory.
+    """
+    given, output, error = process.stdin, process.stdout, process.stderr
+    if given is None or output is None or error is None:
+        raise AssertionError("it was started with pipes")
+    texts = (bytearray(), bytearray())
+    rest = memoryview(content)
+    os.set_blocking(given.fileno(), False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(given, selectors.EVENT_WRITE)
+        selector.register(output, selectors.EVENT_READ, (texts[0], _MOST_OUTPUT_BYTES))
+        selector.register(error, selectors.EVENT_READ, (texts[1], _MOST_ERROR_BYTES))
+        while selector.get_map():
+            if time.monotonic() >= until:
+                raise TimeoutError
+            for key, _ in selector.select(max(0.0, until - time.monotonic())):
+                if key.fileobj is given:
+                    rest = rest[_written(given, rest) :]
+                    is_over = not rest
+                else:
+                    text, most_bytes = key.data
+                    chunk = os.read(key.fd, _PART_BYTES)
+                    text.extend(chunk)
+                    is_over = not chunk
+                    if len(text) > most_bytes:
+                        raise _FloodError
+                if is_over:
+                    selector.unregister(key.fileobj)
+                    if key.fileobj is given:
+                        given.close()
+    try:
+        process.wait(max(0.1, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    return bytes(texts[0]), bytes(texts[1])
+
+
+def _written(stream: IO[bytes], content: memoryview) -> int:
+    """How much of `content` is done with: all of it where the command reads no input."""
+    try:
+        return os.write(stream.fileno(), content[:_PART_BYTES])
+    except BlockingIOError:
+        return 0
+    except BrokenPipeError:
+        return len(content)
+
+
 def explained(said: str, settings: SshSettings, typed: str) -> tuple[str, str, bool]:
     """Cause, remedy, and whether another try is of no use, from what ssh wrote."""
     host = settings.host if settings.port in (None, 22) else f"[{settings.host}]:{settings.port}"
@@ -243,10 +322,19 @@ def _short_folder() -> str | None:
 
 
 def refused_sudo(settings: SshSettings, said: str, folder: str) -> HardstoneError:
-    """Why `sudo -n` did not start the probe in `folder` there, whose name each run makes."""
+    """Why `sudo -n` did not start the agent in `folder` there, whose name each run makes: `said` is
+    the text of the error. Of a refusal only where sudo itself says something."""
+    why = said.removeprefix(f"{settings.name}: ").removeprefix("the connection was lost: ")
+    if not _SUDO.search(why):
+        return TargetError(
+            f"{settings.name}: the agent does not start through sudo: {_shown(why.splitlines())}",
+            f"see what sudo allows there: {OpenSsh(settings).typed()} sudo -n -l",
+        )
     user = settings.user or "USER"
     program = f"{folder.rpartition('-')[0]}-*/hardstone-probe"
     return PrivilegeError(
-        f"{settings.name}: sudo refuses to start the probe: {_shown(said.splitlines()[-1:])}",
-        f"allow it there with sudo visudo, one line: {user} ALL=(root) NOPASSWD: {program} agent *",
+        f"{settings.name}: sudo refuses to start the probe: {_shown(why.splitlines()[-1:])}",
+        "whoever may run the agent as root may run any command as root; for an account that may "
+        "become root anyway, allow it there with sudo visudo, one line: "
+        f"{user} ALL=(root) NOPASSWD: {program} agent *",
     )

@@ -27,7 +27,7 @@ from hardstone.files import pause, read_regular, replace_file
 from hardstone.frames import PeerLostError
 from hardstone.memory import LEFT_NAME
 from hardstone.model import ClockCheck, Event, Scalar
-from hardstone.targets.agent import ANSWER_S, Agent, Reading
+from hardstone.targets.agent import ANSWER_S, Agent, Reading, now_ns
 from hardstone.targets.alone import WAITS, held_too_long, holder_of
 from hardstone.targets.base import (
     SILENT,
@@ -63,7 +63,7 @@ _SESSION_BYTES = 1 << 16
 _POLL_S = 0.2
 _WAIT_MS = 3000
 LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
-_PROC_BYTES = 1 << 16
+_PROC_BYTES = 1 << 22
 _UNRECORDED = 9000  # numbers of jobs go up to 9999
 _MOST_TRIES = 5
 _CODE = re.compile(r"-?[0-9]{1,5}", re.ASCII)
@@ -246,26 +246,29 @@ class SshTransport:
                 return True
         except HardstoneError:
             pass  # also where no agent starts, the folder may be removed
-        return remove(self._ssh, session.folder, session.word)
+        try:
+            return remove(self._ssh, session.folder, session.word)
+        except HardstoneError:  # what says where it is was changed
+            return False
 
     def stored(self) -> None:
         self._is_kept = False
 
-    def _connect(self) -> None:
-        """A connection and an agent; TargetError where there is none, with what to do."""
+    def _connect(self, timeout_s: float | None = None) -> None:
+        """A connection and an agent; TargetError where there is none, with what to do. A person is
+        asked only where the time is not limited."""
         if self._agent is not None and self._agent.has_unread:
             self._disconnect()  # the rest would be taken for the next answer
         if self._agent is not None:
             return
-        self._ssh.connect()
-        is_new = self._session is None
+        self._ssh.connect(timeout_s, may_ask=timeout_s is None)
         if self._session is None:
             self._session = deploy(self._ssh, self._settings, self._notices.step, self._probe_of)
         process = self._ssh.start(agent_line(self._session))
         try:
             self._agent = Agent(process, self._session.word, self.name)
         except PeerLostError as error:
-            self._explain(error, is_new=is_new)
+            self._explain(error)
             raise
 
     def _connected(self) -> Agent:
@@ -274,10 +277,11 @@ class SshTransport:
             raise AssertionError("a connection has an agent")
         return self._agent
 
-    def _explain(self, error: PeerLostError, *, is_new: bool) -> None:
+    def _explain(self, error: PeerLostError) -> None:
         """Raises what is known about an agent that does not start."""
         session = self.session()
-        if session.is_root and ("sudo" in error.cause or is_new):
+        said = error.cause.removeprefix(f"{self.name}: ")
+        if session.is_root and "sudo" in said:
             raise refused_sudo(self._settings, error.cause, session.folder) from error
         if not self._ssh.is_alive():
             self._disconnect()
@@ -310,7 +314,7 @@ class SshTransport:
         until = time.monotonic() + self._patience.away_s
         while True:
             try:
-                self._connect()
+                self._connect(max(self._patience.again_s, until - time.monotonic()))
                 self._check_boot()
             except (UnreachableError, PeerLostError) as error:
                 self._disconnect()
@@ -559,7 +563,7 @@ class SshTransport:
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
         given = self._patience
         alone_s = expected_s * (1 + given.late) + given.start_s + given.job_s * len(jobs)
-        self._due = _now_s() + alone_s
+        self._due = now_ns() / 1e9 + alone_s
         self._is_stopped = False
         self._states = {}
         self._expected_s = {place: own.expected_s or 0.0 for place, _, own in jobs}
@@ -600,7 +604,7 @@ class SshTransport:
             if stop.is_set():
                 self._ask_to_stop(limits, stop, on_idle)
             elif late_at is not None and time.monotonic() >= late_at:
-                self._due = _now_s() + max(30.0, 0.1 * (limits.expected_s or 0.0))
+                self._due = now_ns() / 1e9 + max(30.0, 0.1 * (limits.expected_s or 0.0))
                 self._disconnect()
                 continue
             on_idle("")
@@ -622,18 +626,18 @@ class SshTransport:
             rest_s = sum(self._expected_s.get(one, 0.0) for one in rest)
             if rest_s <= self._patience.attached_s or stop.is_set() or number not in self._states:
                 return
-            self._due = _now_s() + rest_s
+            self._due = now_ns() / 1e9 + rest_s
             self._disconnect()
 
     def _wait_alone(self, stop: Stop, on_idle: OnIdle) -> None:
         """The target has no connection meanwhile."""
         if self._notices.leaves:
-            left = format_span(max(0, round((self._due - _now_s()) * 1e9)))
+            left = format_span(max(0, round((self._due - now_ns() / 1e9) * 1e9)))
             raise LeftAloneError(
                 f"{self.name} measures alone, for about {left}",
                 f"collect it then: hardstone target collect {self.name}",
             )
-        while _now_s() < self._due and not stop.is_set():
+        while now_ns() / 1e9 < self._due and not stop.is_set():
             on_idle("")
             if self._agent is not None:  # somebody has looked at the running test
                 self._disconnect()
@@ -710,11 +714,6 @@ class SshTransport:
                 return
 
 
-def _now_s() -> float:
-    """Also counts the time in which this machine sleeps: a target goes on meanwhile."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
-
-
 def _number_of(arguments: Sequence[str]) -> int | None:
     """The number of the job from the name of its recording."""
     if "--backing" not in arguments:
@@ -725,8 +724,8 @@ def _number_of(arguments: Sequence[str]) -> int | None:
 
 
 def states_of(words: Sequence[str]) -> dict[int, _State]:
-    """The jobs in an answer, after the two words about the keeper."""
-    rest = list(words[2:])
+    """The jobs in an answer, after "keeper" and its PID, or "none"."""
+    rest = list(words[2 if words[:1] == ["keeper"] else 1 :])
     jobs = zip(rest[0::3], rest[1::3], rest[2::3], strict=False)
     return {
         int(number): _State(name, detail)

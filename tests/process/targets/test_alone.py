@@ -134,3 +134,16 @@ def test_a_lock_that_is_there_is_not_made(tmp_path: Path) -> None:
         with pytest.raises(BlockingIOError), alone(lock, waits), lock.open() as second:
             fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
     assert waits == []
+
+
+def test_the_holder_is_found_among_thousands_of_locks(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    lock.touch()
+    with lock.open() as file:
+        state = os.fstat(file.fileno())
+        place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
+        other = "1: POSIX  ADVISORY  WRITE 10 00:01:1 0 EOF\n"
+        (tmp_path / "locks").write_text(
+            f"{other * 9000}2: FLOCK  ADVISORY  WRITE 77 {place} 0 EOF\n"
+        )
+        assert "(pid 77 " in holder_text(file.fileno(), tmp_path)
