@@ -406,7 +406,7 @@ def carry_out(work: Work, steps: Sequence[Step]) -> None:
 
 
 def say(name: str, took_s: float, note: str) -> None:
-    print(f"release: {name:<18} {took_s:7.1f} s  {note}", flush=True)
+    print(f"release: {name:<20} {took_s:7.1f} s  {note}", flush=True)
 
 
 def begin(root: Path, text: str, branch: str) -> Version:
@@ -443,7 +443,7 @@ def main(words: Sequence[str] | None = None, root: Path = ROOT) -> int:
         if arguments.dry_run:
             for step in steps:
                 left = "  (left out)" if work.without.intersection(step.parts) else ""
-                print(f"release: would make {step.name:<18} {step.about}{left}")
+                print(f"release: would make {step.name:<20} {step.about}{left}")
             return 0
         if arguments.anew:
             shutil.rmtree(work.folder, ignore_errors=True)
