@@ -63,7 +63,7 @@ _SESSION_BYTES = 1 << 16
 _POLL_S = 0.2
 _WAIT_MS = 3000
 LOCKS = ("/run/lock/hardstone-measuring.lock", "/tmp/hardstone-measuring.lock")  # noqa: S108
-_PROC_BYTES = 1 << 16
+_PROC_BYTES = 1 << 22
 _UNRECORDED = 9000  # numbers of jobs go up to 9999
 _MOST_TRIES = 5
 _CODE = re.compile(r"-?[0-9]{1,5}", re.ASCII)
@@ -246,7 +246,10 @@ class SshTransport:
                 return True
         except HardstoneError:
             pass  # also where no agent starts, the folder may be removed
-        return remove(self._ssh, session.folder, session.word)
+        try:
+            return remove(self._ssh, session.folder, session.word)
+        except HardstoneError:  # what says where it is was changed
+            return False
 
     def stored(self) -> None:
         self._is_kept = False
@@ -259,14 +262,13 @@ class SshTransport:
         if self._agent is not None:
             return
         self._ssh.connect(timeout_s, may_ask=timeout_s is None)
-        is_new = self._session is None
         if self._session is None:
             self._session = deploy(self._ssh, self._settings, self._notices.step, self._probe_of)
         process = self._ssh.start(agent_line(self._session))
         try:
             self._agent = Agent(process, self._session.word, self.name)
         except PeerLostError as error:
-            self._explain(error, is_new=is_new)
+            self._explain(error)
             raise
 
     def _connected(self) -> Agent:
@@ -275,10 +277,11 @@ class SshTransport:
             raise AssertionError("a connection has an agent")
         return self._agent
 
-    def _explain(self, error: PeerLostError, *, is_new: bool) -> None:
+    def _explain(self, error: PeerLostError) -> None:
         """Raises what is known about an agent that does not start."""
         session = self.session()
-        if session.is_root and ("sudo" in error.cause or is_new):
+        said = error.cause.removeprefix(f"{self.name}: ")
+        if session.is_root and "sudo" in said:
             raise refused_sudo(self._settings, error.cause, session.folder) from error
         if not self._ssh.is_alive():
             self._disconnect()
@@ -721,9 +724,8 @@ def _number_of(arguments: Sequence[str]) -> int | None:
 
 
 def states_of(words: Sequence[str]) -> dict[int, _State]:
-    """The jobs in an answer, after "keeper" and its process, or "none": it ends when it has had no
-    work for a minute, and the agent reads from the folder what became of its jobs."""
-    rest = list(words[1 if words[:1] == ["none"] else 2 :])
+    """The jobs in an answer, after "keeper" and its PID, or "none"."""
+    rest = list(words[2 if words[:1] == ["keeper"] else 1 :])
     jobs = zip(rest[0::3], rest[1::3], rest[2::3], strict=False)
     return {
         int(number): _State(name, detail)

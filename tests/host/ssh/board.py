@@ -478,6 +478,9 @@ class Board:
             pid for pid, name in self.processes().items() if name.startswith(("sshd", "dropbear"))
         }
 
+    def wait_for_sessions_to_end(self) -> None:
+        wait_until(lambda: not self.sessions(), "a session stays", START_S)
+
     def probes(self) -> set[int]:
         """The agent, the keeper, and the probes at work."""
         return {pid for pid, name in self.processes().items() if name.startswith("hardstone")}

@@ -32,7 +32,7 @@ def test_a_file_goes_there_without_scp(board: Board, controller: Controller, pro
     assert controller.shell(line).code == 0
     digest = hashlib.sha256(probe.read_bytes()).digest()
     assert hashlib.sha256(board.path("/tmp/copy").read_bytes()).digest() == digest
-    wait_until(lambda: not board.sessions())
+    board.wait_for_sessions_to_end()
     assert board.left() == {"file /tmp/copy"}
 
 
@@ -40,7 +40,7 @@ def test_what_is_left_is_found(board: Board, controller: Controller) -> None:
     line = "mkdir /dev/shm/d; touch .cache; (setsid sleep 300 </dev/null >/dev/null 2>&1 &)"
     assert controller.ssh(board, line).code == 0
     (pid,) = wait_until(lambda: [pid for pid, name in board.processes().items() if name == "sleep"])
-    wait_until(lambda: not board.sessions())
+    board.wait_for_sessions_to_end()
     left = {"file /dev/shm/d", f"file {board.kind.home}/.cache", f"process {pid}: sleep"}
     assert board.left() == left
     assert not Path("/dev/shm/d").exists()
@@ -144,7 +144,7 @@ def test_an_account_that_is_not_root(desk: Desk) -> None:
             "tester",
             board.kind.home,
         ]
-        wait_until(lambda: not board.sessions())
+        board.wait_for_sessions_to_end()
         assert board.left() == {f"file {board.kind.home}/it"}
         if shutil.which("sudo") is None:
             pytest.skip("sudo is not installed")
@@ -177,7 +177,7 @@ def test_clocks_of_its_own(desk: Desk) -> None:
 
 def test_the_server_sleeps_while_nobody_asks(board: Board, controller: Controller) -> None:
     assert controller.ssh(board, "true").code == 0
-    wait_until(lambda: not board.sessions())
+    board.wait_for_sessions_to_end()
     before = board.switches()
     assert before > 0
     assert controller.ssh(board, "true").code == 0

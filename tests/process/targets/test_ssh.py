@@ -6,6 +6,8 @@ The client is a program of the tests that reaches this machine; shells, agent an
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -528,3 +530,23 @@ def test_odd_answers_about_jobs_are_no_jobs() -> None:
     jobs = [("\u00b2", "ended", "0"), ("-", "ended", ""), ("7", "ended", "0"), ("123456", "x", "")]
     assert list(states_of(["keeper", "1", *(word for job in jobs for word in job)])) == [7]
     assert states_of([]) == {}
+    assert list(states_of(["none", "1", "ended", "0"])) == [1]
+
+
+def test_a_run_is_collected_days_later_when_no_keeper_is_left(board: MadeSsh) -> None:
+    board.tell("A", "A\n")
+    board.tell("A.sh", "ps -o ppid= -p $$ >$state/keeper\n")
+    transport = board.transport()
+    transport.open()
+    assert collected(transport, "A", 1) == b"A\n"
+    session = transport.session()
+    transport.close()
+    os.kill(int((board.state / "keeper").read_text()), signal.SIGTERM)  # as at the end of its lease
+    socket = Path(session.folder) / "socket"
+    wait_until(lambda: not socket.exists())
+    again = board.transport(session=session)
+    again.open()
+    assert collected(again, "A", 1) == b"A\n"
+    again.stored()
+    again.close()
+    assert board.left() == []
