@@ -698,6 +698,19 @@ TEST_IN(open_brief(), close_agent(), a_brief_folder_with_a_job_stays)
     CHECK_TEXT(state(&host), "K none|1|ended|5|");
 }
 
+/* The toolkit has stored the job, and is killed before it removes the folder. */
+TEST_IN(open_brief(), close_gone(), a_brief_folder_goes_once_its_job_is_collected)
+{
+    write_file(folder, "brief", "", 0600);
+    queue("1", "say", "5");
+    pid_t keeper = keeper_pid(&host);
+    wait_for("1");
+    CHECK_ANSWER(&host, "K ", 'D', "1.out", "1.err", "1.exit", "1.begun", "1.rec");
+    host_close(&host);
+    CHECK_SAME(end_of(keeper), 0);
+    CHECK(!is_there(folder, ""));
+}
+
 /* Agents that come while keepers leave. */
 TEST_IN(open_brief(), close_agent(), no_job_is_lost_to_a_keeper_that_leaves)
 {

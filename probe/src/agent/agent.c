@@ -382,12 +382,8 @@ static void serve(struct session *session)
  * keeper decides that itself. */
 static void forget_unused(const struct session *session)
 {
-    struct jobs *jobs = session->had_keeper ? NULL : calloc(1, sizeof *jobs);
-    if (jobs)
-        jobs_read(jobs, session->site.folder);
-    if (jobs && folder_is_unused(jobs, session->site.folder))
+    if (!session->had_keeper && folder_is_unused(session->site.folder))
         (void)keeper_remove_folder(&session->site);
-    free(jobs);
 }
 
 /* On the heap: a run of the probe locks all static memory. */

@@ -190,10 +190,18 @@ static int place_of(const struct jobs *jobs, int number)
     return from;
 }
 
-bool folder_is_unused(const struct jobs *jobs, int folder)
+bool folder_is_unused(int folder)
 {
     struct stat found;
-    return jobs->count == 0 && fstatat(folder, FOLDER_BRIEF, &found, AT_SYMLINK_NOFOLLOW) == 0;
+    if (fstatat(folder, FOLDER_BRIEF, &found, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    struct jobs *jobs = calloc(1, sizeof *jobs);
+    if (!jobs)
+        return false;
+    jobs_read(jobs, folder);
+    bool is_unused = jobs->count == 0;
+    free(jobs);
+    return is_unused;
 }
 
 struct job *jobs_find(struct jobs *jobs, int number)

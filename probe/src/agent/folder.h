@@ -76,8 +76,8 @@ bool number_parse(const char *text, int64_t most, int64_t *number);
 /* Reads the jobs that the folder's files tell. */
 void jobs_read(struct jobs *jobs, int folder);
 
-/* Whether the folder can go with its last agent, or keeper: it says so, and never had a job. */
-bool folder_is_unused(const struct jobs *jobs, int folder);
+/* Whether the folder can go with its last agent, or keeper: it says so, and has nothing of a job. */
+bool folder_is_unused(int folder);
 
 /* NULL: not known. */
 struct job *jobs_find(struct jobs *jobs, int number);

@@ -661,7 +661,7 @@ static void work(struct keeper *keeper)
         answer_waiting(keeper);
         if (!keeper->is_over && may_leave(keeper)) {
             unlinkat(keeper->folder, socket_name, 0);
-            if (folder_is_unused(&keeper->jobs, keeper->folder)) /* nothing to collect */
+            if (folder_is_unused(keeper->folder)) /* nothing to collect */
                 (void)folder_remove(keeper->folder, keeper->site->path);
             keeper->is_over = true;
         }

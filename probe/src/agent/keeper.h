@@ -17,7 +17,7 @@
  * sent it can close the connection, whose end takes processor time here.
  *
  * With no job left and no agent for `lease_ms` the keeper exits; the folder stays,
- * unless it is brief and never had a job. */
+ * unless it is brief and has nothing of a job. */
 #ifndef HS_AGENT_KEEPER_H
 #define HS_AGENT_KEEPER_H
 

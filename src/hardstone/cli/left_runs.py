@@ -142,10 +142,12 @@ def _collect(store: Store, left: LeftRun, asked: _Asked) -> int:
                 if not asked.is_discarded:
                     raise
                 tell_error(error, "what is on the target stays there: ")
-            if asked.is_discarded:
+            is_stored = store.path_of(left.id).exists()
+            if asked.is_discarded or is_stored:
                 transport.stored()
                 journal.discard()
-                tell(f"discarded run {left.id}")
+                done = "removed what was left of" if is_stored else "discarded"
+                tell(f"{done} run {left.id}")
                 return EXIT_OK
             with make_reporter(quiet=asked.quiet) as reporter:
                 outcome = Campaign(target, store, reporter.take).collect(journal, document)

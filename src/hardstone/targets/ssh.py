@@ -124,6 +124,12 @@ class SshMemory(HostMemory):
     def drop(self, path: str) -> None:
         """The keeper removes what is not needed; the rest goes with the folder."""
 
+    def remove(self) -> None:
+        """The run is stored: from now on the target itself removes what is there, should nobody
+        come to do that. Until here the journal says where it is."""
+        self._transport.drop_stored()
+        super().remove()
+
 
 def stored_session(journal: Path) -> Session | None:
     """Where a run that is left on a target is; None for a run of another target."""
@@ -253,6 +259,12 @@ class SshTransport:
 
     def stored(self) -> None:
         self._is_kept = False
+
+    def drop_stored(self) -> None:
+        """Removes the files of jobs, where that takes no new connection."""
+        if self._agent is not None:
+            with contextlib.suppress(HardstoneError):
+                self._drop_taken(no_sign)
 
     def _connect(self, timeout_s: float | None = None) -> None:
         """A connection and an agent; TargetError where there is none, with what to do. A person is
