@@ -13,16 +13,12 @@ import argparse
 import gzip
 import json
 import os
-import platform
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import time
-import zipfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
@@ -31,19 +27,27 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 import docs_site
-import picture
+import release_checks as checks
 from docs_site import StepError, run_logged
 from lint_project import VERSION_PLACES
+from release_work import (
+    MACHINES,
+    PARTS,
+    SUMS,
+    Step,
+    Work,
+    debian_version,
+    digests,
+    git,
+    native,
+    sums,
+    unpacked,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 CHANGELOG = "CHANGELOG.md"
-SUMS = "SHA256SUMS"
-# The architectures of the wheels, by the names of `hardstone probe build`, as wheels name them.
-MACHINES = {"x86-64": "x86_64", "arm64": "aarch64"}
-BOARDS = {"x86_64", "aarch64", "armv7l", "riscv64"}  # that a wheel has a probe for
 UNRELEASED = re.compile(r"^## Unreleased[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 RELEASED = re.compile(r"^## (\S+) - \d{4}-\d{2}-\d{2}$", re.MULTILINE)
-PARTS = ("wheel-x86-64", "wheel-arm64", "debian", "browser")  # what --without may leave out
 
 
 # ---- version and changelog ----
@@ -92,13 +96,6 @@ def released_changelog(text: str, version: Version, date: str) -> str:
     return text[: section.start()] + f"## {version} - {date}\n{section[1]}" + text[section.end() :]
 
 
-def debian_version(version: Version, form: str) -> str:
-    """As Debian orders versions, a release candidate before its release; `form` is the text of
-    debian/source/format."""
-    upstream = re.sub(r"(?<=\d)(a|b|rc)(?=\d)", r"~\1", str(version))
-    return f"{upstream}-1" if "quilt" in form else upstream
-
-
 def debian_changelog(former: str, version: str, moment: datetime) -> str:
     """With an entry for the version, signed as the newest one. An entry that was never released
     is that entry."""
@@ -135,99 +132,6 @@ def set_version(tree: Path, version: Version, moment: datetime) -> list[str]:
         (debian / "changelog").write_text(told, "utf-8")
         changed.append("debian/changelog")
     return [*changed, CHANGELOG]
-
-
-# ---- work ----
-
-
-@dataclass
-class Work:
-    """One release under way. Everything is below `folder`, until the last step."""
-
-    root: Path
-    version: Version
-    without: frozenset[str] = frozenset()
-    is_tagging: bool = False
-    commit: str = ""  # that of the release
-    epoch_s: int = 0  # of that commit: SOURCE_DATE_EPOCH
-    state: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    @property
-    def folder(self) -> Path:
-        return self.root / "build" / "release" / str(self.version)
-
-    @property
-    def source(self) -> Path:
-        return self.folder / "source"
-
-    @property
-    def dist(self) -> Path:
-        return self.folder / "dist"
-
-    @property
-    def downloads(self) -> Path:
-        return self.root / "build" / "release" / "downloads"
-
-    def log(self, name: str) -> Path:
-        return self.folder / "logs" / f"{name.replace(' ', '-')}.log"
-
-    def scratch(self, name: str) -> Path:
-        """An empty folder."""
-        folder = self.folder / "scratch" / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        return folder
-
-    def environment(self, **more: str) -> dict[str, str]:
-        """That of builds: the same wherever they run, and without this checkout's modules."""
-        own = {"SOURCE_DATE_EPOCH": str(self.epoch_s), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-        left_out = ("PYTHONPATH", "HARDSTONE_PROBE", "HARDSTONE_ARCHES", "HARDSTONE_WHEEL_ARCH")
-        return {name: os.environ[name] for name in os.environ if name not in left_out} | own | more
-
-    @property
-    def sdist(self) -> Path:
-        return self.dist / f"hardstone-{self.version}.tar.gz"
-
-    def wheel(self, arch: str) -> Path | None:
-        found = sorted(self.dist.glob(f"hardstone-{self.version}-*_{MACHINES[arch]}.whl"))
-        return found[0] if found else None
-
-    @property
-    def documents(self) -> Path:
-        return self.dist / f"hardstone-{self.version}-docs.tar.gz"
-
-
-@dataclass(frozen=True)
-class Step:
-    """`run` returns a note for its line. One that makes files names them, so that they are kept
-    when the release goes on; one that checks has to pass again when any file has changed."""
-
-    name: str
-    about: str
-    run: Callable[[Work], str]
-    makes: str = ""  # a pattern below dist
-    part: str = ""  # of PARTS
-
-
-def git(folder: Path, *words: str, **environment: str) -> str:
-    command = ["git", "-C", str(folder), *words]
-    done = subprocess.run(
-        command, env=os.environ | environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        (*_, why) = ["no reason given", *done.stderr.strip().splitlines()]
-        raise StepError(f"git {words[0]}: {why}")
-    return done.stdout.strip()
-
-
-def digests(folder: Path, pattern: str = "*") -> dict[str, str]:
-    return {path.name: docs_site.digest(path) for path in sorted(folder.glob(pattern))}
-
-
-def sums(folder: Path) -> str:
-    """Of all files of a release, in the form of sha256sum."""
-    found = digests(folder).items()
-    return "".join(f"{digest}  {name}\n" for name, digest in found if name != SUMS)
 
 
 # ---- build ----
@@ -308,24 +212,13 @@ def build_wheel(work: Work, arch: str) -> str:
     return noted(wheel.rename(work.dist / wheel.name))
 
 
-def native() -> str:
-    return next((arch for arch, name in MACHINES.items() if name == platform.machine()), "x86-64")
-
-
-def unpacked(archive: Path, folder: Path) -> Path:
-    """The only folder at the top of an archive."""
-    with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
-    (top,) = folder.iterdir()
-    return top
-
-
 def build_debian(work: Work) -> str:
     """The source package; its original is the source distribution."""
     if not (work.source / "debian").exists():
         raise StepError("the tree has no folder debian: ARGS='--without debian'")
     if shutil.which("dpkg-source") is None:
-        raise StepError("dpkg-source is missing: sudo apt-get install dpkg-dev debhelper")
+        told = "dpkg-source is missing: sudo apt-get install dpkg-dev debhelper"
+        raise StepError(f"{told}, or leave it out with ARGS='--without debian'")
     folder = work.scratch("debian")
     form = (work.source / "debian" / "source" / "format").read_text()
     upstream = debian_version(work.version, form).removesuffix("-1")
@@ -376,161 +269,6 @@ def noted(path: Path) -> str:
     return f"{path.name}, {path.stat().st_size / 1e6:.1f} MB"
 
 
-# ---- check ----
-
-
-def check_source(work: Work) -> str:
-    """The rules about the repository, for the commit of the release."""
-    environment = work.environment(PYTHONPATH=str(work.source / "src"))
-    lint = [sys.executable, "tools/lint.py"]
-    run_logged(lint, work.log("check-source"), cwd=work.source, environment=environment)
-    return "tools/lint.py has no complaint"
-
-
-def check_sums(work: Work) -> str:
-    """Reads the file as sha256sum does, and looks that it names every file."""
-    listed = dict(
-        reversed(line.split("  ", 1)) for line in (work.dist / SUMS).read_text().splitlines()
-    )
-    found = digests(work.dist)
-    found.pop(SUMS)
-    for name in sorted(listed.keys() | found.keys()):
-        if listed.get(name) != found.get(name):
-            raise StepError(f"{name} is not as {SUMS} says: repeat with ARGS=--anew")
-    return f"{len(found)} files"
-
-
-def check_contents(work: Work) -> str:
-    """Each file says this version, and a wheel has a probe for its architecture."""
-    with tarfile.open(work.sdist) as tar:
-        member = tar.extractfile(f"hardstone-{work.version}/PKG-INFO")
-        texts = {work.sdist.name: member.read().decode() if member else ""}
-    for wheel in work.dist.glob("*.whl"):
-        with zipfile.ZipFile(wheel) as archive:
-            info = f"hardstone-{work.version}.dist-info/METADATA"
-            texts[wheel.name] = archive.read(info).decode()
-            lacking = BOARDS - probes_in(archive.namelist(), wheel.stem)
-            if lacking:
-                raise StepError(f"{wheel.name} has no probe for {', '.join(sorted(lacking))}")
-    for name, text in texts.items():
-        if f"\nVersion: {work.version}\n" not in text:
-            raise StepError(f"{name} has another version")
-    return f"version {work.version} in {len(texts)} files"
-
-
-def probes_in(names: Sequence[str], wheel: str) -> set[str]:
-    """The machines that the files of a wheel have a probe for, by the names of `uname -m`."""
-    found = {Path(name).parent.name for name in names if Path(name).name == "hardstone-probe"}
-    own = next((one for one in MACHINES.values() if wheel.endswith(f"_{one}")), "")
-    return {own if name == "_probe" else name for name in found}
-
-
-def download(work: Work, log: Path) -> Path:
-    """The pinned packages that hardstone and its build need, fetched once: what is installed later
-    comes from this folder alone."""
-    lock, folder = work.source / "requirements" / "run.txt", work.downloads
-    stamp = folder / "stamp"
-    if not stamp.exists() or stamp.read_text() != docs_site.digest(lock):
-        shutil.rmtree(folder, ignore_errors=True)
-        pip = [sys.executable, "-m", "pip", "download", "--no-input", "--quiet"]
-        run_logged([*pip, "--require-hashes", "-r", lock, "-d", folder], log)
-        stamp.write_text(docs_site.digest(lock))
-    return folder
-
-
-def check_installed(work: Work, name: str, package: Path) -> str:
-    """Installs a package in an environment of its own, without an index, and asks its version."""
-    log, folder = work.log(name), work.scratch(name)
-    packages = download(work, log)
-    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(packages), "PIP_CONFIG_FILE": os.devnull}
-    environment = work.environment(
-        **offline, PIP_NO_CACHE_DIR="1", HOME=str(folder), XDG_DATA_HOME=str(folder / "data")
-    )
-    run_logged([sys.executable, "-m", "venv", folder / "venv"], log)
-    pip = [folder / "venv" / "bin" / "python", "-m", "pip", "install", "--no-input"]
-    run_logged([*pip, package], log, cwd=folder, environment=environment)
-    program = folder / "venv" / "bin" / "hardstone"
-    said = answer([program, "--version"], log, folder, environment)
-    probe = answer([program, "probe", "path"], log, folder, environment)
-    measured = answer([probe, "--version"], log, folder, environment)
-    for what, told in (("hardstone", said), ("hardstone-probe", measured)):
-        if told.split()[-1:] != [str(work.version)]:
-            raise StepError(f"{what} --version says {told!r}, not {work.version}: see {log}")
-    run_logged([program, "list"], log, cwd=folder, environment=environment)
-    shutil.rmtree(folder)
-    return f"{package.name}: hardstone --version is {work.version}, of the probe too"
-
-
-def answer(
-    command: Sequence[str | Path], log: Path, cwd: Path, environment: Mapping[str, str]
-) -> str:
-    words = [str(word) for word in command]
-    done = subprocess.run(
-        words, cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
-    with log.open("a") as output:
-        output.write(f"\n$ {' '.join(words)}\n{done.stdout}{done.stderr}")
-    if done.returncode:
-        raise StepError(f"{Path(words[0]).name} {words[1]} failed: see {log}")
-    return done.stdout.strip()
-
-
-def check_wheel(work: Work) -> str:
-    wheel = work.wheel(native())
-    if wheel is None:
-        raise StepError(f"there is no wheel for this machine ({platform.machine()})")
-    return check_installed(work, "check-wheel", wheel)
-
-
-def check_sdist(work: Work) -> str:
-    return check_installed(work, "check-sdist", work.sdist)
-
-
-def check_documents(work: Work) -> str:
-    site = unpacked(work.documents, work.scratch("documents"))
-    found = docs_site.faults(work.source, site)
-    if found:
-        work.log("check-documents").write_text("\n".join(found) + "\n")
-        raise StepError(f"{found[0]}, {len(found)} in all: see {work.log('check-documents')}")
-    return "every link leads somewhere, nothing is loaded from another host"
-
-
-def check_browser(work: Work) -> str:
-    browser = picture.find_browser()
-    if browser is None:
-        raise StepError("there is no Chromium: sudo apt-get install chromium, or --without browser")
-    site = unpacked(work.documents, work.scratch("browser"))
-    found = list(docs_site.opening_faults(site, browser))
-    if found:
-        work.log("browser").write_text("\n".join(found) + "\n")
-        raise StepError(f"{found[0]}, {len(found)} in all: see {work.log('browser')}")
-    return f"{sum(1 for _ in site.rglob('*.html'))} pages opened"
-
-
-def check_debian(work: Work) -> str:
-    """Unpacks the source package as its users do, and has lintian look at it."""
-    log, folder = work.log("check-debian"), work.scratch("check-debian")
-    (package,) = work.dist.glob("*.dsc")
-    run_logged(["dpkg-source", "--extract", package, folder / "tree"], log, cwd=folder)
-    if shutil.which("lintian") is None:
-        return f"{package.name} unpacks; not checked: lintian is missing"
-    run_logged(["lintian", "--fail-on", "error", "--allow-root", package], log, cwd=folder)
-    return f"{package.name} unpacks, lintian has no error"
-
-
-def check_fresh(work: Work) -> str:
-    """The wheel by pipx and uv in roots without a compiler, and the Debian packages in roots of
-    their own. tools/fresh.sh tries the clone that it is in."""
-    log, wheel = work.log("check-fresh"), work.wheel(native())
-    if wheel is None:
-        raise StepError(f"there is no wheel for this machine ({platform.machine()})")
-    fresh = ["sh", work.source / "tools" / "fresh.sh"]
-    run_logged([*fresh, "--only", "wheel", "--wheel", wheel], log, cwd=work.source)
-    if "debian" not in work.without:
-        run_logged([*fresh, "--only", "debian"], log, cwd=work.source)
-    return "minimal Debian 12 and 13"
-
-
 # ---- the release ----
 
 
@@ -572,24 +310,49 @@ def all_steps(*, has_fresh: bool, is_tagging: bool) -> list[Step]:
                 f"the wheel for {arch}, built from the source distribution",
                 partial(build_wheel, arch=arch),
                 f"*_{machine}.whl",
-                f"wheel-{arch}",
+                (f"wheel-{arch}",),
             )
         )
+    own, other = native(), next(arch for arch in MACHINES if arch != native())
     steps += [
-        Step("debian", "the Debian source package", build_debian, "hardstone_*", "debian"),
+        Step("debian", "the Debian source package", build_debian, "hardstone_*", ("debian",)),
         Step("documents", "the documents as a site", build_documents, "*-docs.tar.gz"),
         Step("checksums", SUMS, write_sums, SUMS),
-        Step("check source", "tools/lint.py, on the commit of the release", check_source),
-        Step("check checksums", "every file is as SHA256SUMS says", check_sums),
-        Step("check contents", "every file says the version", check_contents),
-        Step("check wheel", "installs and runs in an environment of its own", check_wheel),
-        Step("check sdist", "builds, installs and runs in one of its own", check_sdist),
-        Step("check documents", "links, and nothing from another host", check_documents),
-        Step("check browser", "every page opened in Chromium", check_browser, part="browser"),
-        Step("check debian", "unpacks, and lintian's errors", check_debian, part="debian"),
+        Step("check source", "tools/lint.py, on the commit of the release", checks.check_source),
+        Step("check checksums", "every file is as SHA256SUMS says", checks.check_sums),
+        Step("check contents", "versions; the probes of the wheels", checks.check_contents),
+        Step(
+            f"check wheel {own}",
+            "installs and runs in an environment of its own",
+            checks.check_wheel,
+            parts=(f"wheel-{own}",),
+        ),
+        Step(
+            f"check wheel {other}",
+            "unpacked by pip: tag, and the same files",
+            partial(checks.check_other_wheel, arch=other),
+            parts=(f"wheel-{other}",),
+        ),
+        Step(
+            "check probes",
+            "each of each wheel runs, under emulation where it must",
+            checks.check_probes,
+            parts=("emulation",),
+        ),
+        Step("check sdist", "builds, installs and runs in one of its own", checks.check_sdist),
+        Step("check documents", "links, and nothing from another host", checks.check_documents),
+        Step(
+            "check browser",
+            "every page opened in Chromium",
+            checks.check_browser,
+            parts=("browser",),
+        ),
+        Step("check debian", "the package unpacks", checks.check_debian, parts=("debian",)),
+        Step("check lintian", "its errors", checks.check_lintian, parts=("debian", "lintian")),
     ]
     if has_fresh:
-        steps.append(Step("check fresh", "wheel and packages in minimal Debians", check_fresh))
+        about = "wheel and packages in minimal Debians"
+        steps.append(Step("check fresh", about, checks.check_fresh))
     steps.append(Step("place", "all of it to dist/VERSION", place))
     if is_tagging:
         steps.append(Step("tag", "commit and tag of the release in this checkout", tag))
@@ -620,9 +383,9 @@ def carry_out(work: Work, steps: Sequence[Step]) -> None:
         work.state = json.loads(state.read_text())
     for step in steps:
         begin_s = time.monotonic()
-        if step.part in work.without:
+        if left_out := sorted(work.without.intersection(step.parts)):
             remove_made(work, step)
-            say(step.name, 0.0, f"left out: --without {step.part}")
+            say(step.name, 0.0, f"left out: --without {left_out[0]}")
             continue
         if is_done(work, step):
             say(step.name, 0.0, "kept from before")
@@ -643,7 +406,7 @@ def carry_out(work: Work, steps: Sequence[Step]) -> None:
 
 
 def say(name: str, took_s: float, note: str) -> None:
-    print(f"release: {name:<16} {took_s:7.1f} s  {note}", flush=True)
+    print(f"release: {name:<20} {took_s:7.1f} s  {note}", flush=True)
 
 
 def begin(root: Path, text: str, branch: str) -> Version:
@@ -679,8 +442,8 @@ def main(words: Sequence[str] | None = None, root: Path = ROOT) -> int:
         work = Work(root, version, frozenset(arguments.without))
         if arguments.dry_run:
             for step in steps:
-                left = "  (left out)" if step.part in work.without else ""
-                print(f"release: would make {step.name:<16} {step.about}{left}")
+                left = "  (left out)" if work.without.intersection(step.parts) else ""
+                print(f"release: would make {step.name:<20} {step.about}{left}")
             return 0
         if arguments.anew:
             shutil.rmtree(work.folder, ignore_errors=True)

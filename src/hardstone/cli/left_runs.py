@@ -29,7 +29,7 @@ class _Asked:
     is_discarded: bool
 
 
-@click.argument("references", nargs=-1, metavar="[NAME|RUN]...")
+@click.argument("references", nargs=-1, metavar="[NAME|URL|RUN]...")
 @click.option(
     "--discard",
     "is_discarded",

@@ -209,7 +209,9 @@ def test_probe_path(hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def source_of_a_probe(root: Path, code: str) -> None:
-    (root / "probe" / "src" / "port" / "posix").mkdir(parents=True)
+    for port in ("posix", "linux"):
+        (root / "probe" / "src" / "port" / port).mkdir(parents=True)
+        (root / "probe" / "src" / "port" / port / "own.c").write_text("typedef int nothing;\n")
     (root / "probe" / "src" / "main.c").write_text(code)
     shutil.copy(ROOT / "probe" / "build.sh", root / "probe")
     (root / "probe" / "src" / "port" / "posix" / "calls.c").write_text("typedef int nothing;\n")
@@ -219,16 +221,23 @@ def source_of_a_probe(root: Path, code: str) -> None:
 def copied(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a copy of the package in `tmp_path`, with nothing on the path."""
+    """Runs a copy of the package in `tmp_path`, with a shell's tools on the path and no other
+    program, Meson for one."""
     package = tmp_path / "src" / "hardstone"
     shutil.copytree(root / "src" / "hardstone", package, ignore=shutil.ignore_patterns("_probe"))
     compiler = tmp_path / "compiler"
     compiler.write_text(f'#!/bin/sh\nPATH={shlex.quote(os.environ["PATH"])} exec cc "$@"\n')
     compiler.chmod(0o755)
     monkeypatch.delenv("HARDSTONE_PROBE", raising=False)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("cat", "dirname", "find", "getconf", "grep", "mkdir", "mv", "rm", "sed", "sort"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    for name in ("sh", "tail", "tr"):
+        (tools / name).symlink_to(str(shutil.which(name)))
 
     def call(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        paths = {"PYTHONPATH": str(package.parent), "PATH": str(tmp_path / "empty")}
+        paths = {"PYTHONPATH": str(package.parent), "PATH": str(tools)}
         return subprocess.run(
             [sys.executable, "-m", "hardstone", *words],
             env={**os.environ, **paths, "CC": str(compiler), **environment},
