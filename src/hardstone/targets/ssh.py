@@ -162,6 +162,7 @@ class SshTransport:
         probe_of: ProbeOf = probe_for,
         patience: Patience = PATIENCE,
         locks: Sequence[str] = LOCKS,
+        clock: Callable[[], float] = lambda: now_ns() / 1e9,
     ) -> None:
         self.name = settings.name
         self._settings = settings
@@ -169,6 +170,7 @@ class SshTransport:
         self._probe_of = probe_of
         self._patience = patience
         self._locks = locks
+        self._clock = clock
         self._session = session
         self._collects = session is not None
         self._looked_at = time.monotonic()
@@ -575,7 +577,7 @@ class SshTransport:
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
         given = self._patience
         alone_s = expected_s * (1 + given.late) + given.start_s + given.job_s * len(jobs)
-        self._due = now_ns() / 1e9 + alone_s
+        self._due = self._clock() + alone_s
         self._is_stopped = False
         self._states = {}
         self._expected_s = {place: own.expected_s or 0.0 for place, _, own in jobs}
@@ -616,7 +618,7 @@ class SshTransport:
             if stop.is_set():
                 self._ask_to_stop(limits, stop, on_idle)
             elif late_at is not None and time.monotonic() >= late_at:
-                self._due = now_ns() / 1e9 + max(30.0, 0.1 * (limits.expected_s or 0.0))
+                self._due = self._clock() + max(30.0, 0.1 * (limits.expected_s or 0.0))
                 self._disconnect()
                 continue
             on_idle("")
@@ -638,18 +640,18 @@ class SshTransport:
             rest_s = sum(self._expected_s.get(one, 0.0) for one in rest)
             if rest_s <= self._patience.attached_s or stop.is_set() or number not in self._states:
                 return
-            self._due = now_ns() / 1e9 + rest_s
+            self._due = self._clock() + rest_s
             self._disconnect()
 
     def _wait_alone(self, stop: Stop, on_idle: OnIdle) -> None:
         """The target has no connection meanwhile."""
         if self._notices.leaves:
-            left = format_span(max(0, round((self._due - now_ns() / 1e9) * 1e9)))
+            left = format_span(max(0, round((self._due - self._clock()) * 1e9)))
             raise LeftAloneError(
                 f"{self.name} measures alone, for about {left}",
                 f"collect it then: hardstone target collect {self.name}",
             )
-        while now_ns() / 1e9 < self._due and not stop.is_set():
+        while self._clock() < self._due and not stop.is_set():
             on_idle("")
             if self._agent is not None:  # somebody has looked at the running test
                 self._disconnect()

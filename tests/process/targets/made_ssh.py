@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from hardstone.targets.deploy import Session
@@ -15,7 +16,12 @@ from hardstone.targets.openssh import OpenSsh
 from hardstone.targets.ssh import Patience, SshTransport
 from tests.conftest import PROBE
 
-QUICK = Patience(away_s=0.3, again_s=0.05, start_s=0.0, job_s=0.0, late=0.0)
+QUICK = Patience(away_s=60.0, again_s=0.05, start_s=0.0, job_s=0.0, late=0.0)
+AWAY = replace(QUICK, away_s=0.3)
+# With the clock of MadeSsh: it is time to connect when all jobs that were sent have ended.
+_JOB_S = 1e6
+ENDED = replace(QUICK, start_s=-_JOB_S / 2, job_s=_JOB_S)
+ENDED_AWAY = replace(ENDED, away_s=0.3)
 
 # Its master is a file in the place of the control socket. Files that a test makes: `down` refuses
 # every connection, `banner` is what a login writes first, `shell` the login shell.
@@ -56,7 +62,11 @@ agent)
   fi
   exec {probe} "$@" ;;
 --version) echo 0.1.0 ;;
-run) test -f $state/$2.sh && . $state/$2.sh; echo "$@" >>$state/ran; cat $state/$2 ;;
+run)
+  test -f $state/$2.sh && . $state/$2.sh
+  echo "$@" >>$state/ran
+  cat $state/$2
+  echo >>$state/ended ;;
 dump) cat $state/dumped ;;
 *) cat $state/$1 ;;
 esac
@@ -123,6 +133,11 @@ class MadeSsh:
             transport = self.transport(session=session)
             transport.stored()
             transport.close()
+
+    def clock(self) -> float:
+        """Goes on with each job that ends."""
+        path = self.state / "ended"
+        return _JOB_S * (path.stat().st_size if path.exists() else 0)
 
     def left(self) -> list[str]:
         """What is left in the target's folder."""

@@ -6,7 +6,6 @@ As test_ssh.py: the client is a program of the tests, shells, agent and keeper a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +26,13 @@ from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.ssh import SshTransport, stored_session
 from tests.conftest import PROBE
 from tests.process.targets import sample
-from tests.process.targets.made_ssh import QUICK, MadeSsh
+from tests.process.targets.made_ssh import AWAY, ENDED, ENDED_AWAY, MadeSsh
 
 pytestmark = [
     pytest.mark.skipif(not PROBE.exists(), reason=f"there is no {PROBE}: make setup"),
     pytest.mark.slow,
 ]
 FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
-AT_ONCE = replace(QUICK, start_s=1.5)  # the jobs of a test have ended by then
 
 
 @pytest.fixture
@@ -79,7 +77,7 @@ def collected_transport(board: MadeSsh, store: Store, **how: Any) -> SshTranspor
     assert left.target == "board" and not left.is_recorded
     session = stored_session(left.journal)
     assert session is not None
-    return board.transport(session=session, patience=AT_ONCE, **how)
+    return board.transport(session=session, **how)
 
 
 def test_a_run_is_collected_as_if_it_had_been_waited_for(board: MadeSsh, store: Store) -> None:
@@ -130,7 +128,7 @@ def test_one_process_waits_for_a_run(board: MadeSsh, store: Store) -> None:
 def test_a_collection_that_is_cut_off_goes_on(board: MadeSsh, store: Store) -> None:
     """Of two results one is in the journal when the target is lost; the other comes later."""
     leave(board, store)
-    target = opened(collected_transport(board, store))
+    target = opened(collected_transport(board, store, patience=AWAY))
     run_id = store.left()[0].id
     document, journal = store.collect(run_id, target)
 
@@ -185,7 +183,7 @@ def test_tests_that_were_not_sent_are_skipped(board: MadeSsh, store: Store) -> N
 def test_what_needs_no_result_is_sent_at_once(
     board: MadeSsh, store: Store, tests: tuple[str, ...], counts: list[int]
 ) -> None:
-    target = opened(board.transport(patience=AT_ONCE))
+    target = opened(board.transport(patience=ENDED, clock=board.clock))
     by_name = {one.test: one for one in make().tests}
     plan = msgspec.structs.replace(make(), tests=[by_name[one] for one in tests])
     events: list[CampaignEvent] = []
@@ -199,7 +197,7 @@ def test_what_needs_no_result_is_sent_at_once(
 
 def test_a_target_that_is_lost_leaves_the_run(board: MadeSsh, store: Store) -> None:
     board.tell(f"{FIRST}.sh", "touch $state/down\n")
-    target = opened(board.transport(patience=AT_ONCE))
+    target = opened(board.transport(patience=ENDED_AWAY, clock=board.clock))
     with pytest.raises(TargetAwayError, match="what it measures is kept there"):
         Campaign(target, store).run(make(), target.facts())
     target.close()
