@@ -96,6 +96,29 @@ def test_a_board_of_another_architecture_is_measured_and_left_as_it_was(
     assert seen(board) == before
 
 
+def test_a_board_whose_time_of_day_is_set_back_in_a_run(
+    board: Board, calls: Mapping[str, str]
+) -> None:
+    """The probe, its keeper and the toolkit measure with clocks that nobody sets."""
+    before = seen(board)
+    year = "date +%Y"
+    command = hardstone(calls, "run", "TMR-P-LAT", "-D", "10s", "--target", board.url)
+    wait_until(lambda: any(line.endswith(".begun") for line in seen(board)))
+    subprocess.run(board.ssh("date -s 2020-01-01"), check=True, stdout=subprocess.DEVNULL)
+    _, said = command.communicate()
+    now = subprocess.run(board.ssh(year), capture_output=True, text=True, check=True).stdout
+    assert now.strip() == "2020"  # nobody has set it again
+    assert command.returncode in (EXIT_OK, EXIT_UNTRUSTWORTHY), said.decode()
+    shown, _ = hardstone(calls, "show", "last", "--json").communicate()
+    document = msgspec.json.decode(shown, type=RunDocument)
+    [result] = document.results
+    assert (document.status, result.status) == ("complete", "measured")
+    assert 9_000_000_000 < result.duration_ns < 30_000_000_000
+    check = document.clock_check
+    assert check is not None and abs(check.target_ns - check.host_ns) < 5_000_000_000
+    assert seen(board) == before
+
+
 def test_a_board_that_boots_again_in_a_run_is_no_success(
     board: Board, calls: Mapping[str, str]
 ) -> None:
