@@ -24,6 +24,8 @@ from hardstone.files import pause
 from hardstone.targets.named import SshSettings
 
 CONNECT_S = 15.0
+_PREFIX = "hardstone-master-"  # of the folder of a connection
+_UNUSED_S = 60.0
 _PERSON_S = 120.0  # to type a passphrase
 _COMMAND_S = 40.0
 _IDLE_S = 30
@@ -113,7 +115,9 @@ class OpenSsh:
                 "install it: sudo apt-get install openssh-client",
                 is_final=True,
             )
-        self._folder = Path(tempfile.mkdtemp(prefix="hardstone-master-", dir=_short_folder()))
+        base = _short_folder() or tempfile.gettempdir()
+        remove_unused(Path(base))
+        self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
         try:
             self._start_master()
         except BaseException:
@@ -310,6 +314,15 @@ def explained(said: str, settings: SshSettings, typed: str) -> tuple[str, str, b
 
 def _shown(lines: Sequence[str]) -> str:
     return printable("; ".join(lines))[:_MOST_SAID_CHARS]
+
+
+def remove_unused(base: Path) -> None:
+    """Removes the empty folders that killed programs left: their ssh has ended, and its socket with
+    it. One that is made now gets its socket within a minute."""
+    for folder in base.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # not empty, or of another user
+            if time.time() - folder.lstat().st_mtime > _UNUSED_S:
+                folder.rmdir()
 
 
 def _short_folder() -> str | None:

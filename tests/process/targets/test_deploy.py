@@ -21,7 +21,7 @@ from hardstone.targets.agent import VERSION, Agent
 from hardstone.targets.base import ProbeError
 from hardstone.targets.deploy import Session, agent_line, boot_of, deploy, measured_by, remove
 from hardstone.targets.named import SshSettings
-from hardstone.targets.openssh import OpenSsh, UnreachableError, refused_sudo
+from hardstone.targets.openssh import OpenSsh, UnreachableError, refused_sudo, remove_unused
 from tests.conftest import ROOT
 from tests.process.targets.made_ssh import MadeSsh
 
@@ -134,6 +134,19 @@ def test_each_connection_checks_keys_strictly_in_a_folder_of_its_own(
         assert "-o StrictHostKeyChecking=yes " in line
         socket = Path(line.split()[line.split().index("-S") + 1])
         assert socket.parent.name.startswith("hardstone-master-")
+
+
+def test_the_folder_of_a_killed_program_goes_when_it_is_empty(tmp_path: Path) -> None:
+    names = ("old", "new", "used", "other")
+    folders = {one: tmp_path / f"hardstone-master-{one}" for one in names[:3]}
+    folders["other"] = tmp_path / "something-else"
+    for folder in folders.values():
+        folder.mkdir()
+    (folders["used"] / "s").touch()
+    for name in ("old", "used", "other"):
+        os.utime(folders[name], (0, 0))
+    remove_unused(tmp_path)
+    assert sorted(name for name in names if folders[name].exists()) == ["new", "other", "used"]
 
 
 def test_only_sudo_refuses_for_sudo() -> None:
