@@ -195,7 +195,7 @@ def run_one(
     if options.detach and more is not None:
         raise InputError(
             "--detach: which points are measured follows from the results before them",
-            "leave it out: hardstone has to stay",
+            "leave --detach out",
         )
     output = options.output
     store = open_store(options.store, prepared.target)
