@@ -94,6 +94,7 @@ ALLOWED: dict[str, set[str]] = {
         "wording",
         "figure_text",
     },
+    "importers": LEAVES | {"files", "stats", "systems"},
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix", "study"},
     "store": LEAVES | {"files", "memory", "raw_facts", "stats", "stream", "systems"},
     "lab": LEAVES | {"files", "frames", "memory"},

@@ -56,18 +56,24 @@ def as_integer(value: object) -> int | None:
 
 
 class Histogram(msgspec.Struct, kw_only=True, weakref=True):
-    """Sparse log-linear histogram: `buckets` has [index, count] pairs, ascending.
+    """Sparse histogram: `buckets` has [index, count] pairs, ascending.
 
     `layout` is "log-linear/B": B sub-bucket bits, so the width of a bucket is at most 2**-B of
-    its value (stats.histogram has the edges). `underflow` counts values below 0, `overflow`
+    its value (stats.identity has the edges). `underflow` counts values below 0, `overflow`
     values past the last bucket. Buckets, underflow and overflow add up to the count of the
     series.
+
+    Imported series have two more layouts. "linear/WIDTH/FIRST": bucket i has the WIDTH values from
+    FIRST + i * WIDTH on; underflow is below FIRST. "none": the source has no distribution, and all
+    values are counted in `overflow`. `is_cut`: the source dropped values above the last bucket and
+    does not say how many. Without a distribution, and where it is cut, there are no quantiles.
     """
 
     layout: Name
     buckets: list[tuple[Int64, Int64]]
     underflow: Int64 = 0
     overflow: Int64 = 0
+    is_cut: bool | UnsetType = UNSET
 
 
 class Worst(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -103,6 +109,8 @@ class Series(msgspec.Struct, kw_only=True, weakref=True):
     `possible_min` and `possible_max` bound what is possible; a value beyond them is wrong whatever
     the system does (stats/consistency.py). Older probes sent none.
     `stopped` is left out where the program was not stopped.
+
+    An imported series may lack `min`, `mean` or `max` with values: its source does not have them.
     """
 
     name: Name
@@ -764,6 +772,50 @@ class Source(msgspec.Struct, kw_only=True, omit_defaults=True):
     base64: Annotated[str, Meta(max_length=1 << 20)] | None = None
 
 
+LossKind = Literal[
+    "count",
+    "unit",
+    "resolution",
+    "bucket width",
+    "overflow",
+    "single values",
+    "distribution",
+    "extremes",
+    "mean",
+    "conditions",
+    "version",
+    "time",
+]
+
+
+class Loss(msgspec.Struct, kw_only=True, frozen=True):
+    """What the file of another tool could not say of the series `series` (empty: of any): `text` is
+    a sentence for people."""
+
+    what: LossKind
+    text: Text
+    series: Name = ""
+
+
+class Imported(msgspec.Struct, kw_only=True, frozen=True):
+    """The file of another tool that a run was read from.
+
+    `tool` is a key of systems/moments.toml, `format` that of the file in words. `command` is the
+    tool's, as far as the file has it. `unknown` has the keys that the importer does not know, by
+    path, with their values as JSON.
+    """
+
+    tool: Name
+    version: Text | None
+    format: Name
+    file: Text
+    sha256: Name
+    size_bytes: Int64
+    command: Text | None = None
+    losses: Annotated[list[Loss], _FEW] = []
+    unknown: Annotated[dict[Name, Text], _FEW] = {}
+
+
 class RunDocument(msgspec.Struct, kw_only=True):
     """One run: written once; only a part that is recorded later replaces it, with one that has
     both. `system` maps fact names to values, as they were read from `sources` and sent as facts.
@@ -772,6 +824,7 @@ class RunDocument(msgspec.Struct, kw_only=True):
     a run needs no probe. Older runs have none. `clock_check` is null where the target has no clock
     of its own, or none that keeps time: it is this machine, or its time counts instructions.
     `parts`: the recordings that a resumed run consists of, in their order; empty if it never was.
+    `imported`: the file of another tool that it was read from; null: hardstone measured it.
     """
 
     schema: Name
@@ -793,6 +846,7 @@ class RunDocument(msgspec.Struct, kw_only=True):
     parts: Annotated[list[Part], _FEW] = []
     rating: Annotated[dict[Name, Scalar], _FEW] | None = None
     sources: Annotated[list[Source], _MANY] = []
+    imported: Imported | None = None
 
 
 class NotRun(msgspec.Struct, kw_only=True):
