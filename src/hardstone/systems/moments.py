@@ -12,6 +12,18 @@ import msgspec
 
 _FILE = Path(__file__).with_name("moments.toml")
 OWN = "hardstone"
+# What people use the figures of a question for.
+QUESTIONS = {
+    "wakeup": "how late a thread wakes up",
+    "interrupt": "how late the handler of the timer's interrupt starts",
+    "cpu loss": "what takes the CPU from a thread that computes",
+    "switch": "how long a switch between threads takes",
+    "message": "how long a message takes to wake the receiver",
+    "semaphore": "how long a semaphore takes to wake the next thread",
+    "mutex": "how long a mutex takes to pass to the next thread",
+    "signal": "how long a signal takes to wake the receiver",
+    "other": "other figures",
+}
 Question = Literal[
     "wakeup", "interrupt", "cpu loss", "switch", "message", "semaphore", "mutex", "signal", "other"
 ]
@@ -35,6 +47,13 @@ class Moments(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
         return self.begin, self.end, self.thread
 
 
+class Idle(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What a tool does with idle states; with one of the options `unless` it does the other."""
+
+    does: Literal["held", "left"]
+    unless: list[str] = []
+
+
 class ToolMoments(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A tool and what it measures, by the name of `ReadSeries`."""
 
@@ -42,6 +61,8 @@ class ToolMoments(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fiel
     package: str
     source: str
     notes: list[str] = []
+    idle: Idle | None = None
+    core: str = ""
     series: dict[str, Moments]
 
 
