@@ -353,6 +353,24 @@ VARIANT_TEST(lacks_all)
     CHECK_TEXT(run.outcome.reason, "this system has no colour");
 }
 
+/* A test of behaviour has no values: what it judged was observed all the same. */
+static int judge_or_lack(struct run *of)
+{
+    if (variant_number(of, "kinds") < lacking)
+        return variant_lacks(of, "this system has no colour");
+    arena_verdict(of->arena, true, 1, "has_colour", "%s", "blue");
+    return 0;
+}
+
+VARIANT_TEST(lacks_some_and_judges_the_others)
+{
+    test.measure_variant = judge_or_lack;
+    make_arena();
+    lacking = BLUE;
+    CHECK_SAME(variants_measure(&run), 0);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+}
+
 /* A share of 0 ns: nothing is taken, not even a warm-up. Without limits a stop ends it. */
 VARIANT_TEST(limits)
 {

@@ -197,7 +197,8 @@ int variants_measure(struct run *run)
         if (run->test->measure_variant(run) != 0)
             return -1;
     }
-    if (run->lacks && !run_should_stop() && !arena_has_values(run->arena))
+    bool has_observed = arena_has_values(run->arena) || run->arena->verdict_count > 0;
+    if (run->lacks && !run_should_stop() && !has_observed)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, "%s", run->lacks);
     return 0;
 }
