@@ -2,7 +2,7 @@
 
 An importer is a module with `FORMATS`, a list of `Format`. It says what the file holds and nothing
 beyond it: what the file does not say is None, and a `Loss` where a reader could expect it. It never
-computes a statistic; `document.py` does, from the same figures for every tool.
+computes a statistic; `imported.py` does, from the same figures for every tool.
 """
 
 from __future__ import annotations

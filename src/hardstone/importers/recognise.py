@@ -1,0 +1,338 @@
+"""Which tool a file is from, by its content; the file itself, read with limits; its text as a
+terminal showed it.
+
+A module of this room has `FORMATS`. `MODULES` has the modules in the order in which they are asked;
+on one file at most one format of all may say yes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+from hardstone.errors import InputError, printable
+from hardstone.files import OddFileError, followed, open_regular
+from hardstone.importers.reading import Format, Reading
+from hardstone.systems.moments import load_moments
+
+MODULES = (
+    "cyclictest",  # one a line, by alphabet
+)
+MOST_BYTES = 64 * 2**20
+_MOST_MEMBERS = 64
+_CHUNK_BYTES = 2**20
+_GZIP_MAGIC = b"\x1f\x8b"
+_HEAD_BYTES = 4096
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceFile:
+    """A file as it was read. `content` is unpacked; `sha256` and `size_bytes` are those of the file
+    as it is. `changed_utc`: when it was last changed; None: nobody knows, as of standard input.
+    """
+
+    name: str
+    content: bytes
+    sha256: str
+    size_bytes: int
+    changed_utc: str | None = None
+
+
+def read_source(path: Path) -> SourceFile:
+    """A file that a person named, plain or compressed by gzip; links are followed. InputError."""
+    shown = printable(str(path))
+    try:
+        # What lies behind a link is named, so that nobody is told to move the link away.
+        with open_regular(followed(path), MOST_BYTES) as file:
+            changed = datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
+            return source_of(file, path.name, changed.strftime(_TIME))
+    except OddFileError as error:
+        remedy = f"pipe its content in: hardstone import - < {shown}"
+        raise InputError(f"{shown} cannot be read: {error.strerror}", remedy) from None
+    except OSError as error:
+        remedy = "check its name and its rights"
+        raise InputError(f"{shown} cannot be read: {error.strerror}", remedy) from None
+    except (ValueError, OverflowError):  # NUL in the name; a time beyond the calendar
+        raise InputError(f"{shown} cannot be read", "check its name and its date") from None
+
+
+def source_of(file: BinaryIO, name: str, changed_utc: str | None = None) -> SourceFile:
+    """All that `file` has, up to the limit. InputError beyond it, and where it is damaged."""
+    raw = bytearray()
+    while chunk := file.read(_CHUNK_BYTES):
+        raw += chunk
+        if len(raw) > MOST_BYTES:
+            raise InputError(f"{printable(name)} has more than {_LIMIT}", _SMALLER)
+    content = bytes(raw)
+    digest = hashlib.sha256(content).hexdigest()
+    if content.startswith(_GZIP_MAGIC):
+        content = _unpacked(content, printable(name))
+    return SourceFile(
+        name=name,
+        content=content,
+        sha256=digest,
+        size_bytes=len(raw),
+        changed_utc=changed_utc,
+    )
+
+
+_LIMIT = f"{MOST_BYTES >> 20} MiB"
+_SMALLER = "import the tool's summary or histogram instead of single values"
+
+
+def _unpacked(packed: bytes, name: str) -> bytes:
+    content = bytearray()
+    try:
+        for _ in range(_MOST_MEMBERS):
+            member = zlib.decompressobj(wbits=31)
+            content += member.decompress(packed, MOST_BYTES + 1 - len(content))
+            if len(content) > MOST_BYTES:
+                raise InputError(f"{name} has more than {_LIMIT} when unpacked", _SMALLER)
+            if not member.eof:
+                raise InputError(f"{name} is cut short within its gzip data", "copy it again")
+            packed = member.unused_data.lstrip(b"\0")
+            if not packed:
+                return bytes(content)
+    except zlib.error:
+        raise InputError(f"{name} has damaged gzip data", "copy it again") from None
+    raise InputError(f"{name} has more than {_MOST_MEMBERS} gzip members", "unpack it first")
+
+
+@cache
+def all_formats() -> tuple[Format, ...]:
+    """Every format, in the order in which they are asked."""
+    modules = (importlib.import_module(f"hardstone.importers.{name}") for name in MODULES)
+    return tuple(one for module in modules for one in module.FORMATS)
+
+
+def tool_title(one: Format) -> str:
+    """The tool of a format: its title up to the comma, "cyclictest" of "cyclictest, JSON"."""
+    return one.title.partition(",")[0]
+
+
+def tools() -> list[str]:
+    """The tools whose files are read, by title."""
+    return list(dict.fromkeys(map(tool_title, all_formats())))
+
+
+def recognise(source: SourceFile, tool: str | None = None) -> Format:
+    """The format of a file, by its content.
+
+    `tool`: that of this tool, by key or title, also where its begin is not as usual: then the first
+    format that reads it. InputError, in one line, with what the file is instead where that is
+    known.
+    """
+    asked = all_formats() if tool is None else _of_tool(tool)
+    found = next((one for one in asked if one.recognises(source.content)), None)
+    if found is None and tool is not None:
+        found = _first_that_reads(asked, source.content)
+    if found is not None:
+        return found
+    name = printable(source.name)
+    what = _what_else(source.content)
+    if what is not None:
+        raise InputError(f"{name}: {what[0]}", what[1])
+    raise InputError(
+        f"{name} is not output of a tool that is read here: {', '.join(tools())}",
+        "import the file that the tool wrote, or name the tool: --tool TOOL",
+    )
+
+
+def read(source: SourceFile, tool: str | None = None) -> Reading:
+    """What a file holds. InputError names the file, and the place in it."""
+    found = recognise(source, tool)
+    try:
+        return found.read(source.content)
+    except InputError as error:
+        cause = f"{printable(source.name)} ({found.title}): {error.cause}"
+        remedy = error.remedy or "import the file as the tool wrote it"
+        raise InputError(cause, remedy) from None
+
+
+def _of_tool(tool: str) -> list[Format]:
+    moments = load_moments()
+    titles = {tool, *(one.title for key, one in moments.items() if key == tool)}
+    found = [one for one in all_formats() if tool_title(one) in titles]
+    if not found:
+        raise InputError(
+            f"files of '{printable(tool)[:40]}' are not read", f"choose from {', '.join(tools())}"
+        )
+    return found
+
+
+def _first_that_reads(formats: Sequence[Format], content: bytes) -> Format | None:
+    for one in formats:
+        try:
+            one.read(content)
+        except InputError:
+            continue
+        return one
+    return None
+
+
+def _what_else(content: bytes) -> tuple[str, str] | None:
+    """What a file is that no format reads, and what to do; None: not known."""
+    if not content.strip():
+        return "it is empty", "was the tool ended before it wrote?"
+    head = content[:_HEAD_BYTES]
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "it is an HTML page", "import the file that the tool itself wrote"
+    if b"\0" in head:
+        return "it is a binary file of no known tool", "import the text or JSON of the tool"
+    schema = _schema_of(content)
+    if schema.startswith("hardstone.run/"):
+        return (
+            "it is a run of hardstone, and no file of another tool",
+            "name its store and its ID: hardstone show ID --store DIR",
+        )
+    if schema.startswith("hardstone."):
+        return f"it is a document of hardstone ({schema})", "import files of other tools only"
+    return None
+
+
+def _schema_of(content: bytes) -> str:
+    found = re.match(rb'\s*\{\s*"schema"\s*:\s*("[^"\\]{1,80}")', content[:_HEAD_BYTES])
+    if found is None:
+        return ""
+    return printable(str(json.loads(found[1].decode("utf-8", "replace"))))
+
+
+_ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_CONTROL = re.compile(
+    r"\x1b\[(?P<args>[0-9;?]{0,32})(?P<code>[@-~])"
+    r"|\x1b\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)"  # the title of a window
+    r"|\x1b(?P<plain>[ -/]{0,4}[0-~])"
+    r"|(?P<char>[\r\b\n\x0b\x0c])"
+    r"|[\x00-\x08\x0e-\x1f\x7f]"
+)
+_MOST_COLUMNS = 1024
+_MOST_STEPS = 4096
+
+
+def text_of(content: bytes) -> str:
+    r"""The text of a file as a terminal shows it in the end: UTF-8 (damaged bytes are replaced),
+    lines that end with "\n", and what a live display wrote over is gone.
+
+    Each parser of text begins with it.
+    """
+    encoding = next((name for mark, name in _ENCODINGS if content.startswith(mark)), "utf-8")
+    text = content.decode(encoding, "replace").replace("\r\n", "\n")
+    return text if not re.search("[\x1b\r\b]", text) else _Screen().show(text)
+
+
+class _Screen:
+    """A terminal without a last line: rows, and where the next character goes."""
+
+    def __init__(self) -> None:
+        self._rows: list[str] = [""]
+        self._row = self._column = 0
+        self._codes: dict[str, Callable[[int, str], None]] = {
+            "A": lambda count, _: self._move(-count),
+            "F": self._to_line_before,
+            "B": lambda count, _: self._move(count),
+            "E": self._to_line_after,
+            "C": lambda count, _: self._to(self._column + count),
+            "D": lambda count, _: self._to(self._column - count),
+            "G": lambda count, _: self._to(count - 1),
+            "H": self._to_place,
+            "f": self._to_place,
+            "J": self._erase_rows,
+            "K": self._erase_row,
+        }
+
+    def show(self, text: str) -> str:
+        """All that is on the screen after `text`."""
+        at = 0
+        for found in _CONTROL.finditer(text):
+            self._write(text[at : found.start()])
+            self._obey(found)
+            at = found.end()
+        self._write(text[at:])
+        return "\n".join(row.rstrip() for row in self._rows)
+
+    def _write(self, text: str) -> None:
+        if not text:
+            return
+        row = self._rows[self._row]
+        if self._column == len(row):  # also a line of any length
+            self._rows[self._row] = row + text if row else text
+        elif self._column < _MOST_COLUMNS:
+            before = row[: self._column].ljust(self._column)
+            self._rows[self._row] = before + text + row[self._column + len(text) :]
+        self._column += len(text)
+
+    def _obey(self, found: re.Match[str]) -> None:
+        if found["char"] is not None:
+            self._obey_character(found["char"])
+        elif found["code"] is not None and found["code"] in self._codes:
+            number = found["args"].partition(";")[0]
+            count = min(int(number), _MOST_STEPS) if number.isdigit() else 1
+            self._codes[found["code"]](count, found["args"])
+        elif found["plain"] == "c":
+            self._clear()
+
+    def _obey_character(self, char: str) -> None:
+        if char == "\r":
+            self._column = 0
+        elif char == "\b":
+            self._to(self._column - 1)
+        else:
+            self._move(1)
+            self._column = 0
+
+    def _move(self, rows: int) -> None:
+        self._row = max(0, self._row + rows)
+        missing = self._row + 1 - len(self._rows)
+        self._rows.extend([""] * missing)
+
+    def _to(self, column: int) -> None:
+        self._column = max(0, min(column, _MOST_COLUMNS))
+
+    def _to_line_before(self, count: int, _: str) -> None:
+        self._move(-count)
+        self._column = 0
+
+    def _to_line_after(self, count: int, _: str) -> None:
+        self._move(count)
+        self._column = 0
+
+    def _to_place(self, row: int, arguments: str) -> None:
+        column = arguments.partition(";")[2]
+        self._move(max(row, 1) - 1 - self._row)
+        self._to((int(column) if column.isdigit() else 1) - 1)
+
+    def _erase_rows(self, how: int, arguments: str) -> None:
+        if arguments in ("", "0"):
+            self._rows[self._row] = self._rows[self._row][: self._column]
+            del self._rows[self._row + 1 :]
+        elif how >= 2:  # the whole screen: what comes next is shown from its top
+            self._clear()
+
+    def _erase_row(self, _: int, arguments: str) -> None:
+        row = self._rows[self._row]
+        if arguments in ("", "0"):
+            self._rows[self._row] = row[: self._column]
+        elif arguments == "1":
+            self._rows[self._row] = row[self._column + 1 :].rjust(len(row))
+        else:
+            self._rows[self._row] = ""
+
+    def _clear(self) -> None:
+        self._rows = [""]
+        self._row = self._column = 0
+
+
+def lines_of(content: bytes) -> Iterator[tuple[int, str]]:
+    """The lines of `text_of`, each with its number from 1 on, as errors name it."""
+    return enumerate(text_of(content).split("\n"), start=1)
