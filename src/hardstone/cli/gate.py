@@ -124,6 +124,12 @@ class GateOptions:
         metavar="[FILE]",
         help="Also write a Markdown summary to FILE (default: $GITHUB_STEP_SUMMARY).",
     )
+    lava: bool = option(
+        "--lava",
+        group=OUTPUT,
+        is_flag=True,
+        help="Also print a test case of LAVA for each check, as lava-test-case does.",
+    )
     store: Path | None = shared(OutcomeOptions, "store")
     as_json: bool = shared(OutcomeOptions, "as_json")
     quiet: bool = shared(OutcomeOptions, "quiet")
@@ -196,8 +202,11 @@ def _mode(options: GateOptions) -> str:
         raise InputError("--output needs --suggest", "leave it out")
     if options.margin is not None and mode == "limits":
         raise InputError("--margin needs --suggest, --pairs or --baseline", "leave it out")
-    if mode == "suggest" and (options.junit or options.github is not None):
+    if mode == "suggest" and (options.junit or options.github is not None or options.lava):
         raise InputError(
-            "--suggest checks nothing, so that there is nothing for --junit or --github"
+            "--suggest checks nothing, so there is nothing for --junit, --github or --lava",
+            "leave them out",
         )
+    if options.lava and options.as_json:
+        raise InputError("--lava and --json both use standard output", "give one")
     return mode

@@ -56,6 +56,7 @@ from hardstone.gate.outcome import (
     gate_document,
     github_summary,
     junit_xml,
+    lava_signals,
 )
 from hardstone.gate.pairs import (
     MOST_MARGIN,
@@ -136,7 +137,15 @@ def _tell_outcome(document: GateDocument, options: GateOptions) -> int:
     """Prints and writes `document`: the exit code, that of the outcome."""
     from hardstone.gate.screen import print_gate
 
-    problem = printed(lambda: print_json(document) if options.as_json else print_gate(document))
+    def show() -> None:
+        if options.as_json:
+            print_json(document)
+            return
+        print_gate(document)
+        if options.lava:
+            click.echo("\n".join(lava_signals(document)))
+
+    problem = printed(show)
     code = document.exit_code or problem or EXIT_OK
     for write in (_write_junit, _write_summary):
         try:

@@ -4,14 +4,14 @@ GitHub.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
-from xml.etree import ElementTree as Tree
 
 import msgspec
 
+from hardstone import ci_formats
+from hardstone.ci_formats import Case, Suite, lava_signal, markdown_table, markdown_text
 from hardstone.errors import EXIT_GATE, EXIT_OK, EXIT_UNTRUSTWORTHY
 from hardstone.model import Unit
 from hardstone.stats.run_gate import ALPHA, Outcome, PairGate
@@ -136,9 +136,11 @@ def gate_document(
     )
 
 
-# What XML 1.0 cannot hold, not even escaped.
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_LONGEST = 2000
+_JUNIT: dict[Outcome, Literal["passed", "failure", "error"]] = {
+    "PASS": "passed",
+    "FAIL": "failure",
+    "INCONCLUSIVE": "error",
+}
 
 
 def junit_xml(document: GateDocument, started_utc: str, host: str) -> bytes:
@@ -146,98 +148,76 @@ def junit_xml(document: GateDocument, started_utc: str, host: str) -> bytes:
 
     `started_utc` as documents have it, "2026-11-21T03:22:00Z".
     """
-    count = len(document.checks)
-    failures = sum(one.outcome == "FAIL" for one in document.checks)
-    errors = sum(one.outcome == "INCONCLUSIVE" for one in document.checks)
-    if not count:  # what checked nothing does not pass
-        count = errors = 1
-    totals = {"tests": str(count), "failures": str(failures), "errors": str(errors)}
-    suite = Tree.Element(
-        "testsuite",
-        {
-            "name": f"hardstone gate {document.kind}",
-            **totals,
-            "skipped": "0",
-            "time": "0",
-            "timestamp": _plain(started_utc).removesuffix("Z"),
-            "hostname": _plain(host) or "unknown",
-        },
+    nothing = "nothing was checked"  # what checked nothing does not pass
+    empty = Case("hardstone.hardstone", nothing, "error", "INCONCLUSIVE", nothing)
+    properties = [("system", one) for one in document.systems]
+    properties += [("against", one) for one in document.against]
+    suite = Suite(
+        f"hardstone gate {document.kind}",
+        started_utc,
+        host,
+        [_case(check) for check in document.checks] or [empty],
+        properties,
+        "\n".join(document.notes),
     )
-    properties = Tree.SubElement(suite, "properties")
-    for name, values in (("system", document.systems), ("against", document.against)):
-        for value in values:
-            Tree.SubElement(properties, "property", {"name": name, "value": _plain(value)})
-    for check in document.checks:
-        _add_case(suite, check)
-    if not document.checks:
-        case = Tree.SubElement(suite, "testcase", _names("hardstone", "nothing was checked"))
-        Tree.SubElement(case, "error", {"type": "INCONCLUSIVE", "message": "nothing was checked"})
-    Tree.SubElement(suite, "system-out").text = _plain("\n".join(document.notes))
-    Tree.SubElement(suite, "system-err")
-    root = Tree.Element("testsuites", {"name": "hardstone gate", **totals, "time": "0"})
-    root.append(suite)
-    Tree.indent(root)
-    text: bytes = Tree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return text + b"\n"
+    return ci_formats.junit_xml("hardstone gate", [suite])
 
 
-def _add_case(suite: Tree.Element, check: Check) -> None:
+def _case(check: Check) -> Case:
     name = f"{check.address} {check.statistic} {check.wanted} [{check.condition}] {check.system}"
-    case = Tree.SubElement(suite, "testcase", _names(check.address.partition("/")[0], name))
     said = f"{check.found}; {check.wanted}: {check.reason}"
-    if check.outcome == "PASS":
-        Tree.SubElement(case, "system-out").text = _plain(said)
-        return
-    kind = "failure" if check.outcome == "FAIL" else "error"
-    what = {"type": check.outcome, "message": _plain(said)}
-    Tree.SubElement(case, kind, what).text = _plain(f"{said}\n{check.source}")
+    text = said if check.outcome == "PASS" else f"{said}\n{check.source}"
+    test = check.address.partition("/")[0]
+    return Case(f"hardstone.{test}", name, _JUNIT[check.outcome], check.outcome, said, text)
 
 
-def _names(test: str, name: str) -> dict[str, str]:
-    return {"classname": f"hardstone.{_plain(test)}", "name": _plain(name), "time": "0"}
+_LAVA: dict[Outcome, Literal["pass", "fail", "unknown"]] = {
+    "PASS": "pass",
+    "FAIL": "fail",
+    "INCONCLUSIVE": "unknown",
+}
 
 
-def _plain(text: str) -> str:
-    return _NO_XML.sub("?", text)[:_LONGEST]
+def lava_signals(document: GateDocument) -> list[str]:
+    """A line for each check, and one for the gate, which passes only if all checks do."""
+    is_several = len({one.system for one in document.checks}) > 1
+    seen: Counter[str] = Counter()
+    lines = []
+    for one in document.checks:
+        condition = "" if one.condition == "-" else one.condition
+        words = [one.address, one.statistic, condition, one.system if is_several else ""]
+        case = ".".join(filter(None, words))
+        seen[case] += 1  # limits of one figure are cases of their own
+        name = case if seen[case] == 1 else f"{case}.{seen[case]}"
+        lines.append(lava_signal(name, _LAVA[one.outcome], one.value, one.unit or "ratio"))
+    return [*lines, lava_signal("gate", _LAVA[document.outcome])]
 
 
 _MOST_ROWS = 500  # GitHub takes 1 MiB for a step
-_LONGEST_ROW = 300
 _SIGNS = {"PASS": "\N{WHITE HEAVY CHECK MARK}", "FAIL": "\N{CROSS MARK}"}
 _OPEN = "\N{WHITE QUESTION MARK ORNAMENT}"
-# All that Markdown or HTML may read as more than itself.
-_SPECIAL = re.compile(r"[^A-Za-z0-9 .,;:/=%+()'-]")
+_COLUMNS = ("outcome", "figure", "found", "limit", "why")
 
 
 def github_summary(document: GateDocument) -> str:
     """A heading with the outcome, a row for each check, the worst first, then the notes."""
-    systems = ", ".join(map(_text, document.systems))
-    against = ", ".join(map(_text, document.against))
+    systems = ", ".join(map(markdown_text, document.systems))
+    against = ", ".join(map(markdown_text, document.against))
     lines = [
         f"## hardstone gate: {_SIGNS.get(document.outcome, _OPEN)} {document.outcome}",
         "",
         f"{systems} against {against}: {document.counts_text}.",
         "",
-        "| outcome | figure | found | limit | why |",
-        "| --- | --- | --- | --- | --- |",
-        *(_row(one) for one in document.checks[:_MOST_ROWS]),
+        *markdown_table(_COLUMNS, [_row(one) for one in document.checks[:_MOST_ROWS]]),
     ]
     more = len(document.checks) - _MOST_ROWS
     if more > 0:
         lines += ["", f"{more} more checks, none worse than those above."]
-    return "\n".join([*lines, "", *(f"- {_text(note)}" for note in document.notes), ""])
+    return "\n".join([*lines, "", *(f"- {markdown_text(note)}" for note in document.notes), ""])
 
 
-def _row(check: Check) -> str:
-    figure = f"{_text(check.address)} {_text(check.statistic)}<br>{_text(check.condition)}"
+def _row(check: Check) -> tuple[str, ...]:
+    figure = markdown_text(f"{check.address} {check.statistic}")
     sign = f"{_SIGNS.get(check.outcome, _OPEN)} {check.outcome}"
-    cells = (sign, figure, *map(_text, (check.found, check.wanted, check.reason)))
-    return f"| {' | '.join(cells)} |"
-
-
-def _text(text: str) -> str:
-    """Untrusted text as it is: on one line, nothing in it marks up, links or mentions."""
-    line = "".join(char if char.isprintable() else " " for char in text)
-    line = " ".join(line.split())
-    line = line if len(line) <= _LONGEST_ROW else f"{line[: _LONGEST_ROW - 3]}..."
-    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", line).replace("://", ":&#47;&#47;")
+    where = f"{figure}<br>{markdown_text(check.condition)}"
+    return sign, where, *map(markdown_text, (check.found, check.wanted, check.reason))

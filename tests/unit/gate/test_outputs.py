@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.gate.outcome import Check, GateDocument, gate_document, github_summary, junit_xml
+from hardstone.gate.outcome import (
+    Check,
+    GateDocument,
+    gate_document,
+    github_summary,
+    junit_xml,
+    lava_signals,
+)
 from hardstone.gate.screen import print_gate
 from hardstone.stats.run_gate import Outcome
 
@@ -146,3 +153,49 @@ def test_nothing_in_the_summary_marks_up(text: str) -> None:
     assert not re.search(r"#(?![0-9]+;)|&(?!#[0-9]+;)", bare)
     shown = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     assert shown in html.unescape(row)
+
+
+_SIGNAL = re.compile(r"<LAVA_SIGNAL_(\S+) ([^>]+)>")  # as LAVA's dispatcher has it
+
+
+def read_by_lava(line: str) -> dict[str, str]:
+    """What the dispatcher reads: words that are split at spaces, each with one "="."""
+    (found,) = _SIGNAL.findall(line)
+    assert found[0] == "TESTCASE"
+    pairs = [word.split("=") for word in found[1].split()]
+    assert all(len(pair) == 2 for pair in pairs)
+    return {key.lower(): value for key, value in pairs}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "result"), [("PASS", "pass"), ("FAIL", "fail"), ("INCONCLUSIVE", "unknown")]
+)
+def test_each_outcome_for_lava(outcome: Outcome, result: str) -> None:
+    one, whole = map(read_by_lava, lava_signals(document(check(outcome))))
+    assert one["test_case_id"] == "TMR-P-LAT-total-wakeup.max.load-heavy"
+    assert one["result"] == whole["result"] == result and whole["test_case_id"] == "gate"
+
+
+def test_measurements_and_repeated_cases_for_lava() -> None:
+    one = gate_document("limits", ["run"], ["l"], [*twice()])
+    first, second, _ = map(read_by_lava, lava_signals(one))
+    assert (first["measurement"], first["units"]) == ("131000", "ns")
+    assert second["test_case_id"] == first["test_case_id"] + ".2"
+
+
+def twice() -> list[Check]:
+    fields = {"system": "run", "condition": "-", "address": "A-B-C", "statistic": "max"}
+    more = {"wanted": "w", "found": "f"}
+    return [Check(outcome="FAIL", unit="ns", value=131e3, **fields, **more) for _ in range(2)]
+
+
+def test_nothing_checked_passes_nowhere() -> None:
+    (line,) = lava_signals(document())
+    assert read_by_lava(line)["result"] == "unknown"
+
+
+@pytest.mark.slow
+@given(st.text())
+def test_nothing_ends_a_signal(text: str) -> None:
+    for line in lava_signals(document(check("PASS", text, condition=text))):
+        assert read_by_lava(line)["test_case_id"] and line.count("\n") == 0
