@@ -95,6 +95,7 @@ ALLOWED: dict[str, set[str]] = {
         "wording",
         "figure_text",
     },
+    "exporters": LEAVES | {"stats", "systems", "wording"},
     "importers": LEAVES | {"files", "stats", "systems"},
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix", "study"},
     "store": LEAVES | {"files", "memory", "raw_facts", "stats", "stream", "systems"},
@@ -108,7 +109,8 @@ SHOWN = {"catalogue", "calling", "present", "stats", "systems", "plan", "doctor"
 SHOWN |= {"simulation", "comparison", "posix", "kernel", "preemption", "study"}
 SHOWN |= {"wording", "figure_text"}
 ALLOWED["terminal"] = LEAVES | SHOWN
-ALLOWED["report"] = LEAVES | (SHOWN - {"plan", "doctor", "store", "gate"}) | {"facts", "files"}
+ALLOWED["report"] = LEAVES | (SHOWN - {"plan", "doctor", "store", "gate"})
+ALLOWED["report"] |= {"exporters", "facts", "files"}
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
 # What people import: no command does.
 ALLOWED["notebook"] = LEAVES | {
@@ -133,6 +135,7 @@ LIBRARIES = {
     "markupsafe": {"report"},
     "vl_convert": {"report"},
     "pypdf": {"report"},
+    "pyarrow": {"exporters"},
     "numpy": {"stats", "report", "notebook"},
     "scipy": {"stats"},
 }
@@ -275,7 +278,8 @@ def scipy(tree: Tree) -> Iterator[Complaint]:
 
 def module_names(tree: Tree) -> Iterator[Complaint]:
     """A module has a name of its own, so that the name alone says where a thing is. Commands may
-    be called as what they print: `hardstone show`, `runs`; each feature has the same parts."""
+    be called as what they print: `hardstone show`, `runs`; each feature has the same parts, and a
+    format has an exporter and an importer."""
     main = tree[f"{SOURCE}/cli/main.py"]
     of_commands = set()
     for node in file_assignments(main, "COMMANDS"):
@@ -288,7 +292,8 @@ def module_names(tree: Tree) -> Iterator[Complaint]:
         yield main.wrong(1, "COMMANDS is not found: correct module_names in tools/lint_python.py")
     modules: dict[str, list[File]] = defaultdict(list)
     for file in toolkit(tree):
-        is_part = file.folder.removeprefix(f"{SOURCE}/") in FEATURES and file.stem in PARTS_NAMED
+        folder = file.folder.removeprefix(f"{SOURCE}/")
+        is_part = folder == "exporters" or (folder in FEATURES and file.stem in PARTS_NAMED)
         if file.path not in of_commands and not is_part and not file.name.startswith("__"):
             modules[file.stem].append(file)
     for name, files in modules.items():

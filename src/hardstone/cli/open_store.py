@@ -6,8 +6,11 @@ Damage is reported on standard error and ends no command.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from hardstone.calling import stay_in
 from hardstone.cli.messages import tell
@@ -63,3 +66,18 @@ def consistency_exit(document: RunDocument, known: Sequence[Contradiction] | Non
     for line in lines:
         tell("  " + line)
     return EXIT_UNTRUSTWORTHY
+
+
+def of_tests(document: RunDocument, patterns: Sequence[str]) -> RunDocument:
+    """The run with the results of the tests that `patterns` name; InputError for an idle one."""
+    names = {result.test for result in document.results}
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern.upper()) for name in names):
+            known = ", ".join(sorted(names)) or "no test"
+            raise InputError(f"the run has no test '{pattern[:60]}'", f"it has {known}")
+    results = [
+        result
+        for result in document.results
+        if any(fnmatchcase(result.test, pattern.upper()) for pattern in patterns)
+    ]
+    return msgspec.structs.replace(document, results=results)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,7 +117,7 @@ def command(
             raise InputError("--deadline takes no --all or --project", "give --deadline alone")
         return _show_misses(run, tests, store, deadline, as_json=as_json)
     from hardstone.cli.messages import print_json
-    from hardstone.cli.open_store import consistency_exit, open_store
+    from hardstone.cli.open_store import consistency_exit, of_tests, open_store
 
     if project and (is_all or not tests):
         raise InputError(
@@ -134,7 +133,7 @@ def command(
     if as_json:
         print_json(document)
         return consistency_exit(document)
-    shown = _of_tests(document, tests) if tests else document
+    shown = of_tests(document, tests) if tests else document
     if as_csv:
         from hardstone.report.export import run_csv
 
@@ -198,7 +197,7 @@ def _show_misses(
 ) -> int:
     """How often the series of a run missed a deadline."""
     from hardstone.cli.messages import paged, print_json
-    from hardstone.cli.open_store import consistency_exit, open_store
+    from hardstone.cli.open_store import consistency_exit, of_tests, open_store
     from hardstone.present.deadlines import misses_document
     from hardstone.terminal.whole_run import print_misses
     from hardstone.units import parse_duration_ns
@@ -209,27 +208,10 @@ def _show_misses(
         problem = str(error).partition(":")[0]  # without the forms that need no unit
         raise InputError(f"--deadline: {problem}", "write --deadline 100us") from None
     document = open_store(store).load(run)
-    shown = _of_tests(document, tests) if tests else document
+    shown = of_tests(document, tests) if tests else document
     if as_json:
         print_json(misses_document(shown, deadline_ns))
     else:
         with paged():
             print_misses(shown, deadline_ns)
     return consistency_exit(document)
-
-
-def _of_tests(document: RunDocument, patterns: Sequence[str]) -> RunDocument:
-    """The run with the results of the tests that `patterns` name; InputError for an idle one."""
-    import msgspec
-
-    names = {result.test for result in document.results}
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern.upper()) for name in names):
-            known = ", ".join(sorted(names)) or "no test"
-            raise InputError(f"the run has no test '{pattern[:60]}'", f"it has {known}")
-    results = [
-        result
-        for result in document.results
-        if any(fnmatchcase(result.test, pattern.upper()) for pattern in patterns)
-    ]
-    return msgspec.structs.replace(document, results=results)

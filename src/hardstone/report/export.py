@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-from math import isfinite
-
 import msgspec
 
+from hardstone.exporters.long_table import Value, csv_bytes
 from hardstone.model import RunDocument
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.quantiles import is_printable, quantile_of_series
-from hardstone.wording import labels_text, one_line
+from hardstone.wording import labels_text
 
-_FORMULA = ("=", "+", "-", "@")
 _QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
 COLUMNS = (
     *("run", "test", "status", "series", "labels", "load", "cpu_config", "preemption", "unit"),
     *("count", "min", "mean", "stddev", *_QUANTILES, "max"),
 )
-
-Value = str | int | float | None
 
 
 def run_json(document: RunDocument) -> bytes:
@@ -52,23 +45,3 @@ def run_csv(document: RunDocument) -> bytes:
         if not result.series:
             rows.append([*test, None, None, *under, *[None] * (len(COLUMNS) - 6)])
     return csv_bytes(COLUMNS, rows)
-
-
-def csv_bytes(columns: Sequence[str], rows: Iterable[Iterable[Value]]) -> bytes:
-    """A table as CSV, in UTF-8."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(one) for one in row] for row in rows)
-    return text.getvalue().encode("utf-8", "replace")
-
-
-def _cell(value: Value) -> str:
-    """Numbers exact; a text that a spreadsheet would take for a formula begins with a quote."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        text = one_line(value)
-        return f"'{text}" if len(text) > 1 and text.startswith(_FORMULA) else text
-    is_whole = isfinite(value) and value == int(value)
-    return repr(int(value)) if is_whole else repr(float(value))

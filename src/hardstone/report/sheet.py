@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Self
 from markupsafe import escape
 
 from hardstone.errors import InputError
+from hardstone.exporters.long_table import csv_bytes
 from hardstone.files import check_folder, check_regular, remedy_of, replace_file
 from hardstone.report.chart_frame import Spec
-from hardstone.report.export import csv_bytes
 from hardstone.report.figures import ChartTable, Figure, Value
 from hardstone.report.page_frame import renderer
 from hardstone.wording import clean, one_line, shorten

@@ -1,0 +1,78 @@
+"""The distributions of a run that a format can hold, and why it leaves out the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hardstone.model import Result, RunDocument, Series
+from hardstone.stats.conditions import listed
+from hardstone.stats.consistency import is_contradictory
+from hardstone.systems.subjects import MeasuredSeries
+
+
+class Held(NamedTuple):
+    """A series with values, and the result that it is of."""
+
+    result: Result
+    series: Series
+
+
+@dataclass
+class LeftOut:
+    """Series that a format leaves out, by the reason."""
+
+    found: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, one: Held, why: str) -> None:
+        self.found.setdefault(why, []).append(address_of(one))
+
+    def sentences(self) -> list[str]:
+        """ "2 series are left out, as they have no distribution: A, B"."""
+        return [
+            f"{len(names)} series {'is' if len(names) == 1 else 'are'} left out: {why}: "
+            f"{listed(names)}"
+            for why, names in self.found.items()
+        ]
+
+
+def address_of(one: Held) -> str:
+    """TEST/label values/series, as it is typed."""
+    return MeasuredSeries("", one.result, one.series).address
+
+
+def held_series(document: RunDocument, left: LeftOut) -> Iterator[Held]:
+    """The series with values, but for those whose figures cannot be true."""
+    for result in document.results:
+        for series in result.series:
+            one = Held(result, series)
+            if is_contradictory(series):
+                left.add(one, "its figures cannot be true")
+            elif series.count:
+                yield one
+
+
+def why_no_distribution(series: Series) -> str:
+    """Why the buckets of a series do not say where all its values are; "" where they do."""
+    histogram = series.histogram
+    if histogram.is_cut is True:
+        return "its source dropped the largest values without counting them"
+    if not histogram.buckets and histogram.overflow:
+        return "it has no distribution"
+    return ""
+
+
+def held_distributions(
+    document: RunDocument, left: LeftOut, units: Set[str] = frozenset({"ns"})
+) -> Sequence[Held]:
+    """Those of `held_series` that have one of the units, and a distribution."""
+    found = []
+    for one in held_series(document, left):
+        if one.series.unit not in units:
+            left.add(one, "it is not a time")
+        elif why := why_no_distribution(one.series):
+            left.add(one, why)
+        else:
+            found.append(one)
+    return found

@@ -1,0 +1,270 @@
+"""Long tables, as CSV and as Parquet: a row for each figure of each series, or for each bucket.
+
+One row is one value: programs that group and pivot need no knowledge of hardstone. Both formats
+have the same rows. What a run does not have is an empty cell, or null: never 0.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
+from typing import NamedTuple
+
+from hardstone.errors import InputError
+from hardstone.exporters.registry import Exported, Wanted
+from hardstone.model import Result, RunDocument, Series
+from hardstone.stats.consistency import is_contradictory
+from hardstone.stats.quantiles import Quantile, summarise
+from hardstone.systems.subjects import CONTRADICTORY, MeasuredSeries
+from hardstone.wording import one_line
+
+BUCKETS = "buckets"
+Value = str | int | float | None
+
+
+class Place(NamedTuple):
+    """What a row is of. `labels`: "cpu=0,part=total", by name, with a backslash before a comma, an
+    equals sign and a backslash of their own. `trust` is the grade of the run, `note` what limits
+    the figures of the row."""
+
+    run: str
+    tool: str
+    trust: str
+    test: str
+    status: str
+    series: str | None
+    labels: str | None
+    address: str
+    load: str | None
+    cpu_config: str | None
+    preemption: str | None
+    cpu: int | None
+    policy: str | None
+    priority: int | None
+    note: str | None
+
+
+class Figure(NamedTuple):
+    """A statistic and its value, in `unit`. A row of a verdict has the value 1 or 0 and the unit
+    bool; a test without figures has one row, without a statistic."""
+
+    statistic: str | None
+    unit: str | None
+    value: int | float | None
+
+
+_BUCKET_COLUMNS = ("unit", "lower", "upper", "count")
+
+
+class Bucket(NamedTuple):
+    """`values` values from `lower` to `upper`, both included; an open end is None. No `values`:
+    some were dropped there, and nobody counted them."""
+
+    unit: str
+    lower: int | None
+    upper: int | None
+    values: int | None
+
+
+def export_csv(documents: Sequence[RunDocument], wanted: Wanted) -> Exported:
+    """The table as CSV (RFC 4180 but for the ends of lines, which are \\n), in UTF-8."""
+    columns, rows = _table(documents, wanted)
+    return Exported(csv_bytes(columns, rows))
+
+
+def export_parquet(documents: Sequence[RunDocument], wanted: Wanted) -> Exported:
+    """The table as Parquet: texts as dictionaries, `value` as a double, all else as int64."""
+    import pyarrow
+    from pyarrow import parquet
+
+    columns, rows = _table(documents, wanted)
+    names = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    types = {
+        "value": pyarrow.float64(),
+        **dict.fromkeys(("cpu", "priority", "lower", "upper", "count"), pyarrow.int64()),
+    }
+    fields = [pyarrow.field(column, types.get(column, names)) for column in columns]
+    filled = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    arrays = [pyarrow.array(one, field.type) for one, field in zip(filled, fields, strict=True)]
+    content = io.BytesIO()
+    parquet.write_table(pyarrow.table(arrays, schema=pyarrow.schema(fields)), content)
+    return Exported(content.getvalue())
+
+
+def _table(documents: Sequence[RunDocument], wanted: Wanted) -> tuple[list[str], list[list[Value]]]:
+    columns: Sequence[str] = Figure._fields
+    parts = _figures
+    if wanted.table == BUCKETS:
+        columns, parts = _BUCKET_COLUMNS, _buckets
+    rows = [
+        [
+            None if cell is None else one_line(cell) if isinstance(cell, str) else cell
+            for cell in row
+        ]
+        for document in documents
+        for row in parts(document)
+    ]
+    return [*Place._fields, *columns], rows
+
+
+def _figures(document: RunDocument) -> Iterator[tuple[Value, ...]]:
+    for result in document.results:
+        if not (result.series or result.verdicts):
+            yield *_place(document, result), *Figure(None, None, None)
+        for series in result.series:
+            place = _series_place(document, result, series)
+            for figure in series_figures(series):
+                yield *place, *figure
+        for verdict in result.verdicts:
+            address = f"{result.test}/{verdict.name}"
+            place = _place(document, result, series=verdict.name, address=address)
+            yield *place, *Figure("verdict", "bool", int(verdict.passed))
+
+
+def series_figures(series: Series) -> Iterator[Figure]:
+    """Count, minimum, mean, deviation and maximum, also those that are not there; the quantiles
+    that the count supports, and what lies outside of the buckets."""
+    unit = series.unit
+    yield Figure("count", "count", series.count)
+    yield Figure("min", unit, series.min)
+    yield Figure("mean", unit, series.mean)
+    yield Figure("stddev", unit, series.stddev)
+    for quantile in _quantiles(series):
+        yield from _quantile_figures(quantile, unit)
+    yield Figure("max", unit, series.max)
+    yield Figure("underflow", "count", series.histogram.underflow)
+    yield Figure("overflow", "count", series.histogram.overflow)
+
+
+def _quantiles(series: Series) -> Sequence[Quantile]:
+    try:
+        return summarise(series).quantiles
+    except InputError:  # the histogram is unreadable, and the run is not trusted
+        return ()
+
+
+def _quantile_figures(quantile: Quantile, unit: str) -> Iterator[Figure]:
+    name = f"p{100 * quantile.q:.8g}"
+    if quantile.above is not None:
+        yield Figure(f"{name}_above", unit, quantile.above)
+    elif quantile.below is not None:
+        yield Figure(f"{name}_below", unit, quantile.below)
+    else:
+        yield Figure(name, unit, quantile.value)
+    yield Figure(f"{name}_low", unit, quantile.low)
+    yield Figure(f"{name}_high", unit, quantile.high)
+
+
+def _buckets(document: RunDocument) -> Iterator[tuple[Value, ...]]:
+    for result in document.results:
+        for series in result.series:
+            place = _series_place(document, result, series)
+            for bucket in series_buckets(series):
+                yield *place, *bucket
+
+
+def series_buckets(series: Series) -> Iterator[Bucket]:
+    """The buckets in use, ascending, and the values below and above all of them. InputError if the
+    histogram is unreadable."""
+    from hardstone.stats.histogram import bins_of
+
+    bins, unit = bins_of(series.histogram), series.unit
+    edges = [*zip(bins.lower.tolist(), bins.upper.tolist(), bins.count.tolist(), strict=True)]
+    if bins.underflow:
+        yield Bucket(unit, None, edges[0][0] - 1 if edges else None, bins.underflow)
+    for lower, upper, count in edges:
+        yield Bucket(unit, lower, upper, count)
+    above = edges[-1][1] + 1 if edges else None
+    if bins.overflow:
+        yield Bucket(unit, above, None, bins.overflow)
+    if series.histogram.is_cut is True:
+        yield Bucket(unit, above, None, None)
+
+
+def _series_place(document: RunDocument, result: Result, series: Series) -> Place:
+    measured = MeasuredSeries(document.id, result, series, is_contradictory(series))
+    return _place(
+        document,
+        result,
+        series=series.name,
+        labels=labels_text(series),
+        address=measured.address,
+        notes=[
+            *("cannot be true" if one == CONTRADICTORY else one for one in measured.notes),
+            *_losses(document, series),
+        ],
+    )
+
+
+def _losses(document: RunDocument, series: Series) -> Iterator[str]:
+    """What the imported file could not say about a series."""
+    if document.imported is not None:
+        losses = document.imported.losses
+        lost = dict.fromkeys(one.what for one in losses if one.series in ("", series.name))
+        if lost:
+            yield f"not in the imported file: {', '.join(lost)}"
+
+
+def _place(
+    document: RunDocument,
+    result: Result,
+    *,
+    address: str = "",
+    series: str | None = None,
+    labels: str | None = None,
+    notes: Sequence[str] = (),
+) -> Place:
+    where = result.conditions
+    reason = [result.reason] if result.reason and not notes else []
+    return Place(
+        run=document.id,
+        tool="hardstone" if document.imported is None else document.imported.tool,
+        trust=document.trust.grade,
+        test=result.test,
+        status=result.status,
+        series=series,
+        labels=labels,
+        address=address or result.test,
+        load=where.load,
+        cpu_config=where.cpu_config,
+        preemption=where.preemption,
+        cpu=where.cpu,
+        policy=where.policy,
+        priority=where.priority,
+        note="; ".join([*reason, *notes]) or None,
+    )
+
+
+def labels_text(series: Series) -> str | None:
+    """ "cpu=0,part=total", by name."""
+    pairs = sorted(series.labels.items())
+    return ",".join(f"{_escaped(name)}={_escaped(str(value))}" for name, value in pairs) or None
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
+
+
+_FORMULA = ("=", "+", "-", "@")
+
+
+def csv_bytes(columns: Sequence[str], rows: Iterable[Iterable[Value]]) -> bytes:
+    """A table as CSV, in UTF-8."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(one) for one in row] for row in rows)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _cell(value: Value) -> str:
+    """Numbers exact; a text that a spreadsheet would take for a formula begins with a quote."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        text = one_line(value)
+        return f"'{text}" if len(text) > 1 and text.startswith(_FORMULA) else text
+    is_whole = isfinite(value) and value == int(value)
+    return repr(int(value)) if is_whole else repr(float(value))

@@ -1,0 +1,246 @@
+"""A run as metrics, for the text-file collector of the node exporter.
+
+The text is OpenMetrics 1.0 and Prometheus' text format 0.0.4 at once: only gauges and classic
+histograms, no time stamps (the collector refuses them), and `# EOF`, which the older format takes
+for a comment. Times are in seconds. Source: the OpenMetrics specification 1.0.0, the text format
+0.0.4 of Prometheus, and the README of node_exporter.
+
+A bucket of a histogram counts the values that are known to be at most `le`: values of a bucket of
+ours that `le` cuts, and values past our last bucket, are counted above it. So no share below a
+limit is larger than measured (docs/decisions/0071).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hardstone.exporters.exportable import (
+    Held,
+    LeftOut,
+    held_series,
+    why_no_distribution,
+)
+from hardstone.exporters.registry import Exported, Wanted
+from hardstone.model import Result, RunDocument, Series, TrustGrade, Unit
+from hardstone.stats.histogram import above
+from hardstone.stats.quantiles import summarise
+from hardstone.wording import one_line
+
+Labels = Mapping[str, str]
+_GRADES: tuple[TrustGrade, ...] = ("full", "indicative", "untrustworthy")
+_NS = 1e9
+
+
+def _ladder(first: int, last: int) -> tuple[int, ...]:
+    """1, 2 and 5 of each power of ten from 10**first on, and 10**last."""
+    steps = (digit * 10**power for power in range(first, last) for digit in (1, 2, 5))
+    return (*steps, 10**last)
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """How the series of one unit are named. `ladder` has the limits of the buckets, in the unit of
+    the series; `divisor` makes the base unit of them."""
+
+    name: str
+    suffix: str
+    what: str
+    ladder: tuple[int, ...]
+    divisor: float = 1.0
+
+    def metric(self, statistic: str = "") -> str:
+        middle = f"_{statistic}" if statistic else ""
+        return f"hardstone_{self.name}{middle}{self.suffix}"
+
+
+# The limits are the same for every run, so that a series of Prometheus goes on with the next run.
+_QUANTITIES: dict[Unit, _Quantity] = {
+    "ns": _Quantity("duration", "_seconds", "Durations", _ladder(2, 10), _NS),
+    "count": _Quantity("amount", "", "Amounts", (0, *_ladder(0, 6))),
+    "bytes_per_s": _Quantity("rate", "_bytes_per_second", "Rates", _ladder(3, 11)),
+}
+
+
+@dataclass
+class _Families:
+    """Lines of each metric: those of one metric stand together, each once for the same labels."""
+
+    kinds: dict[str, tuple[str, str]] = field(default_factory=dict)
+    lines: dict[str, list[str]] = field(default_factory=dict)
+
+    def declare(self, name: str, kind: str, text: str) -> list[str]:
+        self.kinds[name] = (kind, text)
+        return self.lines.setdefault(name, [])
+
+    def gauge(self, name: str, text: str, labels: Labels, value: float) -> None:
+        self.declare(name, "gauge", text).append(f"{name}{_labels(labels)} {_number(value)}")
+
+    def text(self) -> str:
+        parts = []
+        for name, (kind, text) in self.kinds.items():
+            parts += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", *self.lines[name]]
+        return "".join(f"{line}\n" for line in [*parts, "# EOF"])
+
+
+def export_openmetrics(documents: Sequence[RunDocument], _: Wanted) -> Exported:
+    """The metrics of one run; series whose figures cannot be true are left out."""
+    (document,) = documents
+    families, left = _Families(), LeftOut()
+    _add_run(families, document)
+    seen: set[str] = set()
+    for result in document.results:
+        _add_result(families, document, result, seen)
+    for held in held_series(document, left):
+        labels = _series_labels(document, held)
+        key = held.series.unit + _labels(labels)
+        if key in seen:
+            left.add(held, "another one has the same labels")
+            continue
+        seen.add(key)
+        _add_series(families, held, labels, left)
+    return Exported(families.text().encode(), left.sentences())
+
+
+def _add_run(families: _Families, document: RunDocument) -> None:
+    facts = document.system
+    imported = document.imported
+    labels = {
+        "target": document.plan.target,
+        "run": document.id,
+        "name": document.name,
+        "tool": "hardstone" if imported is None else imported.tool,
+        "version": document.tool.version if imported is None else imported.version,
+        "profile": document.plan.profile,
+        "status": document.status,
+        "kernel": facts.get("kernel.release"),
+        "preemption": facts.get("kernel.preemption"),
+        "machine": facts.get("machine.cpu_model") or facts.get("machine.arch"),
+        "hypervisor": facts.get("virtual.hypervisor"),
+    }
+    known = {
+        name: one_line(str(value)) for name, value in labels.items() if value not in (None, "")
+    }
+    families.gauge("hardstone_run_info", "The run that all metrics are of.", known, 1)
+    target = {"target": one_line(document.plan.target)}
+    started = datetime.fromisoformat(document.started_utc).timestamp()
+    text = "When the run started: metrics of the text-file collector have no time stamp."
+    families.gauge("hardstone_run_started_timestamp_seconds", text, target, started)
+    for grade in _GRADES:
+        text = "1 for the trust grade of the run, 0 for the others."
+        is_grade = float(document.trust.grade == grade)
+        families.gauge("hardstone_run_trust", text, {**target, "grade": grade}, is_grade)
+
+
+def _add_result(families: _Families, document: RunDocument, result: Result, seen: set[str]) -> None:
+    labels = _result_labels(document, result)
+    if _is_new(seen, "measured" + _labels(labels)):
+        text = "1 if the test was measured to its end, 0 if it failed or could not run."
+        value = float(result.status == "measured" and result.complete)
+        families.gauge("hardstone_test_measured", text, labels, value)
+    for verdict in result.verdicts:
+        named = {**labels, "verdict": one_line(verdict.name)}
+        if _is_new(seen, "verdict" + _labels(named)):
+            text = "1 if the claim about behaviour holds, 0 if it does not."
+            families.gauge("hardstone_verdict_passed", text, named, float(verdict.passed))
+
+
+def _is_new(seen: set[str], key: str) -> bool:
+    is_new = key not in seen
+    seen.add(key)
+    return is_new
+
+
+def _add_series(families: _Families, held: Held, labels: Labels, left: LeftOut) -> None:
+    series, quantity = held.series, _QUANTITIES[held.series.unit]
+    families.gauge("hardstone_values", "Number of values of a series.", labels, series.count)
+    outside = {"underflow": series.histogram.underflow, "overflow": series.histogram.overflow}
+    for name, count in outside.items():
+        text = f"Values of a series {'below' if name == 'underflow' else 'past'} all buckets."
+        families.gauge(f"hardstone_{name}_values", text, labels, count)
+    words = {"min": "Smallest value", "mean": "Mean", "max": "Largest value observed"}
+    for statistic, word in words.items():
+        value: float | None = getattr(series, statistic)
+        if value is not None:
+            name = quantity.metric(statistic)
+            families.gauge(name, f"{word} of a series.", labels, value / quantity.divisor)
+    why = why_no_distribution(series) or ("" if series.mean is not None else "it has no sum")
+    if why:
+        left.add(held, f"no histogram, as {why}")
+        return
+    _add_quantiles(families, series, quantity, labels)
+    _add_histogram(families, series, quantity, labels)
+
+
+def _add_quantiles(
+    families: _Families, series: Series, quantity: _Quantity, labels: Labels
+) -> None:
+    for one in summarise(series).quantiles:
+        if one.value is not None:
+            named = {**labels, "quantile": f"{one.q:.8g}"}
+            text = "Quantile of a series: upper edge of its bucket."
+            value = one.value / quantity.divisor
+            families.gauge(quantity.metric("quantile"), text, named, value)
+
+
+def _add_histogram(
+    families: _Families, series: Series, quantity: _Quantity, labels: Labels
+) -> None:
+    name = quantity.metric()
+    text = f"{quantity.what} of a series; a bucket counts the values known to be at most le."
+    lines = families.declare(name, "histogram", text)
+    at_most = 0
+    for limit in quantity.ladder:
+        at_most = max(at_most, series.count - above(series, limit).high)
+        named = {**labels, "le": _number(limit / quantity.divisor)}
+        lines.append(f"{name}_bucket{_labels(named)} {at_most}")
+    lines.append(f"{name}_bucket{_labels({**labels, 'le': '+Inf'})} {series.count}")
+    total = (series.mean or 0.0) * series.count / quantity.divisor
+    lines.append(f"{name}_sum{_labels(labels)} {_number(total)}")
+    lines.append(f"{name}_count{_labels(labels)} {series.count}")
+
+
+def _result_labels(document: RunDocument, result: Result) -> dict[str, str]:
+    """Target and conditions, without the run: the next run goes on with the same series."""
+    where = result.conditions
+    labels = {
+        "target": document.plan.target,
+        "test": result.test,
+        "load": where.load,
+        "cpu_config": where.cpu_config,
+        "preemption": where.preemption,
+        "settings": ",".join(where.settings),
+    }
+    return {name: one_line(value) for name, value in labels.items() if value}
+
+
+_OURS = frozenset({"target", "test", "load", "cpu_config", "preemption", "settings", "series"})
+_OURS |= {"le", "quantile", "verdict"}
+_FIT = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*", re.ASCII)
+_UNFIT = re.compile(r"[^a-zA-Z0-9_]", re.ASCII)
+
+
+def _series_labels(document: RunDocument, held: Held) -> dict[str, str]:
+    labels = _result_labels(document, held.result)
+    labels["series"] = one_line(held.series.name)
+    for own, value in held.series.labels.items():
+        name = own if _FIT.fullmatch(own) and own not in _OURS else f"label_{_UNFIT.sub('_', own)}"
+        while name in labels:
+            name += "_"
+        labels[name] = one_line(str(value))
+    return labels
+
+
+def _labels(labels: Labels) -> str:
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    """As Go writes it in the shortest form: "1e-06", "0.0001", "10.0"."""
+    return repr(float(value))

@@ -1,0 +1,149 @@
+"""Runs as long tables: the rows, read by csv and by pyarrow."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import msgspec
+import pytest
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+from hardstone.exporters.long_table import export_csv, export_parquet, labels_text, series_buckets
+from hardstone.exporters.registry import Wanted
+from hardstone.model import Conditions, Histogram, Imported, Loss, RunDocument, Verdict
+from tests.unit.stats import make
+
+FIGURES, BUCKETS = Wanted(), Wanted(table="buckets")
+
+
+def rows_of(*documents: RunDocument, wanted: Wanted = FIGURES) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(export_csv(documents, wanted).content.decode())))
+
+
+def figures_of(document: RunDocument) -> dict[str, str]:
+    return {row["statistic"]: row["value"] for row in rows_of(document)}
+
+
+def test_each_figure_is_a_row_with_its_place_and_conditions() -> None:
+    series = msgspec.structs.replace(
+        make.series(range(1, 1001)), labels={"part": "total", "cpu": 3}
+    )
+    where = Conditions(load="heavy", cpu_config="shielded", cpu=3, policy="fifo", priority=98)
+    rows = rows_of(make.document(results=[make.result(series=[series], conditions=where)]))
+    places = {tuple(row[name] for name in ("series", "labels", "address")) for row in rows}
+    assert places == {("wakeup", "cpu=3,part=total", "TMR-P-LAT/total/3/wakeup")}
+    conditions = ("load", "cpu_config", "preemption", "cpu", "policy", "priority", "trust", "tool")
+    found = {tuple(row[name] for name in conditions) for row in rows}
+    assert found == {("heavy", "shielded", "", "3", "fifo", "98", "full", "hardstone")}
+    assert [row["statistic"] for row in rows] == [
+        *("count", "min", "mean", "stddev", "p50", "p50_low", "p50_high", "p90", "p90_low"),
+        *("p90_high", "p99", "p99_low", "p99_high", "max", "underflow", "overflow"),
+    ]
+    assert {row["unit"] for row in rows} == {"ns", "count"}
+    figures = {row["statistic"]: row["value"] for row in rows}
+    assert (figures["count"], figures["min"], figures["max"]) == ("1000", "1", "1000")
+    assert figures["mean"] == "500.5" and figures["p50"] == "500"
+    assert int(figures["p99_low"]) < int(figures["p99"]) < int(figures["p99_high"])
+
+
+def test_what_is_missing_is_empty_and_never_0() -> None:
+    one = figures_of(make.document(results=[make.result(values=[7])]))
+    assert one["stddev"] == "" and "p50" not in one
+    none = figures_of(make.document(results=[make.result(values=[])]))
+    assert none["count"] == "0" and none["min"] == none["mean"] == none["max"] == ""
+
+
+def test_a_quantile_past_the_buckets_is_a_bound_of_another_name() -> None:
+    series = make.series([*[100] * 500, *[10**9] * 500], limit=1000)
+    figures = figures_of(make.document(results=[make.result(series=[series])]))
+    assert "p90" not in figures and figures["p90_above"] == "100" and figures["p90_high"] == ""
+    assert figures["overflow"] == "500"
+
+
+def test_verdicts_are_rows_and_a_test_without_figures_has_one() -> None:
+    results = [
+        make.result("SEM-B-REL", series=[], verdicts=[Verdict(name="x", passed=True, evidence="")]),
+        make.result("SEM-P-SIG", status="denied", reason="no rights", series=[]),
+    ]
+    passed, denied = rows_of(make.document(results=results))
+    assert (passed["series"], passed["statistic"], passed["unit"]) == ("x", "verdict", "bool")
+    assert passed["value"] == "1" and passed["address"] == "SEM-B-REL/x"
+    assert (denied["status"], denied["note"]) == ("denied", "no rights")
+    assert denied["statistic"] == denied["value"] == ""
+
+
+def test_figures_that_cannot_be_true_say_so() -> None:
+    result = make.result()
+    result.series[0].count = 7
+    assert {row["note"] for row in rows_of(make.document(results=[result]))} == {"cannot be true"}
+
+
+def test_losses_of_an_imported_file_are_noted() -> None:
+    imported = Imported(
+        tool="cyclictest",
+        version=None,
+        format="text",
+        file="x",
+        sha256="0",
+        size_bytes=1,
+        losses=[Loss(what="overflow", text="-"), Loss(what="mean", text="-", series="other")],
+    )
+    row, *_ = rows_of(make.document(imported=imported))
+    assert row["tool"] == "cyclictest" and row["note"] == "not in the imported file: overflow"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1+1", "@SUM(A1)"])
+def test_no_cell_is_a_formula(text: str) -> None:
+    series = msgspec.structs.replace(make.series([1, 2, 3], name=text), labels={text: "a"})
+    document = make.document(results=[make.result(text, series=[series])])
+    for row in rows_of(document):
+        assert row["test"] == row["series"] == f"'{text}"
+        assert all(not cell.startswith(("=", "+", "-", "@")) for cell in row.values())
+
+
+def test_labels_are_in_one_order_and_can_be_parsed() -> None:
+    series = msgspec.structs.replace(make.series([1]), labels={"z": "a,b=c\\", "a": 1})
+    assert labels_text(series) == "a=1,z=a\\,b\\=c\\\\"
+
+
+def test_buckets_and_the_values_outside_of_them_add_up_to_the_count() -> None:
+    series = make.series([-5, 3, 3, 5000, 10**9], limit=10_000)
+    rows = rows_of(make.document(results=[make.result(series=[series])]), wanted=BUCKETS)
+    found = [(row["lower"], row["upper"], row["count"]) for row in rows]
+    assert found == [("", "2", "1"), ("3", "3", "2"), ("5000", "5003", "1"), ("5004", "", "1")]
+
+
+def test_dropped_values_have_a_bucket_without_a_count() -> None:
+    cut = Histogram(layout="log-linear/10", buckets=[(3, 2)], is_cut=True)
+    series = msgspec.structs.replace(make.series([3, 3]), histogram=cut)
+    *_, last = series_buckets(series)
+    assert (last.lower, last.upper, last.values) == (4, None, None)
+
+
+@pytest.mark.parametrize("wanted", [FIGURES, BUCKETS], ids=["figures", "buckets"])
+def test_parquet_has_the_rows_of_the_csv(wanted: Wanted) -> None:
+    runs = [
+        make.document(results=[make.result(values=range(1000)), make.result("X", series=[])]),
+        make.document(run_id="20261122T032200Z-1a2b3d", results=[make.result(values=[-1, 2])]),
+    ]
+    table = parquet.read_table(io.BytesIO(export_parquet(runs, wanted).content))
+    text = arrow_csv.read_csv(
+        io.BytesIO(export_csv(runs, wanted).content),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types={
+                one.name: getattr(one.type, "value_type", one.type) for one in table.schema
+            },
+            strings_can_be_null=True,
+        ),
+    )
+    assert table.num_rows > 20 and table.to_pylist() == text.to_pylist()
+    assert len(set(table["run"].to_pylist())) == 2
+
+
+def test_an_empty_table_has_its_columns() -> None:
+    empty = make.document(results=[])
+    table = parquet.read_table(io.BytesIO(export_parquet([empty], FIGURES).content))
+    assert table.num_rows == 0 and table.column_names[-3:] == ["statistic", "unit", "value"]
+    assert rows_of(empty) == []
