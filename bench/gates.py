@@ -75,11 +75,11 @@ def slower(document: RunDocument, factor: float) -> RunDocument:
 def _slower(series: Series, factor: float) -> Series:
     if series.unit != "ns" or series.min is None or series.max is None or series.mean is None:
         return series
-    bits = parse_layout(series.histogram.layout)
+    layout = parse_layout(series.histogram.layout)
     counts: Counter[int] = Counter()
     for index, count in series.histogram.buckets:
-        counts[index_of(round(sum(edges_of(index, bits)) / 2 * factor), bits)] += count
-    least, most = (edges_of(at, bits) for at in (min(counts), max(counts)))
+        counts[index_of(round(sum(edges_of(index, layout)) / 2 * factor), layout)] += count
+    least, most = (edges_of(at, layout) for at in (min(counts), max(counts)))
     low, high = round(series.min * factor), round(series.max * factor)
     if not series.histogram.underflow:
         low = min(max(low, least[0]), least[1])

@@ -23,7 +23,7 @@ from hardstone.model import (
     Trust,
     Worst,
 )
-from hardstone.stats.identity import edges_of, index_of
+from hardstone.stats.identity import LogLinear, edges_of, index_of
 
 POINTS = 300_000_000
 PERIOD_NS = 100_000
@@ -33,7 +33,7 @@ _WORST = 32
 _MEDIANS_NS = {"total": 8_200, "interrupt": 2_600, "dispatch": 4_100, "return": 1_300}
 _LEAST_SHARE, _TAIL_SHARE, _TAIL_POWER = 0.4, 2e-4, 1.1
 _LONGEST_NS = 4_000_000
-_BITS = 10
+_LAYOUT = LogLinear(10)
 _STARTED = "2026-11-21T03:22:00Z"
 _INSTRUMENT = Instrument(
     clock="tsc",
@@ -51,9 +51,9 @@ _INSTRUMENT = Instrument(
 
 def _histogram(rng: np.random.Generator, points: int, median_ns: int) -> list[tuple[int, int]]:
     """A lognormal body with a long tail, in which few values have a bucket for themselves."""
-    first = index_of(int(median_ns * _LEAST_SHARE), _BITS)
-    last = index_of(_LONGEST_NS, _BITS)
-    edges = np.array([edges_of(index, _BITS)[0] for index in range(first, last + 2)], dtype=float)
+    first = index_of(int(median_ns * _LEAST_SHARE), _LAYOUT)
+    last = index_of(_LONGEST_NS, _LAYOUT)
+    edges = np.array([edges_of(index, _LAYOUT)[0] for index in range(first, last + 2)], dtype=float)
     middle = np.log((edges[:-1] + edges[1:]) / 2 / median_ns)
     body = np.exp(-((middle / 0.18) ** 2) / 2) * np.diff(np.log(edges))
     tail = np.where(middle > 0.2, np.exp(-_TAIL_POWER * middle), 0) * np.diff(np.log(edges))
@@ -67,7 +67,7 @@ def _largest(buckets: Sequence[tuple[int, int]]) -> list[int]:
     """The largest values that the buckets can hold."""
     found: list[int] = []
     for index, count in reversed(buckets):
-        found += [edges_of(index, _BITS)[1]] * min(count, _WORST - len(found))
+        found += [edges_of(index, _LAYOUT)[1]] * min(count, _WORST - len(found))
         if len(found) == _WORST:
             break
     return found
@@ -80,7 +80,7 @@ def _series(rng: np.random.Generator, points: int, name: str, part: str, cpu: in
     maxima = np.minimum(largest[-1], (9e3 * (1 + rng.pareto(1.5, seconds)))).astype(np.int64)
     places = rng.permutation(seconds)[: len(largest)]
     maxima[places] = largest[: len(places)]
-    middles = np.array([sum(edges_of(index, _BITS)) / 2 for index, _ in buckets])
+    middles = np.array([sum(edges_of(index, _LAYOUT)) / 2 for index, _ in buckets])
     counts: NDArray[np.int64] = np.array([count for _, count in buckets])
     mean = float((middles * counts).sum() / points)
     squares = float((((middles - mean) ** 2) * counts).sum())
@@ -89,11 +89,11 @@ def _series(rng: np.random.Generator, points: int, name: str, part: str, cpu: in
         labels={"part": part, "cpu": cpu},
         unit="ns",
         count=points,
-        min=edges_of(buckets[0][0], _BITS)[0],
+        min=edges_of(buckets[0][0], _LAYOUT)[0],
         mean=mean,
         stddev=(squares / max(points - 1, 1)) ** 0.5,
         max=largest[0],
-        histogram=Histogram(layout=f"log-linear/{_BITS}", buckets=buckets),
+        histogram=Histogram(layout=f"log-linear/{_LAYOUT.bits}", buckets=buckets),
         worst=[
             Worst(
                 value_ns=value,

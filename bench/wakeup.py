@@ -98,8 +98,8 @@ def cyclictest_command(duration_s: int, interval_us: int = INTERVAL_US) -> list[
 
 def values_of(histogram: Mapping[str, Any]) -> dict[float, int]:
     """Counts by the middle of their bucket, of a series as the probe sends it."""
-    bits = parse_layout(histogram["layout"])
-    return {sum(edges_of(index, bits)) / 2: count for index, count in histogram["buckets"]}
+    layout = parse_layout(histogram["layout"])
+    return {sum(edges_of(index, layout)) / 2: count for index, count in histogram["buckets"]}
 
 
 def median(values: dict[float, int]) -> float:

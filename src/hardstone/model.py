@@ -67,6 +67,7 @@ class Histogram(msgspec.Struct, kw_only=True, weakref=True):
     FIRST + i * WIDTH on; underflow is below FIRST. "none": the source has no distribution, and all
     values are counted in `overflow`. `is_cut`: the source dropped values above the last bucket and
     does not say how many. Without a distribution, and where it is cut, there are no quantiles.
+    A last bucket without values says where the overflow begins.
     """
 
     layout: Name
@@ -111,6 +112,8 @@ class Series(msgspec.Struct, kw_only=True, weakref=True):
     `stopped` is left out where the program was not stopped.
 
     An imported series may lack `min`, `mean` or `max` with values: its source does not have them.
+    Its values are whole multiples of `step`, cut off below, where it has one: with a step of 1000
+    what the source calls 34 000 is 34 000 to 34 999.
     """
 
     name: Name
@@ -129,6 +132,7 @@ class Series(msgspec.Struct, kw_only=True, weakref=True):
     possible_min: Int64 | None = None
     possible_max: Int64 | None = None
     stopped: Stopped | UnsetType = UNSET
+    step: Int64 | UnsetType = UNSET
 
 
 class Verdict(msgspec.Struct, kw_only=True):

@@ -31,6 +31,7 @@ from hardstone.gate.outcome import Check
 from hardstone.model import Unit, Verdict
 from hardstone.stats.conditions import Condition
 from hardstone.stats.consistency import KindOfTime, kind_of_time
+from hardstone.stats.identity import highest_of
 from hardstone.stats.two_runs import quantile_estimate, supports
 from hardstone.systems.published import Address, parse_address
 from hardstone.systems.subjects import (
@@ -295,8 +296,9 @@ def _reached(measured: MeasuredSeries) -> Iterator[_Reached]:
         if series.min:
             yield _Reached("min", series.min, amount_text(series.min, unit), is_at_most=False)
         return
-    if series.max is not None:
-        yield _Reached("max", series.max, amount_text(series.max, unit))
+    highest = highest_of(series)
+    if highest is not None:
+        yield _Reached("max", highest, amount_text(highest, unit))
     for q in _QUANTILES:
         estimate = quantile_estimate(series, q) if supports(q, series.count) else None
         if estimate is not None and estimate.high is not None and estimate.value is not None:

@@ -24,9 +24,9 @@ from hardstone.gate.outcome import Check
 from hardstone.model import RunDocument, Series
 from hardstone.stats.conditions import DifferingParameter, differing_parameters
 from hardstone.stats.consistency import is_contradictory, why_incomparable, work_of
-from hardstone.stats.identity import ranked_counts_of
+from hardstone.stats.identity import highest_of, ranked_counts_of
 from hardstone.stats.join import other_machine
-from hardstone.stats.quantiles import is_printable, quantile_between
+from hardstone.stats.quantiles import is_printable, quantile_between, why_no_quantile
 from hardstone.stats.run_gate import (
     DIFFERENCE,
     DIFFERENCE_ALONE,
@@ -292,6 +292,8 @@ class _BaselineGroup:
             return "its unit differs from that in the baselines"
         if is_contradictory(own.series):
             return f"cannot be true: see the top of {run}"
+        if why := why_no_quantile(own.series):
+            return why
         doubts = self._weighed.doubts_of(own.result)
         if doubts.barring or doubts.weakening:
             return f"{run}: {doubts.barring or doubts.weakening}"
@@ -328,7 +330,8 @@ class _BaselineGroup:
         for one in series:
             bins = ranked_counts_of(one.histogram)
             value = quantile_between(bins, q, (0, bins.total + 1), 0.5).value
-            found.append(0 if value is None else min(value, one.max or 0))
+            highest = highest_of(one)
+            found.append(0 if value is None else value if highest is None else min(value, highest))
         return found
 
     def _lacking(self) -> str:
@@ -577,6 +580,8 @@ def _why_not(bases: list[MeasuredSeries], count: int) -> str:
         return "derived series"
     if any(is_contradictory(one.series) for one in bases):
         return "series that contradict other figures of a baseline"
+    if any(why_no_quantile(one.series) for one in bases):
+        return "series of files without a distribution"
     return ""
 
 

@@ -11,8 +11,15 @@ from hardstone.event_names import SHORT
 from hardstone.gate.limits import ABOVE, Limit, amount_text, share_text
 from hardstone.model import Result, Series
 from hardstone.stats.consistency import KindOfTime, is_contradictory, kind_of_time, trust_of
-from hardstone.stats.histogram import above
-from hardstone.stats.quantiles import is_printable, upper_bound, values_for
+from hardstone.stats.histogram import Above, above
+from hardstone.stats.identity import parse_layout, step_of
+from hardstone.stats.quantiles import (
+    is_printable,
+    upper_bound,
+    values_for,
+    why_no_quantile,
+    why_no_share,
+)
 from hardstone.stats.run_gate import Outcome
 from hardstone.stats.trust import lacks_realtime
 from hardstone.stats.two_runs import (
@@ -216,7 +223,13 @@ def judge_series(limit: Limit, series: Series) -> Finding:
     if limit.statistic in ("max", "min"):
         return _judge_extreme(limit, series)
     if limit.statistic == "mean":
-        return _judge_estimate(limit, series, mean_estimate(series), "mean")
+        return _judge_mean(limit, series)
+    return _judge_quantile(limit, series)
+
+
+def _judge_quantile(limit: Limit, series: Series) -> Finding:
+    if why := why_no_quantile(series):
+        return Finding("INCONCLUSIVE", "-", f"not measured: {why}")
     q = limit.quantile
     if q is None or not (is_printable(q, series.count) and is_printable(1 - q, series.count)):
         few = f"{_count(series.count)} values are too few for {limit.statistic}"
@@ -254,20 +267,44 @@ def _published_text(amount: Amount) -> str:
 
 
 def _judge_extreme(limit: Limit, series: Series) -> Finding:
+    """Of whole steps a value stands for all of its step: it passes with the worse end, and fails
+    with the better one."""
     is_max = limit.statistic == "max"
     value = series.max if is_max else series.min
     if value is None:
-        return Finding("INCONCLUSIVE", "-", "the series has no values")
+        return _not_measured(series, "maximum" if is_max else "minimum")
     text = amount_text(value, series.unit)
-    is_beyond = value > limit.bound.number if is_max else value < limit.bound.number
-    if is_beyond:
+    high = value + step_of(series) - 1
+    best, worst = (value, high) if is_max else (high, value)
+    if best > limit.bound.number if is_max else best < limit.bound.number:
         return Finding("FAIL", text, "one value beyond a limit is a proof", value, is_proof=True)
+    if worst > limit.bound.number if is_max else worst < limit.bound.number:
+        stands = f"{text} stands for up to {amount_text(high, series.unit)}"
+        why = f"the limit is within the step of the values: {stands}"
+        return Finding("INCONCLUSIVE", text, why, value, value, high)
     side = "above" if is_max else "below"
     return Finding("PASS", text, _as_observed(series.count, side), value)
 
 
+def _not_measured(series: Series, what: str) -> Finding:
+    why = f"not measured: the file has no {what}" if series.count else "the series has no values"
+    return Finding("INCONCLUSIVE", "-", why)
+
+
+def _judge_mean(limit: Limit, series: Series) -> Finding:
+    if series.stddev is not None or not parse_layout(series.histogram.layout).is_imported:
+        return _judge_estimate(limit, series, mean_estimate(series), "mean")
+    if series.mean is None:
+        return _not_measured(series, "mean")
+    found = amount_text(series.mean, series.unit)
+    why = "the file has no standard deviation, so the mean has no interval"
+    return Finding("INCONCLUSIVE", found, why, series.mean)
+
+
 def _as_observed(count: int, side: str) -> str:
     """What a run without a value beyond its limit does not exclude."""
+    if count < 2:
+        return f"as observed: what share may be {side} is not known"
     share = share_text(upper_bound(0, max(count, 0)))
     return (
         f"as observed: up to {share} may be {side} (95 %, if all {_count(count)} are independent)"
@@ -313,8 +350,9 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
     seen = above(series, limit.deadline_ns or 0)
     if not series.count:
         return Finding("INCONCLUSIVE", "-", "the series has no values")
-    counted = _count(seen.low) if seen.is_exact else f"{_count(seen.low)} to {_count(seen.high)}"
-    found = f"{counted} of {_count(series.count)}"
+    found = f"{_counted(seen)} of {_count(series.count)}"
+    if why := why_no_share(series, seen):
+        return _judge_uncounted(limit, seen, why)
     if limit.bound.kind == "count":
         outcome = _within(seen.low, seen.high, limit.bound.number, is_at_most=True)
         reason = {
@@ -327,7 +365,7 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
         return Finding(
             outcome, found, reason, seen.high, seen.low, seen.high, is_proof=outcome == "FAIL"
         )
-    share = share_estimate(seen.low, seen.high, series.count)
+    share = share_estimate(seen.low, seen.high or 0, series.count)
     outcome = _within(share.low, share.high, limit.bound.number, is_at_most=True)
     found += f", {share_text(share.low or 0.0)} to {share_text(share.high or 0.0)}"
     reason = ""
@@ -337,6 +375,23 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
         if not seen.high and needed:
             reason += f": with none above, {_count(needed)} values are needed"
     return Finding(outcome, found, reason, share.value, share.low, share.high)
+
+
+def _judge_uncounted(limit: Limit, seen: Above, why: str) -> Finding:
+    """Where the source does not say how many values are above: those that certainly are may be too
+    many, and nothing passes."""
+    is_proof = limit.bound.kind == "count" and seen.low > limit.bound.number
+    if is_proof:
+        reason = "single values beyond a limit are a proof"
+        return Finding("FAIL", _counted(seen), reason, low=seen.low, is_proof=True)
+    return Finding("INCONCLUSIVE", _counted(seen), f"not measured: {why}", low=seen.low)
+
+
+def _counted(seen: Above) -> str:
+    """ "12", "3 to 17", "12 or more"."""
+    if seen.high is None:
+        return f"{_count(seen.low)} or more"
+    return _count(seen.low) if seen.is_exact else f"{_count(seen.low)} to {_count(seen.high)}"
 
 
 def _count(number: int) -> str:

@@ -15,7 +15,8 @@ from hardstone.gate.outcome import GATE_SCHEMA, Check, GateDocument, JudgedBy, P
 from hardstone.model import RunDocument, Series, Unit
 from hardstone.stats.consistency import is_contradictory, time_meaning, why_incomparable
 from hardstone.stats.histogram import above
-from hardstone.stats.quantiles import is_printable
+from hardstone.stats.identity import parse_layout
+from hardstone.stats.quantiles import is_printable, why_no_quantile
 from hardstone.stats.resampling import MOST_PAIRS
 from hardstone.stats.run_gate import ALPHA, DEFAULT_MARGINS, PairGate, gate_pairs
 from hardstone.stats.two_runs import quantile_of
@@ -151,7 +152,17 @@ def _series(address: Address, one: PairedRun) -> Series | str:
         return error.cause
     if series is None or not series.count:
         return "no values"
-    return "figures that cannot be true" if is_contradictory(series) else series
+    return _why_unusable(series) or series
+
+
+def _why_unusable(series: Series) -> str:
+    if is_contradictory(series):
+        return "figures that cannot be true"
+    is_open = series.histogram.overflow and parse_layout(series.histogram.layout).is_imported
+    lost = (
+        f"{series.histogram.overflow} values are in no bucket of its histogram" if is_open else ""
+    )
+    return why_no_quantile(series) or lost
 
 
 def _values(
@@ -182,13 +193,15 @@ def _share_above(one: _Sides, deadline_ns: int) -> tuple[float, float]:
     Where a bucket holds the deadline, the least of A and the most of B, so that no change looks
     better than it is."""
     first, second = (above(series, deadline_ns) for series in (one.first, one.second))
-    return 1e6 * first.low / one.first.count, 1e6 * second.high / one.second.count
+    most = one.second.count if second.high is None else second.high
+    return 1e6 * first.low / one.first.count, 1e6 * most / one.second.count
 
 
 def _share_above_least(one: _Sides, deadline_ns: int) -> tuple[float, float]:
     """The same in favour of B: what fails here fails wherever the values lie in their bucket."""
     first, second = (above(series, deadline_ns) for series in (one.first, one.second))
-    return 1e6 * first.high / one.first.count, 1e6 * second.low / one.second.count
+    most = one.first.count if first.high is None else first.high
+    return 1e6 * most / one.first.count, 1e6 * second.low / one.second.count
 
 
 def _decided(

@@ -74,9 +74,9 @@ def blocking_of(
 def longest_of_share(series: Series, q: float) -> int | None:
     """The length up to which sections made up the share `q` of the time of all: the upper edge of
     its bucket, at most the maximum. None without values. InputError if unreadable."""
-    if series.max is None:
-        return None
     bins = bins_of(series.histogram)
+    if series.max is None or not bins.has_quantiles:
+        return None
     middles = (bins.lower.astype(np.float64) + bins.upper) / 2
     time = np.append(middles * bins.count, float(series.max) * bins.overflow)
     ends = np.append(np.minimum(bins.upper, series.max), series.max)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hardstone.event_names import KERNEL_TEST
 from hardstone.model import DataValue, Result, Series, as_integer
-from hardstone.stats.identity import check_readable, edges_of, index_of, parse_layout
+from hardstone.stats.identity import check_readable, parse_layout
 from hardstone.stats.join import merged
 from hardstone.stats.quantiles import Quantile, is_printable, lacking, quantile, values_for
 
@@ -55,8 +55,9 @@ def idle_of(series: Series) -> Idle | None:
 def least_blocked(series: Series, idle: Idle) -> int:
     """The least latency of `series` that is taken for blocking: above the limit, which is rounded
     up to the end of its bucket, so that the count above it is exact."""
-    bits = parse_layout(series.histogram.layout)
-    return edges_of(index_of(max(ceil(idle.limit_ns), 0), bits), bits)[1] + 1
+    layout = parse_layout(series.histogram.layout)
+    limit_ns = max(ceil(idle.limit_ns), layout.least)
+    return layout.edges_of(layout.index_of(limit_ns))[1] + 1
 
 
 _RANKED_BY = (0.99, 0.9, 0.5)

@@ -39,8 +39,8 @@ from hardstone.report.chart_frame import (
     value_scale,
     value_title,
 )
-from hardstone.stats.histogram import IntArray, bins_of
-from hardstone.stats.identity import edges_of, index_of, parse_layout
+from hardstone.stats.histogram import Bins, IntArray, bins_of
+from hardstone.stats.identity import LogLinear, has_quantiles, highest_of, parse_layout
 from hardstone.stats.quantiles import counts_above, upper_bound
 from hardstone.stats.sustained import Step
 from hardstone.wording import format_value, is_rate, shorten, worst_value
@@ -159,13 +159,29 @@ def grid(histograms: list[Histogram]) -> list[int]:
     found = [bins for bins in map(bins_of, histograms) if bins.count.size]
     if not found:
         return []
-    bits = min(parse_layout(histogram.layout) for histogram in histograms)
     low = min(int(bins.lower[0]) for bins in found)
     high = max(int(bins.upper[-1]) for bins in found)
     most = int(np.clip(2 * max(bins.total for bins in found) ** (1 / 3), _LEAST_BINS, _MOST_BINS))
     wanted = [min(int(edge), high) for edge in np.geomspace(max(low, 1), high + 1, most + 1)]
-    edges = {edges_of(index_of(edge, bits), bits)[0] for edge in wanted}
+    edges = _moved_down(wanted, histograms, found)
     return sorted({low, high + 1, *(edge for edge in edges if low < edge <= high)})
+
+
+def _moved_down(wanted: list[int], histograms: list[Histogram], found: list[Bins]) -> set[int]:
+    """Each of `wanted` at the edge of a bucket at or below it: no bucket in use is split."""
+    layouts = {parse_layout(one.layout) for one in histograms}
+    bits = [one.bits for one in layouts if isinstance(one, LogLinear)]
+    if len(bits) == len(layouts):  # a bucket of a finer one lies in one of the coarsest
+        coarsest = LogLinear(min(bits))
+        return {coarsest.edges_of(coarsest.index_of(edge))[0] for edge in wanted}
+    edges, before = np.array(wanted, dtype=np.int64), None
+    while before is None or (edges != before).any():
+        before = edges.copy()
+        for bins in found:
+            at = np.maximum(np.searchsorted(bins.lower, edges, side="right") - 1, 0)
+            is_within = (bins.lower[at] < edges) & (edges <= bins.upper[at])
+            edges = np.where(is_within, bins.lower[at], edges)
+    return set(edges.tolist())
 
 
 def draw_bins(histogram: Histogram, edges: list[int]) -> list[Bin]:
@@ -254,15 +270,18 @@ def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
     Every point is exact. It begins at the minimum with what lies at or above it and
     ends at the maximum, where one value in N is left.
     """
-    if not series.count or series.max is None or series.min is None:
+    highest = highest_of(series)
+    if not series.count or highest is None or series.min is None:
+        return []
+    if not has_quantiles(series.histogram):
         return []
     below_all = 1 - series.histogram.underflow / series.count
     values, above, total = counts_above(series.histogram)
     first = int(np.searchsorted(values, max(series.min, 0), side="left"))
-    last = int(np.searchsorted(values, series.max, side="left"))
+    last = int(np.searchsorted(values, highest, side="left"))
     last = min(last, int(np.count_nonzero(above)))
     start = (drawn(series.min), below_all)
-    end = (float(series.max), 1 / series.count)
+    end = (float(highest), 1 / series.count)
     inner = _thin(values[first:last], above[first:last] / total, end, resolution)
     least = min([end[1], above[last - 1] / total] if last > first else [end[1]])
     return [start, *inner, (end[0], float(least))]

@@ -193,7 +193,10 @@ def _row(label: str, series: Series, counts: list[Above]) -> PartRow:
 
 
 def above_text(one: Above) -> str:
-    """ "12", or "between 3 and 17" where the limit lies within a bucket."""
+    """ "12", or "between 3 and 17" where the limit lies within a bucket; "12 or more" where the
+    source of an imported series dropped values."""
+    if one.high is None:
+        return f"{format_count(one.low)} or more"
     if one.is_exact:
         return format_count(one.low)
     return f"between {format_count(one.low)} and {format_count(one.high)}"

@@ -24,7 +24,6 @@ from hardstone.stats.conditions import names_in
 from hardstone.stats.identity import (
     MAX_VALUE,
     duration_problem,
-    edges_of,
     load_problem,
     observation_problem,
     pair_problem,
@@ -148,7 +147,8 @@ def _impossible(series: Series) -> str | None:
         return None
     is_timed = series.unit == "ns" and series.derived is None
     least, most = series.possible_min, series.possible_max
-    if least is None and series.derived is None:
+    is_own = not parse_layout(series.histogram.layout).is_imported
+    if least is None and series.derived is None and is_own:
         least = 0  # probes before these bounds
     if least is not None and series.min < least:
         count = series.histogram.underflow + _count_in(series, 0, least - 1)
@@ -178,8 +178,8 @@ def _said(series: Series, value: int) -> str:
 
 def _count_in(series: Series, least: int, most: int) -> int:
     """The number of values in the buckets that lie within `least` to `most`."""
-    bits = parse_layout(series.histogram.layout)
-    ends = ((edges_of(index, bits), count) for index, count in series.histogram.buckets)
+    layout = parse_layout(series.histogram.layout)
+    ends = ((layout.edges_of(index), count) for index, count in series.histogram.buckets)
     return sum(count for (low, high), count in ends if least <= low and high <= most)
 
 
@@ -431,6 +431,8 @@ def _is_calibrated_here(series: Series, result: Result, document: RunDocument) -
 def _median_ns(series: Series) -> float:
     """The middle of the bucket of the median; of a series without one, its mean."""
     ranks = ranked_counts_of(series.histogram)
+    if not ranks.has_quantiles:
+        return series.mean or 0.0
     inside = (ranks.total + 1) // 2 - ranks.underflow
     if not 0 < inside <= ranks.total - ranks.underflow - ranks.overflow:
         return series.mean or 0.0

@@ -1,21 +1,18 @@
 """Checks that the figures of a series agree with each other, which values share a bucket, and ranks
 of values; needs no numpy.
-
-With e = max(floor(log2 v) - B, 0) a value v has the index e * 2**B + (v >> e).
-Values below 2**(B+1) have a bucket of their own; above, a bucket is at most
-2**-B of its value wide, and the indices go on without a gap. The layout is the
-one that HdrHistogram made known, counted from the first bucket.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, islice
+from math import inf
 from operator import itemgetter, le, lt
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 from weakref import KeyedRef
 
 from hardstone.errors import InputError
@@ -34,40 +31,132 @@ from hardstone.model import (
 
 DEFAULT_BITS = 10
 DEFAULT_LAYOUT = f"log-linear/{DEFAULT_BITS}"
+NO_DISTRIBUTION = "none"
 MAX_VALUE = 2**63 - 1
 _MAX_BITS = 20
 _PREFIX = "log-linear/"
+_LINEAR = re.compile(r"linear/([1-9][0-9]{0,18})/(0|-?[1-9][0-9]{0,18})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class LogLinear:
+    """What the probe records. With e = max(floor(log2 v) - B, 0) a value v has the index
+    e * 2**B + (v >> e), B being `bits`.
+
+    Values below 2**(B+1) have a bucket of their own; above, a bucket is at most 2**-B of its value
+    wide, and the indices go on without a gap. The layout is the one that HdrHistogram made known,
+    counted from the first bucket.
+    """
+
+    bits: int
+    least: ClassVar[int] = 0  # the lowest value that has a bucket
+    is_imported: ClassVar[bool] = False
+
+    @property
+    def last(self) -> int:
+        return self.index_of(MAX_VALUE)
+
+    def index_of(self, value: int) -> int:
+        if not 0 <= value <= MAX_VALUE:
+            raise ValueError(f"{value} has no bucket: 0 to {MAX_VALUE}")
+        shift = max(value.bit_length() - 1 - self.bits, 0)
+        return (shift << self.bits) + (value >> shift)
+
+    def edges_of(self, index: int) -> tuple[int, int]:
+        if index < 0:
+            raise ValueError(f"{index} is not the index of a bucket")
+        shift = max((index >> self.bits) - 1, 0)
+        base = index - (shift << self.bits)
+        return base << shift, ((base + 1) << shift) - 1
+
+
+@dataclass(frozen=True)
+class Linear:
+    """What other tools record: bucket i has the `width` values from `first` + i * `width` on.
+    `first` may be negative."""
+
+    width: int
+    first: int
+    is_imported: ClassVar[bool] = True
+
+    @property
+    def least(self) -> int:
+        return self.first
+
+    @property
+    def last(self) -> int:
+        return (MAX_VALUE + 1 - self.first) // self.width - 1
+
+    def index_of(self, value: int) -> int:
+        index = (value - self.first) // self.width
+        if not 0 <= index <= self.last:
+            raise ValueError(f"{value} has no bucket: {self.first} to {MAX_VALUE}")
+        return index
+
+    def edges_of(self, index: int) -> tuple[int, int]:
+        if index < 0:
+            raise ValueError(f"{index} is not the index of a bucket")
+        low = self.first + index * self.width
+        return low, low + self.width - 1
+
+
+@dataclass(frozen=True)
+class NoDistribution:
+    """The source has no distribution: no value has a bucket."""
+
+    least: ClassVar[int] = 0
+    last: ClassVar[int] = -1
+    is_imported: ClassVar[bool] = True
+
+    def index_of(self, value: int) -> int:
+        raise ValueError(f"{value} has no bucket: there are none")
+
+    def edges_of(self, index: int) -> tuple[int, int]:
+        raise ValueError(f"{index} is not the index of a bucket: there are none")
+
+
+Layout = LogLinear | Linear | NoDistribution
+DEFAULT = LogLinear(DEFAULT_BITS)
 
 
 @lru_cache(maxsize=64)
-def parse_layout(layout: str) -> int:
-    """Sub-bucket bits B of a layout name; InputError for a layout that is not known."""
+def parse_layout(layout: str) -> Layout:
+    """The layout of a name; InputError for one that is not known."""
     bits = layout.removeprefix(_PREFIX)
     if layout.startswith(_PREFIX) and bits.isascii() and bits.isdigit() and len(bits) <= 2:
         count = int(bits)
         if 1 <= count <= _MAX_BITS:
-            return count
+            return LogLinear(count)
+    if layout == NO_DISTRIBUTION:
+        return NoDistribution()
+    found = _LINEAR.fullmatch(layout)
+    if found is not None:
+        width, first = int(found[1]), int(found[2])
+        if width <= MAX_VALUE and -MAX_VALUE <= first <= MAX_VALUE - width:
+            return Linear(width, first)
     raise InputError(
         f"histogram layout {layout[:40]!r} is not known",
-        f"this version reads {_PREFIX}1 to {_PREFIX}{_MAX_BITS}: upgrade hardstone",
+        f"this version reads {_PREFIX}1 to {_PREFIX}{_MAX_BITS}, linear/WIDTH/FIRST and none: "
+        "upgrade hardstone",
     )
 
 
-def index_of(value: int, bits: int = DEFAULT_BITS) -> int:
-    """Index of the bucket that holds `value`, 0 to MAX_VALUE."""
-    if not 0 <= value <= MAX_VALUE:
-        raise ValueError(f"{value} has no bucket: 0 to {MAX_VALUE}")
-    shift = max(value.bit_length() - 1 - bits, 0)
-    return (shift << bits) + (value >> shift)
+def index_of(value: int, layout: Layout = DEFAULT) -> int:
+    """Index of the bucket that holds `value`; ValueError for a value without one."""
+    return layout.index_of(value)
 
 
-def edges_of(index: int, bits: int = DEFAULT_BITS) -> tuple[int, int]:
+def edges_of(index: int, layout: Layout = DEFAULT) -> tuple[int, int]:
     """Lowest and highest value, both inclusive, of the bucket `index`."""
-    if index < 0:
-        raise ValueError(f"{index} is not the index of a bucket")
-    shift = max((index >> bits) - 1, 0)
-    base = index - (shift << bits)
-    return base << shift, ((base + 1) << shift) - 1
+    return layout.edges_of(index)
+
+
+def has_quantiles(histogram: Histogram) -> bool:
+    """Whether ranks of values are known: not where the source has no distribution, or dropped
+    values and does not say how many."""
+    if histogram.is_cut is True:
+        return False
+    return histogram.layout != NO_DISTRIBUTION or not total_count(histogram)
 
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
@@ -79,7 +168,7 @@ class _Cached(NamedTuple):
 
     histogram: KeyedRef[int, Histogram]
     buckets: list[tuple[int, int]]
-    content: tuple[str, int, int, int]
+    content: tuple[str, int, int, int, object]
     problem: str | None
     total_count: int
 
@@ -103,7 +192,8 @@ def total_count(histogram: Histogram) -> int:
 
 def _cached(histogram: Histogram) -> _Cached:
     key, buckets = id(histogram), histogram.buckets
-    content = (histogram.layout, len(buckets), histogram.underflow, histogram.overflow)
+    ends = histogram.underflow, histogram.overflow
+    content = (histogram.layout, len(buckets), *ends, histogram.is_cut)
     known = _CACHED.get(key)
     if known is not None and known.buckets is buckets and known.content == content:
         return known
@@ -119,9 +209,12 @@ def _histogram_problem(
     histogram: Histogram, total: int, indices: list[int], counts: list[int]
 ) -> str | None:
     try:
-        last = index_of(MAX_VALUE, parse_layout(histogram.layout))
+        layout = parse_layout(histogram.layout)
     except InputError as error:
         return error.cause
+    if histogram.is_cut is True and not layout.is_imported:
+        return f"the layout {histogram.layout} loses no values, but is marked as cut"
+    last = layout.last
     if min(histogram.underflow, histogram.overflow) < 0:
         return "the underflow or overflow count is negative"
     if total > MAX_VALUE:
@@ -139,7 +232,11 @@ def _bucket_problem(buckets: list[tuple[int, int]], last: int) -> str | None:
         if count < 0:
             return f"bucket {index} has a negative count"
         previous = index
-    return f"bucket {previous} is past the last one, {last}" if previous > last else None
+    if previous <= last:
+        return None
+    if last < 0:
+        return f"bucket {previous} of a source without a distribution"
+    return f"bucket {previous} is past the last one, {last}"
 
 
 def _is_sound(indices: list[int], counts: list[int], last: int) -> bool:
@@ -150,6 +247,17 @@ def _is_sound(indices: list[int], counts: list[int], last: int) -> bool:
     return ascends and indices[0] >= 0 and indices[-1] <= last and min(counts) >= 0
 
 
+def step_of(series: Series) -> int:
+    """The step whose multiples an imported series has, cut off below; 1: values are exact."""
+    return series.step if isinstance(series.step, int) and series.step > 1 else 1
+
+
+def highest_of(series: Series) -> int | None:
+    """The largest value that the maximum may stand for: 34 us of whole microseconds are up to
+    34 999 ns. None: the series has no maximum."""
+    return None if series.max is None else series.max + step_of(series) - 1
+
+
 def series_problem(series: Series) -> str | None:
     """The first contradiction in a series, in words, or None.
 
@@ -158,7 +266,7 @@ def series_problem(series: Series) -> str | None:
     minimum <= mean <= maximum; the deviation is not negative, and 0 only of equal values;
     minimum and maximum lie in the first and the last bucket in use; the worst value and the
     largest of the maxima are the maximum; every integer fits into 64 bits; the interval of
-    maxima is a time.
+    maxima is a time. The source of an imported series may lack any of the figures.
     """
     problem = (
         histogram_problem(series.histogram) or _range_problem(series) or _stopped_problem(series)
@@ -180,62 +288,80 @@ def _stopped_problem(series: Series) -> str | None:
 
 
 def _figure_problem(series: Series) -> str | None:
-    figures = (series.min, series.mean, series.max)
-    if any((figure is None) != (series.count == 0) for figure in figures):
+    layout = parse_layout(series.histogram.layout)
+    given = [one is not None for one in (series.min, series.mean, series.max)]
+    may_lack = layout.is_imported and series.count > 0
+    if any(one != (series.count > 0) for one in given) and not may_lack:
         return "minimum, mean and maximum must exist exactly when there are values"
     # Some sources call the deviation of a single value 0.
-    if series.count != 1 and (series.stddev is None) != (series.count == 0):
+    if series.count != 1 and (series.stddev is None) != (series.count == 0) and not may_lack:
         return "the deviation must exist exactly when there are several values"
-    if series.min is None or series.mean is None or series.max is None:
+    if not series.count:
         return None
     return (
-        _moment_problem(series, series.min, series.mean, series.max)
-        or _end_problem(series, series.min, series.max)
-        or _largest_problem(series, series.max)
+        _moment_problem(series, layout) or _end_problem(series, layout) or _largest_problem(series)
     )
 
 
-def _moment_problem(series: Series, least: int, mean: float, most: int) -> str | None:
-    if least > most:
+def _moment_problem(series: Series, layout: Layout) -> str | None:
+    least, mean, most, stddev = series.min, series.mean, series.max, series.stddev
+    if least is not None and most is not None and least > most:
         return f"the minimum {least} is above the maximum {most}"
-    slack = _ROUNDING * max(abs(least), abs(most))
-    if not least - slack <= mean <= most + slack:
+    ends = [one for one in (least, most) if one is not None]
+    slack = _ROUNDING * max(map(abs, ends), default=0)
+    low, high = (-inf if least is None else least - slack), (inf if most is None else most + slack)
+    if mean is not None and not low <= mean <= high:
         return f"the mean {mean:.10g} is not between minimum and maximum"
-    if series.stddev is not None and not series.stddev >= 0:
-        return f"the deviation {series.stddev:.10g} is below 0"
-    if series.stddev == 0 and least < most:
-        return f"the deviation is 0, but the values are {least} to {most}"
+    if stddev is not None and not stddev >= 0:
+        return f"the deviation {stddev:.10g} is below 0"
+    # What other tools print is rounded.
+    if stddev == 0 and len(ends) == 2 and ends[0] < ends[1] and not layout.is_imported:
+        return f"the deviation is 0, but the values are {ends[0]} to {ends[1]}"
     return None
 
 
-def _end_problem(series: Series, least: int, most: int) -> str | None:
+def _end_problem(series: Series, layout: Layout) -> str | None:
     """Minimum and maximum against the ends of the histogram."""
-    histogram = series.histogram
-    bits = parse_layout(histogram.layout)
+    if isinstance(layout, NoDistribution):
+        return None
+    histogram, least, most = series.histogram, series.min, series.max
     first = next((index for index, count in histogram.buckets if count), None)
     last = next((index for index, count in reversed(histogram.buckets) if count), None)
-    used = [edges_of(index, bits) for index in (first, last) if index is not None]
-    if (least < 0) != (histogram.underflow > 0):
-        return f"the minimum is {least} but {histogram.underflow} values are below 0"
-    if used and not histogram.underflow and not used[0][0] <= least <= used[0][1]:
-        return f"the minimum {least} is not in the first bucket, {used[0][0]} to {used[0][1]}"
+    used = [layout.edges_of(index) for index in (first, last) if index is not None]
+    if least is not None and (least < layout.least) != (histogram.underflow > 0):
+        below = f"{histogram.underflow} values are below {layout.least}"
+        return f"the minimum is {least} but {below}"
+    if least is not None and used and not histogram.underflow:
+        low, high = used[0]
+        if not low <= least <= high and not (histogram.is_cut is True and least > high):
+            return f"the minimum {least} is not in the first bucket, {low} to {high}"
+    return None if most is None else _highest_problem(histogram, layout, used, most)
+
+
+def _highest_problem(
+    histogram: Histogram, layout: Layout, used: Sequence[tuple[int, int]], most: int
+) -> str | None:
     if histogram.overflow:
-        is_past = not used or most > used[-1][1]
+        top = layout.edges_of(histogram.buckets[-1][0])[1] if histogram.buckets else None
+        is_past = top is None or most > top
         return None if is_past else f"values overflowed, but the maximum {most} is in a bucket"
+    if histogram.is_cut is True and used and most >= used[-1][0]:
+        return None
     if used and not used[-1][0] <= most <= used[-1][1]:
         return f"the maximum {most} is not in the last bucket, {used[-1][0]} to {used[-1][1]}"
-    return None if used or most < 0 else f"the maximum {most} is in no bucket"
+    return None if used or most < layout.least else f"the maximum {most} is in no bucket"
 
 
-def _largest_problem(series: Series, most: int) -> str | None:
+def _largest_problem(series: Series) -> str | None:
     """The maximum must also be the largest of the worst values and of the maxima, if kept."""
+    most = series.max
     worst = [entry.value_ns for entry in series.worst]
     if worst and worst != sorted(worst, reverse=True):
         return "the worst values do not descend"
-    if worst and worst[0] != most:
+    if worst and most is not None and worst[0] != most:
         return f"the worst value is {worst[0]} but the maximum is {most}"
     largest = max([one for one in series.maxima_per_s if one is not None], default=most)
-    if largest != most:
+    if largest != most and most is not None:
         return f"the largest of the maxima is {largest} but the maximum is {most}"
     return None
 
@@ -367,21 +493,27 @@ class RankedCounts:
     """`total` counts the values outside of all buckets too.
 
     `reached` has, for each bucket, how many values lie in the buckets up to it: for as many buckets
-    as were needed so far. A median needs less than half of them.
+    as were needed so far. A median needs less than half of them. `has_quantiles` is as the
+    function.
     """
 
     buckets: list[tuple[int, int]]
-    bits: int
+    layout: Layout
     underflow: int
     overflow: int
     total: int
+    has_quantiles: bool
     reached: list[int] = field(default_factory=list, init=False)
 
     @property
+    def least(self) -> int:
+        """The lowest value that has a bucket."""
+        return self.layout.least
+
+    @property
     def top(self) -> int:
-        """The largest value of the last bucket in use; 0 where none is."""
-        last = next((index for index, count in reversed(self.buckets) if count), None)
-        return 0 if last is None else edges_of(last, self.bits)[1]
+        """The largest value of the last bucket, above which what overflowed is."""
+        return top_of(self.buckets, self.layout)
 
     def edges_at(self, inside: int) -> tuple[int, int]:
         """The ends of the bucket with the value of rank `inside` of those that have a bucket.
@@ -395,7 +527,15 @@ class RankedCounts:
                 raise ValueError(f"there is no value of rank {inside}: there are only {so_far}")
             counts = map(_count, self.buckets[begin : begin + _STEP])
             reached.extend(islice(accumulate(counts, initial=so_far), 1, None))
-        return edges_of(self.buckets[bisect_left(reached, inside)][0], self.bits)
+        return self.layout.edges_of(self.buckets[bisect_left(reached, inside)][0])
+
+
+def top_of(buckets: Sequence[tuple[int, int]], layout: Layout) -> int:
+    """The largest value of the last of `buckets`, also of one without values; where there are none,
+    that of the first bucket of the layout."""
+    if layout.last < 0:
+        return 0
+    return layout.edges_of(buckets[-1][0] if buckets else 0)[1]
 
 
 def ranked_counts_of(histogram: Histogram) -> RankedCounts:
@@ -407,6 +547,7 @@ def ranked_counts_of(histogram: Histogram) -> RankedCounts:
         histogram.underflow,
         histogram.overflow,
         total_count(histogram),
+        has_quantiles(histogram),
     )
 
 

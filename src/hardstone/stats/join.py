@@ -9,7 +9,7 @@ a machine and conditions, the part keeps a result of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from math import fsum, inf, sqrt
@@ -42,7 +42,7 @@ from hardstone.model import (
     Trace,
 )
 from hardstone.stats.conditions import environment_moved
-from hardstone.stats.identity import edges_of, index_of, parse_layout
+from hardstone.stats.identity import LogLinear, parse_layout
 from hardstone.stats.sustained import mark_breach
 from hardstone.stats.trust import grade_run
 from hardstone.units import format_ns, format_span
@@ -123,16 +123,21 @@ def _moments(first: Series, second: Series) -> tuple[float | None, float | None]
 
 
 def _joined_histogram(found: Sequence[Histogram]) -> Histogram:
-    """The histogram in the coarsest layout: a bucket of a finer one lies in one of its buckets."""
+    """The histogram in the coarsest layout: a bucket of a finer one lies in one of its buckets.
+    ValueError where buckets would have to be split: linear layouts join their like only."""
+    layouts = {one.layout: parse_layout(one.layout) for one in found}
     layout = found[0].layout
-    if any(one.layout != layout for one in found):
-        layout = min((one.layout for one in found), key=parse_layout)
+    if len(layouts) > 1:
+        bits = {name: one.bits for name, one in layouts.items() if isinstance(one, LogLinear)}
+        if len(bits) < len(layouts):
+            raise ValueError(f"{' and '.join(layouts)} have no layout in common")
+        layout = min(bits, key=bits.__getitem__)
     counts: dict[int, int] = {}
     for one in found:
         buckets = one.buckets
         if one.layout != layout:
-            own, bits = parse_layout(one.layout), parse_layout(layout)
-            buckets = [(index_of(edges_of(at, own)[0], bits), count) for at, count in buckets]
+            own, other = layouts[one.layout], layouts[layout]
+            buckets = [(other.index_of(own.edges_of(at)[0]), count) for at, count in buckets]
         for index, count in buckets:
             counts[index] = counts.get(index, 0) + count
     return Histogram(
@@ -140,6 +145,7 @@ def _joined_histogram(found: Sequence[Histogram]) -> Histogram:
         buckets=sorted(counts.items()),
         underflow=sum(one.underflow for one in found),
         overflow=sum(one.overflow for one in found),
+        is_cut=True if any(one.is_cut is True for one in found) else UNSET,
     )
 
 
@@ -169,15 +175,19 @@ def _maxima(first: Series, second: Series, shift_ns: int) -> tuple[list[int | No
 def merged(found: Sequence[Series]) -> Series | None:
     """The values of `found` as one series, with the labels that all share.
 
-    None unless there are values, and name, unit and layout are equal. Without maxima of seconds:
-    the parts may have begun at different times. A quantile of it can hide one bad CPU.
+    None unless there are values, and name, unit, layout and step are equal. Without maxima of
+    seconds: the parts may have begun at different times. A quantile of it can hide one bad CPU.
     """
     filled = [one for one in found if one.count]
-    kinds = {(one.name, one.unit, one.histogram.layout) for one in filled}
+    kinds = {(one.name, one.unit, one.histogram.layout, one.step) for one in filled}
     if len(kinds) != 1:
         return None
     count = sum(one.count for one in filled)
-    mean = _sum((one.mean or 0.0) * one.count for one in filled) / count
+    means = [one.mean for one in filled if one.mean is not None]
+    mean = None
+    if len(means) == len(filled):
+        parts = zip(means, filled, strict=True)
+        mean = _sum(own * one.count for own, one in parts) / count
     kept = max(len(one.worst) for one in filled)
     first = filled[0]
     shared = set.intersection(*(set(one.labels.items()) for one in filled))
@@ -186,10 +196,10 @@ def merged(found: Sequence[Series]) -> Series | None:
         labels={key: value for key, value in first.labels.items() if (key, value) in shared},
         unit=first.unit,
         count=count,
-        min=min(one.min for one in filled if one.min is not None),
+        min=_of_all(min, [one.min for one in filled]),
         mean=mean,
         stddev=_deviation(filled, mean, count),
-        max=max(one.max for one in filled if one.max is not None),
+        max=_of_all(max, [one.max for one in filled]),
         histogram=_joined_histogram([one.histogram for one in filled]),
         worst=nlargest(
             kept, (one for part in filled for one in part.worst), key=lambda one: one.value_ns
@@ -198,12 +208,21 @@ def merged(found: Sequence[Series]) -> Series | None:
         possible_min=first.possible_min,
         possible_max=_most_possible(filled),
         stopped=_joined_stopped(found),
+        step=first.step,
     )
 
 
-def _deviation(found: Sequence[Series], mean: float, count: int) -> float | None:
-    """The deviation of a sample: the squares within each part, and those between their means."""
-    if count < 2:
+def _of_all(which: Callable[[list[int]], int], found: Sequence[int | None]) -> int | None:
+    """The extreme of all parts; None where one of them does not know its own."""
+    known = [one for one in found if one is not None]
+    return which(known) if len(known) == len(found) else None
+
+
+def _deviation(found: Sequence[Series], mean: float | None, count: int) -> float | None:
+    """The deviation of a sample: the squares within each part, and those between their means. None
+    where a part of several values does not know its own."""
+    lacks = any(one.stddev is None and one.count > 1 for one in found)
+    if count < 2 or mean is None or lacks:
         return None
     within = _sum((one.count - 1) * _square(one.stddev or 0.0) for one in found)
     between = _sum(one.count * _square((one.mean or 0.0) - mean) for one in found)

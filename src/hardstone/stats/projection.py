@@ -31,7 +31,7 @@ from hardstone import event_names
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.histogram import Bins, IntArray, bins_of
 from hardstone.stats.join import joins_of
-from hardstone.stats.quantiles import PATH_NOT_TAKEN, quantile_of_bins
+from hardstone.stats.quantiles import PATH_NOT_TAKEN, quantile_of_bins, why_no_quantile
 from hardstone.stats.resampling import FloatArray, mean_ranks, neighbour_p
 from hardstone.units import format_count, format_ns
 
@@ -199,7 +199,7 @@ def _tail_of(bins: Bins, largest: int) -> Tail | None:
     LEAST_EXCEEDANCES, or some of them overflowed."""
     wanted = min(int(bins.total * SHARE), _MOST_EXCEEDANCES)
     place = _edge_above(bins, wanted)
-    if bins.overflow or place is None:
+    if bins.overflow or place is None or not bins.has_quantiles:
         return None
     count = bins.count[place + 1 :]
     if count.sum() < LEAST_EXCEEDANCES:
@@ -345,7 +345,9 @@ def _reasons_before(series: Series, result: Result, document: RunDocument) -> li
     bins = bins_of(series.histogram)
     if series.unit != "ns":
         found.append(Reason("unit", f"the unit is {series.unit}"))
-    if bins.overflow:
+    if why := why_no_quantile(series):
+        found.append(Reason("overflow", why.replace("so no quantile", "so no tail")))
+    elif bins.overflow:
         found.append(Reason("overflow", f"{bins.overflow} values are beyond the histogram"))
     elif _tail_of(bins, series.max or 0) is None:
         few = f"fewer than {LEAST_EXCEEDANCES} exceedances"

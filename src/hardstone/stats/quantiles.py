@@ -21,12 +21,19 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from hardstone.errors import InputError
 from hardstone.model import Histogram, Instrument, Series, Unit
-from hardstone.stats.identity import ranked_counts_of
-from hardstone.units import format_count
+from hardstone.stats.identity import (
+    has_quantiles,
+    highest_of,
+    parse_layout,
+    ranked_counts_of,
+    top_of,
+)
+from hardstone.units import format_count, format_ns
 
 if TYPE_CHECKING:  # numpy, which few screens need, takes as long to load as a short run to read
-    from hardstone.stats.histogram import IntArray
+    from hardstone.stats.histogram import Above, IntArray
 
 # Of every largest value.
 PATH_NOT_TAKEN = "No statistical test detects a code path that did not run."
@@ -47,7 +54,11 @@ class RankedValues(Protocol):
     @property
     def overflow(self) -> int: ...
     @property
+    def least(self) -> int: ...
+    @property
     def top(self) -> int: ...
+    @property
+    def has_quantiles(self) -> bool: ...
     def edges_at(self, inside: int) -> tuple[int, int]: ...
 
 
@@ -89,6 +100,38 @@ def lacking(needed: int, count: int) -> str:
     return f"needs {format_count(needed)} values, has {format_count(count)}" * (count < needed)
 
 
+def why_no_quantile(series: Series) -> str:
+    """Why the source of an imported series gives no quantile, and nothing else that needs ranks;
+    "" where it does."""
+    histogram = series.histogram
+    if has_quantiles(histogram):
+        return ""
+    layout = parse_layout(histogram.layout)
+    if layout.last >= 0:
+        end = top_of(histogram.buckets, layout) + 1
+        shown = format_ns(end) if series.unit == "ns" else format_count(end)
+        return f"the file has no count of the values above {shown}, so no quantile"
+    figures = {"minimum": series.min, "mean": series.mean, "maximum": series.max}
+    has = [name for name, value in figures.items() if value is not None]
+    if not has:
+        return "the file has no distribution, so no quantile"
+    named = f"{', '.join(has[:-1])} and {has[-1]}" if len(has) > 1 else f"a {has[0]}"
+    return f"the file has {named} only, so no quantile"
+
+
+def lacking_quantile(q: float, series: Series) -> str:
+    """What stands in the place of the quantile `q`: "needs 1000 values, has 100", or why the source
+    gives none; "" where it can be shown."""
+    return why_no_quantile(series) or lacking(values_for(q), series.count)
+
+
+def quantiles_of(series: Series, deepest: float = LADDER[-1]) -> list[float]:
+    """The quantiles of `series` that may be shown, up to `deepest`, ascending."""
+    if not has_quantiles(series.histogram):
+        return []
+    return printable_quantiles(series.count, deepest)
+
+
 def printable_quantiles(count: int, deepest: float = LADDER[-1]) -> list[float]:
     """The quantiles worth printing for `count` values, up to `deepest`, ascending."""
     return [q for q in LADDER if q <= deepest and is_printable(q, count)]
@@ -104,7 +147,8 @@ def rank_interval(count: int, q: float, confidence: float = CONFIDENCE) -> tuple
 
 
 def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) -> Quantile | None:
-    """The `q` quantile (nearest rank) with its interval; None for an empty histogram.
+    """The `q` quantile (nearest rank) with its interval; None for an empty histogram, and where the
+    ranks of its values are not known.
 
     ValueError unless 0 < q < 1 and 0 < confidence < 1; InputError if unreadable.
     """
@@ -117,7 +161,7 @@ def quantile_of_bins(
     bins: RankedValues, q: float, confidence: float = CONFIDENCE
 ) -> Quantile | None:
     """The same as `quantile`, for bins of a histogram."""
-    if bins.total == 0:
+    if bins.total == 0 or not bins.has_quantiles:
         return None
     return quantile_between(bins, q, rank_interval(bins.total, q, confidence), confidence)
 
@@ -125,8 +169,8 @@ def quantile_of_bins(
 def quantile_between(
     bins: RankedValues, q: float, ranks: tuple[int, int], confidence: float
 ) -> Quantile:
-    """The quantile of bins that are not empty. Its interval at `confidence` are the values of
-    `ranks`, which `rank_interval` gives."""
+    """The quantile of bins that are not empty, and have quantiles. Its interval at `confidence` are
+    the values of `ranks`, which `rank_interval` gives."""
     rank = nearest_rank(bins.total, q)
     top = bins.top
     value = _edge(bins, rank, upper=True)
@@ -137,9 +181,9 @@ def quantile_between(
         q=q,
         value=value,
         low=top if is_overflow else _edge(bins, first, upper=False),
-        high=0 if is_underflow else _edge(bins, last, upper=True),
+        high=bins.least if is_underflow else _edge(bins, last, upper=True),
         above=top if value is None and rank > bins.underflow else None,
-        below=0 if value is None and rank <= bins.underflow else None,
+        below=bins.least if value is None and rank <= bins.underflow else None,
         confidence=confidence,
     )
 
@@ -212,14 +256,17 @@ class ExceedancePoint(msgspec.Struct, kw_only=True, frozen=True):
 def exceedance(histogram: Histogram) -> list[ExceedancePoint]:
     """The complementary distribution function at the upper edge of each used bucket.
 
-    It starts at -1; without underflow that first point has probability 1. Every count includes
-    the values that overflowed, so the last point is above 0 if there are any.
+    It starts below the first bucket; without underflow that first point has probability 1. Every
+    count includes the values that overflowed, so the last point is above 0 if there are any. Empty
+    where the ranks of the values are not known.
     """
+    if not has_quantiles(histogram):
+        return []
     values, above, total = counts_above(histogram)
     if total == 0:
         return []
     edges = [
-        (-1, total - histogram.underflow),
+        (parse_layout(histogram.layout).least - 1, total - histogram.underflow),
         *zip(values.tolist(), above.tolist(), strict=True),
     ]
     return [
@@ -230,7 +277,8 @@ def exceedance(histogram: Histogram) -> list[ExceedancePoint]:
 
 def counts_above(histogram: Histogram) -> tuple[IntArray, IntArray, int]:
     """The upper edge of each used bucket, ascending, how many values lie above each, both shape
-    (n,), and the number of all. InputError if the histogram is unreadable."""
+    (n,), and the number of all. Only where the ranks of the values are known. InputError if the
+    histogram is unreadable."""
     from hardstone.stats.histogram import bins_of
 
     bins = bins_of(histogram)
@@ -267,7 +315,8 @@ NEAR_LIMIT_RATIO = 10
 class SeriesSummary(msgspec.Struct, kw_only=True, frozen=True):
     """Figures of one series in its unit, None if it has no value.
 
-    `quantiles` are only those that the count supports. `p_exceed_bound` is the upper bound, at
+    `quantiles` are only those that the count supports. `why_no_quantile`: why the source of an
+    imported series gives none; "". `p_exceed_bound` is the upper bound, at
     95 % confidence, of the probability that a value exceeds `max`. It assumes independent
     samples.
     """
@@ -285,13 +334,15 @@ class SeriesSummary(msgspec.Struct, kw_only=True, frozen=True):
     overflow: int
     underflow: int
     derived: str | None
+    why_no_quantile: str = ""
 
 
 def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
     """The summary of `series`, with no quantile beyond `deepest`. InputError if its histogram is
     unreadable."""
     bins = ranked_counts_of(series.histogram)
-    quantiles = [quantile_of_bins(bins, q) for q in printable_quantiles(bins.total, deepest)]
+    levels = printable_quantiles(bins.total, deepest) if bins.has_quantiles else []
+    quantiles = [quantile_of_bins(bins, q) for q in levels]
     return SeriesSummary(
         name=series.name,
         labels=series.labels,
@@ -306,6 +357,7 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
         overflow=series.histogram.overflow,
         underflow=series.histogram.underflow,
         derived=series.derived,
+        why_no_quantile=why_no_quantile(series),
     )
 
 
@@ -340,25 +392,25 @@ def median_limit(median: float | None, instrument: Instrument | None) -> str | N
 
 def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE) -> Quantile | None:
     """The `q` quantile of `series`, no further out than its exact minimum and maximum; None without
-    values. InputError if its histogram is unreadable."""
+    values, and where their ranks are not known. InputError if its histogram is unreadable."""
     found = quantile_of_bins(ranked_counts_of(series.histogram), q, confidence)
     return None if found is None else _within_extremes(found, series)
 
 
 def _within_extremes(entry: Quantile, series: Series) -> Quantile:
-    """Limits a quantile to the exact minimum and maximum, which are tighter than bucket edges."""
-    if series.min is None or series.max is None:
-        return entry
+    """Limits a quantile to the minimum and the maximum, which are tighter than bucket edges. A
+    maximum of whole steps stands for all values of its step."""
+    low = entry.low
+    if low is not None and series.min is not None:
+        low = max(low, series.min)
+    highest = highest_of(series)
     return msgspec.structs.replace(
-        entry,
-        value=_at_most(entry.value, series.max),
-        low=None if entry.low is None else max(entry.low, series.min),
-        high=_at_most(entry.high, series.max),
+        entry, value=_at_most(entry.value, highest), low=low, high=_at_most(entry.high, highest)
     )
 
 
-def _at_most(value: int | None, limit: int) -> int | None:
-    return None if value is None else min(value, limit)
+def _at_most(value: int | None, limit: int | None) -> int | None:
+    return value if value is None or limit is None else min(value, limit)
 
 
 INDEPENDENT = (
@@ -386,7 +438,8 @@ def misses_of(series: Series, deadline: int, confidence: float = CONFIDENCE) -> 
     """The share of values above `deadline`, in the unit of the series. Where its bucket leaves the
     count open, the interval holds for the least and for the most that it can be.
 
-    ValueError for an empty series, and unless 0 < confidence < 1; InputError if it is unreadable.
+    ValueError for an empty series, and unless 0 < confidence < 1; InputError if it is unreadable,
+    and if its source does not say how many values are above.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
@@ -394,6 +447,9 @@ def misses_of(series: Series, deadline: int, confidence: float = CONFIDENCE) -> 
 
     error = (1 - confidence) / 2
     found = above(series, deadline)
+    why = why_no_share(series, found)
+    if why or found.high is None:
+        raise InputError(why, "measure with hardstone, or with the tool's histogram")
     return ShareInterval(
         count=found.high,
         total=series.count,
@@ -402,6 +458,17 @@ def misses_of(series: Series, deadline: int, confidence: float = CONFIDENCE) -> 
         confidence=confidence,
         least_count=None if found.is_exact else found.low,
     )
+
+
+def why_no_share(series: Series, found: Above) -> str:
+    """Why the share of the values in `found` is not known; "" where it is.
+
+    Without a distribution it is where minimum or maximum decide it.
+    """
+    why = why_no_quantile(series).replace("so no quantile", "so no share above a deadline")
+    if not why or (found.high == 0 and series.count > 1):
+        return ""
+    return "" if found.is_exact and series.count > 1 else why
 
 
 def share_low(count: int, total: int, error: float) -> float:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hardstone import event_names
 from hardstone.catalogue import has_short_profile, shorter_than_standard
-from hardstone.model import Instrument, Result, RunDocument, Stopped, Trust, TrustGrade
+from hardstone.model import Imported, Instrument, Result, RunDocument, Stopped, Trust, TrustGrade
 from hardstone.stats.causes import is_limited_by_quota
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.consistency import (
@@ -47,6 +47,11 @@ def lacking_text(results: Sequence[Result]) -> str:
 def lacks_realtime(result: Result) -> bool:
     """Whether the test ran without real-time scheduling."""
     return has_run(result) and result.conditions.realtime is False
+
+
+def tool_text(imported: Imported) -> str:
+    """The tool that wrote the file of a run, with its version: "cyclictest 2.40"."""
+    return " ".join(filter(None, (imported.tool, imported.version)))
 
 
 Claim = Callable[[RunDocument], str | None]  # the reason, or None
@@ -120,6 +125,20 @@ def _clock_unsure(document: RunDocument) -> str | None:
 def _identity_broken(document: RunDocument) -> str | None:
     first = next(contradictions(document), None)
     return first and first.text
+
+
+# What else a file does not say makes its figures fewer, not doubtful.
+_DOUBTFUL_LOSSES = ("count", "unit", "overflow")
+
+
+def _imported(document: RunDocument) -> str | None:
+    """Nobody can grade how another tool measured; what its file does not say adds to that."""
+    imported = document.imported
+    if imported is None:
+        return None
+    lost = [one.text.rstrip(".") for one in imported.losses if one.what in _DOUBTFUL_LOSSES]
+    read = f"read from a file of {tool_text(imported)}: hardstone did not measure it"
+    return "; ".join(dict.fromkeys([read, *lost]))
 
 
 def _virtual(document: RunDocument) -> str | None:
@@ -394,6 +413,7 @@ UNTRUSTWORTHY: tuple[Claim, ...] = (
     _identity_broken,
 )
 INDICATIVE: tuple[Claim, ...] = (
+    _imported,
     _stopped,
     _quota_used_up,
     _of_event(

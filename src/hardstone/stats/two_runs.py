@@ -32,7 +32,7 @@ from hardstone.event_names import LEFT, LEFT_REMEDY, SHIELDED
 from hardstone.model import Histogram, PlannedTest, Result, RunDocument, Series, Unit
 from hardstone.stats.consistency import time_meaning
 from hardstone.stats.histogram import bins_of
-from hardstone.stats.identity import ranked_counts_of
+from hardstone.stats.identity import highest_of, ranked_counts_of, step_of
 from hardstone.stats.quantiles import (
     Quantile,
     RankedValues,
@@ -44,6 +44,7 @@ from hardstone.stats.quantiles import (
     share_high,
     share_low,
     values_for,
+    why_no_quantile,
 )
 from hardstone.stats.resampling import Shift, hodges_lehmann, holm, signed_rank_p
 
@@ -126,12 +127,13 @@ def compare_quantile(
 
 
 def widened_quantile(bins: RankedValues, q: float, confidence: float) -> Quantile | None:
-    """The quantile with the interval of a sample of 1 / AS_ONE of its size; None if empty.
+    """The quantile with the interval of a sample of 1 / AS_ONE of its size; None if empty, and
+    where the ranks of the values are not known.
 
     Each rank of that sample stands for AS_ONE values, of which the middle one is taken.
     """
     count = bins.total
-    if count == 0:
+    if count == 0 or not bins.has_quantiles:
         return None
     independent = count // AS_ONE
     first, last = rank_interval(independent, q, confidence) if independent else (0, 1)
@@ -143,11 +145,17 @@ def widened_quantile(bins: RankedValues, q: float, confidence: float) -> Quantil
 def quantile_ends(series: Series, q: float, quantum: float = 0.0) -> QuantileEnds:
     """One side of a ratio that holds at CONFIDENCE. InputError if the histogram is unreadable."""
     found = widened_quantile(ranked_counts_of(series.histogram), q, (1 + CONFIDENCE) / 2)
-    if found is None or series.min is None or series.max is None:
+    if found is None:
         return QuantileEnds(None, 0.0, None)
-    value = None if found.value is None else max(min(found.value, series.max), series.min)
-    low = 0 if found.low is None else max(found.low, series.min)
-    high = None if found.high is None else min(found.high, series.max) + quantum
+    least = found.low or 0 if series.min is None else series.min
+    highest = highest_of(series)
+    value, most = (
+        one if one is None or highest is None else min(one, highest)
+        for one in (found.value, found.high)
+    )
+    value = None if value is None else max(value, least)
+    low = 0 if found.low is None else max(found.low, least)
+    high = None if most is None else most + quantum
     return QuantileEnds(value, max(low - quantum, 0.0), high)
 
 
@@ -157,6 +165,8 @@ def _why_none(first: Series, other: Series, q: float) -> str:
     count = min(first.count, other.count)
     if count == 0:
         return "no values"
+    if why := why_no_quantile(first) or why_no_quantile(other):
+        return why
     if not (is_printable(q, count) and is_printable(1 - q, count)):
         return f"fewer than 10 of {count} values lie beyond the quantile"
     return ""
@@ -262,25 +272,30 @@ def supports(q: float, count: int) -> bool:
 
 
 def quantile_estimate(series: Series, q: float) -> Estimate | None:
-    """The quantile `q` with its interval; None for an empty series. InputError if unreadable."""
+    """The quantile `q` with its interval; None for an empty series, and where the ranks of its
+    values are not known. InputError if unreadable."""
     found = widened_quantile(bins_of(series.histogram), q, _DEPENDENT_CONFIDENCE)
-    if found is None or series.max is None:
+    if found is None:
         return None
+    highest = highest_of(series)
     value, high = (
-        None if one is None else min(one, series.max) for one in (found.value, found.high)
+        one if one is None or highest is None else min(one, highest)
+        for one in (found.value, found.high)
     )
     return Estimate(value, found.low, high)
 
 
 def mean_estimate(series: Series) -> Estimate | None:
-    """The mean with its interval by the normal distribution; None for an empty series."""
+    """The mean with its interval by the normal distribution; None where there is none. Values cut
+    off to whole steps are up to a step higher, and a source may cut off their mean too."""
     if series.mean is None:
         return None
     worth = worth_of(series.count)
     if series.stddev is None or worth < 2:
         return Estimate(series.mean, None, None)
     half = _NORMAL * series.stddev / sqrt(worth)
-    return Estimate(series.mean, series.mean - half, series.mean + half)
+    lost = 2 * (step_of(series) - 1)
+    return Estimate(series.mean, series.mean - half, series.mean + half + lost)
 
 
 def share_estimate(least: int, most: int, total: int) -> Estimate:

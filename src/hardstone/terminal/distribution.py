@@ -13,7 +13,13 @@ from rich.text import Text
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.identity import edges_of, parse_layout, ranked_counts_of
+from hardstone.stats.identity import (
+    NO_DISTRIBUTION,
+    edges_of,
+    highest_of,
+    parse_layout,
+    ranked_counts_of,
+)
 from hardstone.stats.quantiles import is_printable, quantile_between
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import clean
@@ -39,7 +45,7 @@ def recording_lines(document: RunDocument, console: Console) -> list[Text]:
     notes = [MARK_NOTE] if any(map(is_contradictory, found)) else []
     table = lines_of([*table_rows(found), *notes], console)
     bars = lines_of(bar_rows(found, console), console)
-    for lines in (table, bars):
+    for lines in filter(None, (table, bars)):
         lines[0].stylize("bold")
     return [*table, *bars]
 
@@ -89,7 +95,7 @@ def moment_of_worst(series: Series) -> str:
 
 
 def _quantile_text(series: Series, q: float) -> str:
-    """ "-" where too few values lie beyond it, or where it is out of the range of the histogram."""
+    """ "-" where too few values lie beyond it; "> 20 us" out of the range of the histogram."""
     if not is_printable(q, series.count):
         return "-"
     try:
@@ -97,8 +103,13 @@ def _quantile_text(series: Series, q: float) -> str:
     except InputError:
         return "-"
     # Its interval is not shown, so the ranks are those of no bound.
-    value = quantile_between(bins, q, (0, bins.total + 1), 0.95).value if bins.total else None
-    return format_ns(value if value is None else min(value, series.max or value))
+    if not bins.total or not bins.has_quantiles:
+        return "-"
+    found = quantile_between(bins, q, (0, bins.total + 1), 0.95)
+    if found.value is None:
+        return f"> {format_ns(found.above)}" if found.above is not None else "-"
+    highest = highest_of(series)
+    return format_ns(found.value if highest is None else min(found.value, highest))
 
 
 @dataclass(frozen=True)
@@ -125,10 +136,15 @@ def bar_rows(found: Sequence[Series], console: Console, most: int = MOST_ROWS) -
         length = max(1, round(share * width)) if one.count else 0
         start = f"{format_ns(one.lower_ns):>8} {format_count(one.count):>15}"
         rows.append(f"{start}  {bar * length}".rstrip())
-    beyond = sum(one.histogram.overflow for one in found)
+    drawn = [one.histogram for one in found if one.histogram.layout != NO_DISTRIBUTION]
+    if not drawn:
+        return []
+    beyond = sum(one.overflow for one in drawn)
     if beyond:
         values = "value is" if beyond == 1 else "values are"
         rows.append(f"{format_count(beyond)} {values} above the range of the histogram")
+    if any(one.is_cut is True for one in drawn):
+        rows.append("values above the range of the histogram are not counted in the file")
     return rows
 
 
@@ -144,12 +160,12 @@ def _log_bins(found: Sequence[Series]) -> list[_Bin]:
     counts: dict[int, int] = {}
     for series in found:
         try:
-            bits = parse_layout(series.histogram.layout)
+            layout = parse_layout(series.histogram.layout)
         except InputError:
             continue  # it is marked as a contradiction
         for index, count in series.histogram.buckets:
             if index >= 0 and count > 0:
-                place = _place(edges_of(index, bits)[0])
+                place = _place(edges_of(index, layout)[0])
                 counts[place] = counts.get(place, 0) + count
     if not counts:
         return []

@@ -45,7 +45,7 @@ from hardstone.stats.consistency import (
     contradiction_messages,
     trust_of,
 )
-from hardstone.stats.identity import edges_of, histogram_problem, parse_layout
+from hardstone.stats.identity import has_quantiles, histogram_problem, parse_layout
 from hardstone.stats.trust import lacks_realtime
 from hardstone.terminal.console import Row, make_console, print_command, words
 from hardstone.units import format_count
@@ -370,15 +370,17 @@ def spread_text(series: Series, width: int, *, is_plain: bool) -> str:
     ends are named; "" where there are too few values or no readable histogram."""
     if series.min is None or series.max is None or histogram_problem(series.histogram):
         return ""
+    if not has_quantiles(series.histogram):
+        return ""
     if series.count < _LEAST_SPREAD or series.max <= max(series.min, 1):
         return ""
     low, high = format_value(series.min, "ns"), format_value(series.max, "ns")
     cells = [0] * max(width - len(low) - len(high) - 2, 1)
     base = log10(max(series.min, 1))
     span = log10(series.max) - base
-    bits = parse_layout(series.histogram.layout)
+    layout = parse_layout(series.histogram.layout)
     for index, count in series.histogram.buckets:
-        ends = edges_of(index, bits)
+        ends = layout.edges_of(index)
         middle = min(max((ends[0] + ends[1]) / 2, series.min, 1), series.max)
         place = int((log10(middle) - base) / span * len(cells))
         cells[min(place, len(cells) - 1)] += count

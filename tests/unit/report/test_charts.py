@@ -34,7 +34,7 @@ from hardstone.report.figures import (
     notes_on_drawing,
 )
 from hardstone.stats.histogram import bins_of, histogram_of
-from hardstone.stats.identity import edges_of, index_of, parse_layout
+from hardstone.stats.identity import LogLinear, edges_of, index_of, parse_layout
 from hardstone.stats.quantiles import exceedance
 from tests.unit.report import sample
 from tests.unit.stats import make
@@ -62,7 +62,7 @@ def test_drawn_bins_hold_every_value_and_split_no_bucket(values: list[int], bits
     assert bins[0].low <= min(values)
     assert max(values) < bins[-1].high
     for one in bins:
-        assert edges_of(index_of(one.low, bits), bits)[0] == one.low
+        assert edges_of(index_of(one.low, LogLinear(bits)), LogLinear(bits))[0] == one.low
         inside = [value for value in values if one.low <= value < one.high]
         assert one.count == len(inside)
 

@@ -17,6 +17,7 @@ from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.identity import (
     DEFAULT_LAYOUT,
     MAX_VALUE,
+    LogLinear,
     edges_of,
     histogram_problem,
     index_of,
@@ -40,11 +41,11 @@ VALUES = st.integers(0, MAX_VALUE) | st.integers(0, 1 << 14)
 @pytest.mark.slow
 @given(VALUES, st.integers(1, 20))
 def test_a_value_lies_in_its_narrow_bucket_and_the_next_follows(value: int, bits: int) -> None:
-    index = index_of(value, bits)
-    low, high = edges_of(index, bits)
+    index = index_of(value, LogLinear(bits))
+    low, high = edges_of(index, LogLinear(bits))
     assert low <= value <= high
     assert (high - low) * 2**bits <= low
-    assert edges_of(index + 1, bits)[0] == high + 1
+    assert edges_of(index + 1, LogLinear(bits))[0] == high + 1
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_buckets_end_at_0_and_at_the_largest_value() -> None:
      "log-linear/1e1", "log-linear/\N{SUPERSCRIPT TWO}", "log-linear/" + "9" * 5000],
 )  # fmt: skip
 def test_an_unknown_layout_is_refused_with_a_remedy(layout: str) -> None:
-    assert parse_layout("log-linear/7") == 7
+    assert parse_layout("log-linear/7") == LogLinear(7)
     with pytest.raises(InputError) as caught:
         parse_layout(layout)
     assert "upgrade" in caught.value.remedy
@@ -86,13 +87,13 @@ RAW = st.lists(st.integers(-5, MAX_VALUE) | st.integers(-5, 5000), max_size=200)
 @given(RAW, st.sampled_from([1, 7, 10, 20]))
 def test_arrays_agree_with_the_closed_form(values: list[int], bits: int) -> None:
     expected: dict[int, int] = {}
-    for index in (index_of(value, bits) for value in values if value >= 0):
+    for index in (index_of(value, LogLinear(bits)) for value in values if value >= 0):
         expected[index] = expected.get(index, 0) + 1
     histogram = histogram_of(np.array(values, dtype=np.int64), layout=f"log-linear/{bits}")
     assert dict(histogram.buckets) == expected
     assert histogram.underflow == sum(value < 0 for value in values)
     bins = bins_of(histogram)
-    edges = [edges_of(index, bits) for index, _ in histogram.buckets]
+    edges = [edges_of(index, LogLinear(bits)) for index, _ in histogram.buckets]
     assert list(zip(bins.lower.tolist(), bins.upper.tolist(), strict=True)) == edges
     assert bins.total == total_count(histogram) == len(values)
 

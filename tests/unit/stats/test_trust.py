@@ -16,6 +16,7 @@ from hardstone.model import (
     DataValue,
     Descriptor,
     Event,
+    Loss,
     ParamValue,
     Plan,
     PlannedTest,
@@ -32,6 +33,7 @@ from hardstone.present.overview import stands_out
 from hardstone.stats.consistency import clocks_apart, clocks_not_held, trust_of
 from hardstone.stats.noise import with_noise
 from hardstone.stats.trust import INDICATIVE, UNTRUSTWORTHY, grade_run
+from tests import imported
 from tests.process.targets import sample
 from tests.unit.stats import make
 
@@ -162,6 +164,8 @@ def throttled(policy: str) -> RunDocument:
     return of(environment={"throttled_ns": 6_800_000_000}, conditions=conditions)
 
 
+OVERFLOWED = [Loss(what="overflow", text="the file does not count what is above 20 us")]
+
 CASES = [
     ("untrustworthy", "pairs do not ascend", broken_pair()),
     ("untrustworthy", "settings not restored after TMR-P-LAT", told("not_put_back")),
@@ -224,7 +228,19 @@ CASES = [
     ("indicative", "shorter than standard", make.document(plan=make.plan_of([], profile="quick"))),
     ("indicative", "no load", of(conditions=NO_LOAD)),
     ("indicative", "the load or the scheduling is unknown: TMR-P-LAT", of(conditions=Conditions())),
+    ("indicative", "read from a file of cyclictest 2.40: hardstone did not measure it",
+     imported.imported_run(result=make.result())),
+    ("indicative", "did not measure it; the file does not count what is above 20 us",
+     imported.imported_run(result=make.result(), losses=OVERFLOWED)),
 ]  # fmt: skip
+
+
+def test_figures_of_a_file_that_contradict_each_other_are_no_better_than_own_ones() -> None:
+    wrong = imported.imported_result(imported.bare(mean=99_000.0))
+    trust = grade_run(imported.imported_run(result=wrong))
+    assert trust.grade == "untrustworthy"
+    assert "the mean 99000 is not between minimum and maximum" in trust.reasons[0]
+    assert any(one.startswith("read from a file") for one in trust.reasons)
 
 
 def test_a_stop_counts_as_time_without_load() -> None:
