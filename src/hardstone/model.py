@@ -67,7 +67,8 @@ class Histogram(msgspec.Struct, kw_only=True, weakref=True):
     FIRST + i * WIDTH on; underflow is below FIRST. "none": the source has no distribution, and all
     values are counted in `overflow`. `is_cut`: the source dropped values above the last bucket and
     does not say how many. Without a distribution, and where it is cut, there are no quantiles.
-    A last bucket without values says where the overflow begins.
+    The count of a cut series is the least that it can be; of a series without a distribution and
+    without a count it is 1. A last bucket without values says where the overflow begins.
     """
 
     layout: Name

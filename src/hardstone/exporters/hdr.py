@@ -20,7 +20,7 @@ from hardstone.exporters.exportable import Held, LeftOut, address_of, held_distr
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import RunDocument, Series
 from hardstone.stats.histogram import Bins, bins_of
-from hardstone.stats.identity import edges_of, index_of
+from hardstone.stats.identity import LogLinear, edges_of, highest_of, index_of
 
 _VERSION = "#[Histogram log format version 1.3]"
 _LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
@@ -96,21 +96,22 @@ def _counts(series: Series, bins: Bins) -> tuple[int, dict[int, int]]:
     """The significant digits, and the count of each index of an HdrHistogram."""
     edges = [*zip(bins.lower.tolist(), bins.upper.tolist(), bins.count.tolist(), strict=True)]
     digits = next((one for one in _BITS if _is_fine(edges, _BITS[one])), max(_BITS))
-    bits = _BITS[digits]
+    layout, highest = LogLinear(_BITS[digits]), highest_of(series)
     counts: Counter[int] = Counter()
     for _, upper, count in edges:
-        counts[index_of(upper if series.max is None else min(upper, series.max), bits)] += count
+        value = upper if highest is None else min(upper, highest)
+        counts[index_of(max(value, 0), layout)] += count
     if bins.underflow:
         counts[0] += bins.underflow
     if bins.overflow:
-        counts[index_of(series.max or 0, bits)] += bins.overflow
+        counts[index_of(highest or 0, layout)] += bins.overflow
     return digits, dict(sorted(counts.items()))
 
 
 def _is_fine(edges: Sequence[tuple[int, int, int]], bits: int) -> bool:
     """Whether buckets of `bits` are nowhere wider than ours."""
     for lower, upper, _ in edges:
-        low, high = edges_of(index_of(upper, bits), bits)
+        low, high = edges_of(index_of(max(upper, 0), LogLinear(bits)), LogLinear(bits))
         if high - low > upper - lower:
             return False
     return True
@@ -118,7 +119,7 @@ def _is_fine(edges: Sequence[tuple[int, int, int]], bits: int) -> bool:
 
 def encoded(digits: int, counts: dict[int, int]) -> str:
     """A histogram in the encoding V2; `counts` by index, ascending."""
-    highest = edges_of(max(counts, default=0), _BITS[digits])[1]
+    highest = edges_of(max(counts, default=0), LogLinear(_BITS[digits]))[1]
     payload = b"".join(_packed(number) for number in _numbers(counts))
     header = struct.pack(">iiiiqqd", _COOKIE, len(payload), 0, digits, 1, max(highest, 2), 1.0)
     compressed = zlib.compress(header + payload)

@@ -193,7 +193,8 @@ def _add_histogram(
     lines = families.declare(name, "histogram", text)
     at_most = 0
     for limit in quantity.ladder:
-        at_most = max(at_most, series.count - above(series, limit).high)
+        most_above = above(series, limit).high
+        at_most = max(at_most, series.count - (series.count if most_above is None else most_above))
         named = {**labels, "le": _number(limit / quantity.divisor)}
         lines.append(f"{name}_bucket{_labels(named)} {at_most}")
     lines.append(f"{name}_bucket{_labels({**labels, 'le': '+Inf'})} {series.count}")

@@ -238,7 +238,8 @@ def _series(one: ReadSeries, where: Moments, file: str) -> Series:
         histogram=histogram,
         worst=list(one.worst),
         maxima_per_s=list(one.maxima_per_s),
-        derived=NO_COUNT if count is None else one.derived,
+        derived=NO_COUNT if count is None and figures.max is None else one.derived,
+        step=one.step_ns if one.step_ns > 1 else UNSET,
         # A tool that measures against an expected moment has values before it.
         possible_min=-100 * YEAR_NS if has_negative else None,
     )
@@ -283,9 +284,9 @@ def _histogram(one: ReadSeries, figures: _Figures) -> Histogram:
     if one.buckets is not None:
         return _of_buckets(one, one.buckets)
     if one.values is None:
-        return Histogram(
-            layout="none", buckets=[], overflow=1 if figures.count is None else figures.count
-        )
+        if figures.count is None:  # one value at least
+            return Histogram(layout="none", buckets=[], overflow=1, is_cut=True)
+        return Histogram(layout="none", buckets=[], overflow=figures.count)
     if one.step_ns > 1 and one.unit == "ns":
         return _of_steps(one.values, one.step_ns)
     from hardstone.stats.histogram import histogram_of
@@ -307,7 +308,8 @@ def _of_buckets(one: ReadSeries, buckets: Sequence[tuple[int, int]]) -> Histogra
         index, rest = divmod(low - first, width)
         if rest:
             raise InputError(f"a bucket begins at {low} ns, which is not on its grid", "")
-        if count:
+        is_last = low == buckets[-1][0]  # says where the overflow begins
+        if count or (is_last and one.overflow != 0):
             indexed.append((index, count))
     return Histogram(
         layout=f"linear/{width}/{first}",

@@ -116,7 +116,7 @@ def test_buckets_and_the_values_outside_of_them_add_up_to_the_count() -> None:
 
 
 def test_dropped_values_have_a_bucket_without_a_count() -> None:
-    cut = Histogram(layout="log-linear/10", buckets=[(3, 2)], is_cut=True)
+    cut = Histogram(layout="linear/1/0", buckets=[(3, 2)], is_cut=True)
     series = msgspec.structs.replace(make.series([3, 3]), histogram=cut)
     *_, last = series_buckets(series)
     assert (last.lower, last.upper, last.values) == (4, None, None)
