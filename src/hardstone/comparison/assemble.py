@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from hardstone.comparison.disagreement import disagreements
 from hardstone.comparison.grey import condition_rows
 from hardstone.comparison.points import RULES, points_of, repeated_tables
 from hardstone.comparison.rows import (
@@ -16,12 +17,20 @@ from hardstone.comparison.rows import (
 )
 from hardstone.comparison.sizes import is_of_sweep, size_rows
 from hardstone.comparison.tables import columns_of, kernel_table, ladder_table
+from hardstone.comparison.tools import (
+    Questions,
+    has_imported,
+    pairs_of,
+    questions_of,
+    tools_of,
+)
 from hardstone.comparison.view import (
     LEAST_SYSTEMS,
     MOST_SYSTEMS,
     CompareView,
     ConditionRow,
     SystemColumn,
+    ToolComparison,
     Yardstick,
 )
 from hardstone.errors import InputError
@@ -69,7 +78,8 @@ def compare_view(
     columns = columns_of(subjects, reference)
     systems = Systems(columns, reference)
     found = _figure_rows(subjects)
-    decisive = decisive_rows(found, systems)
+    questions = questions_of(columns, reference)
+    decisive = decisive_rows(found, systems, questions)
     yardsticks = _yardsticks()
     shared = shared_rows(found, systems, decisive)
     view = CompareView(
@@ -84,6 +94,7 @@ def compare_view(
         yardsticks=yardsticks,
         notes=[],
         shared=shared,
+        tools=_tools(questions, columns, reference),
     )
     begun(view)
     tests = compared_tests(
@@ -103,6 +114,18 @@ def compare_view(
         ],
         conditions=conditions,
         notes=list(_notes(columns, conditions)),
+    )
+
+
+def _tools(
+    questions: Questions, columns: Sequence[SystemColumn], reference: int
+) -> ToolComparison | None:
+    if not has_imported(columns):
+        return None
+    return ToolComparison(
+        disagreements(questions),
+        tools_of(questions, columns),
+        pairs_of(questions, columns, reference),
     )
 
 

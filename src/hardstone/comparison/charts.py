@@ -33,7 +33,7 @@ MOST_OVERLAID = 6
 GREY = "var(--quiet)"
 # One for each system of an overlay, so that not only colour tells them apart.
 _SYSTEM_DASHES = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3], [1, 4], [12, 4])
-_GREY_DASH = [1, 3]
+_GREY_DASHES = ([1, 3], [5, 3], [1, 6], [8, 3, 1, 3], [3, 7], [12, 3])
 _NEAR = 10.0
 NEAR_PANELS = 2.0  # whose curves need the room
 _MOST_BEYOND = 0.4  # of what the values span, on either side
@@ -53,7 +53,8 @@ def styled(spec: Spec, names: Sequence[str], grey: Sequence[bool]) -> Spec:
     """An overlay whose lines differ in colour and in dashes; what may not be compared is grey."""
     colours = [GREY if out else PALETTE[n % len(PALETTE)] for n, out in enumerate(grey)]
     dashes = [
-        _GREY_DASH if out else _SYSTEM_DASHES[n % len(_SYSTEM_DASHES)] for n, out in enumerate(grey)
+        (_GREY_DASHES if out else _SYSTEM_DASHES)[n % len(_SYSTEM_DASHES)]
+        for n, out in enumerate(grey)
     ]
     for layer in spec.get("spec", spec)["layer"]:
         encoding = layer.get("encoding", {})

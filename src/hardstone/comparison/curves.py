@@ -24,6 +24,7 @@ from hardstone.comparison.charts import (
     with_standards,
 )
 from hardstone.comparison.charts import panel_chart as panels_chart
+from hardstone.comparison.tools import has_distribution
 from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
@@ -88,6 +89,7 @@ class Place:
     standards: Sequence[Standard]
     name: str
     drawer: Drawer
+    columns: Sequence[SystemColumn] = ()
 
 
 def curves_of(row: ComparedRow, columns: Sequence[SystemColumn]) -> list[Curve]:
@@ -101,6 +103,27 @@ def curves_of(row: ComparedRow, columns: Sequence[SystemColumn]) -> list[Curve]:
         and cell.series.histogram.buckets
         and histogram_problem(cell.series.histogram) is None
     ]
+
+
+def not_drawn(place: Place) -> str:
+    """The systems that have a figure in the row and no curve, and what is known of them."""
+    drawn_ones = {one.column.number for one in place.curves}
+    texts = []
+    for column, cell in zip(place.columns, place.row.cells, strict=True):
+        if cell.series is None or column.number in drawn_ones:
+            continue
+        known = [
+            f"{name} {format_value(value, place.row.unit)}"
+            for name, value in (
+                ("least", cell.series.min),
+                ("mean", cell.series.mean),
+                ("worst", cell.series.max),
+            )
+            if value is not None
+        ]
+        why = "too few values" if has_distribution(cell.series) else "no distribution"
+        texts.append(f"{system_name(column)}, {why}: {', '.join(known) or 'no figure'}")
+    return f" Not drawn: {'; '.join(texts)}." if texts else ""
 
 
 def _curve_name(one: Curve, is_many: bool) -> str:
@@ -215,9 +238,15 @@ def exceedance_figure(place: Place) -> Figure | None:
     )
     if not is_many:
         about += " Open triangle: upper bound, at 95 %, of the share above the worst observed."
-    exact = [(one, [(one.series.min, points[0][1]), *points[1:]]) for one, points in lines]
+    exact = [(one, [_first_point(one, points), *points[1:]]) for one, points in lines]
     table = _table(place, [unit_title("above", place.row.unit), "share"], exact)
     return _figure(place, "exceedance", "Exceedance", about, spec, table, found)
+
+
+def _first_point(one: Curve, points: Sequence[Point]) -> Point:
+    """Every value is at or above the least, where that is known."""
+    first, share = points[0]
+    return (first if one.series.min is None else float(one.series.min), share)
 
 
 def histogram_figure(place: Place) -> Figure | None:
@@ -357,6 +386,7 @@ def _figure(
         about += f" Red lines: {'; '.join(one.text for one in shown)}." if shown else ""
     if any(one.is_grey for one in found):
         about += " Systems in grey are not comparable with the reference."
+    about += not_drawn(place) if kind != "time" else ""
     return system_figure(
         f"{place.name}-{kind}",
         f"{label}: {title.lower()}",

@@ -259,17 +259,24 @@ _CURVES: tuple[tuple[str, Callable[[Place], Figure | None]], ...] = (
 
 @dataclass(frozen=True)
 class CompareFigures:
-    """`summary`: the decisive figures. `by_test` has the figures of one row of each test, which is
-    the decisive one where there is one. `notes` say what was left out."""
+    """`summary`: the decisive figures. `tools`: curves of figures that different tools measured.
+    `by_test` has the figures of one row of each test, which is the decisive one where there is one.
+    `notes` say what was left out."""
 
     summary: list[Figure]
     by_test: dict[str, list[Figure]]
     kernel: list[Figure]
     notes: list[str] = field(default_factory=list)
+    tools: list[Figure] = field(default_factory=list)
 
     def all(self) -> list[Figure]:
         """Every figure once: pictures of the summary stand with their tests again."""
-        found = [*self.summary, *(one for of in self.by_test.values() for one in of), *self.kernel]
+        found = [
+            *self.tools,
+            *self.summary,
+            *(one for of in self.by_test.values() for one in of),
+            *self.kernel,
+        ]
         return list({id(one.drawing): one for one in found}.values())
 
 
@@ -286,6 +293,7 @@ class BegunFigures:
     def __init__(self, view: CompareView, drawer: Drawer) -> None:
         self._maker = _Maker(view, drawer)
         self._summary = self._maker.summary()
+        self._tools = self._maker.of_tools()
         self._kernel = kernel_figures(view, drawer)
         self._spread = _spread_figure(view, drawer)
 
@@ -296,7 +304,7 @@ class BegunFigures:
         maker.spent += sum(_PANELS_COST if "facet" in one.drawing.spec else 1 for one in kernel)
         by_test = maker.of_tests(self._summary)
         shown = [figure for _, figure in self._summary] + ([self._spread] if self._spread else [])
-        return CompareFigures(shown, by_test, kernel, maker.notes())
+        return CompareFigures(shown, by_test, kernel, maker.notes(), self._tools)
 
 
 def shown_row(test: ComparedTest, decisive: Sequence[ComparedRow]) -> ComparedRow | None:
@@ -343,6 +351,19 @@ class _Maker:
         self.spent += len(found)
         return found
 
+    def of_tools(self) -> list[Figure]:
+        """The distributions of each figure that different tools measured."""
+        rows = [row for row in self.view.decisive if row.question] if self.view.tools else []
+        found = []
+        for number, row in enumerate(rows, 1):
+            curves = curves_of(row, self.view.columns)
+            name = f"chart-tools-{number}"
+            place = Place(row, curves, self.standards, name, self.drawer, self.view.columns)
+            drawn = [exceedance_figure(place), shift_figure(place)]
+            found += [one for one in drawn if one is not None]
+        self.spent += len(found)
+        return found
+
     def of_tests(self, summary: Sequence[tuple[ComparedRow, Figure]]) -> dict[str, list[Figure]]:
         """Dots of each test first, then curves, the tests of the summary first."""
         again = {row.address: figure for row, figure in summary}
@@ -381,7 +402,9 @@ class _Maker:
                 continue
             if test not in places:
                 curves = curves_of(row, self.view.columns)
-                places[test] = Place(row, curves, self.standards, name, self.drawer)
+                places[test] = Place(
+                    row, curves, self.standards, name, self.drawer, self.view.columns
+                )
             figure = make(places[test])
             if figure is None:
                 self.spent -= _cost(count)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from hardstone.catalogue import load_catalogue
 from hardstone.comparison.sizes import SizeSeries
+from hardstone.comparison.tools import has_imported, imported_of, tool_name, why_other_moments
 from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.overview import repeat_text
+from hardstone.stats.conditions import NOT_KNOWN as UNKNOWN
 from hardstone.stats.conditions import STEADY_FACTS, differing_parameters
 from hardstone.stats.consistency import UNLIKE_COUNTS
 from hardstone.stats.sustained import SUSTAINED, steps_of
@@ -28,7 +30,7 @@ from hardstone.systems.subjects import (
     SubjectSeries,
     other_numbers,
 )
-from hardstone.units import format_count
+from hardstone.units import format_count, format_ns
 from hardstone.wording import fact_text, parameter_text, shorten, spoken, work_text
 
 
@@ -177,6 +179,9 @@ def why_grey(pair: Pair, known: DifferingResults | None = None) -> str:
 
 
 def _reasons(pair: Pair, known: DifferingResults) -> Iterator[str]:
+    moments = why_other_moments(pair.one, pair.against, pair.subject, pair.reference)
+    if moments:
+        yield moments
     ours, theirs = pair.stand_in, pair.stand_in_against
     if ours != theirs:
         mine = ours or "interrupts from a device"
@@ -269,6 +274,7 @@ def _other_study(
 NOT_KNOWN = "-"
 REPEAT = "repeat"  # differs between runs of one plan, and makes no figure another one
 _CHARACTERS = 120
+_OF_HARDSTONE = ("profile", "clock", "hardstone")  # conditions that another tool does not have
 # The names of facts that a row of its own has.
 _SHOWN = {
     "machine.cpu_model",
@@ -283,7 +289,9 @@ _SHOWN = {
 }
 # What decides most whether figures may be compared comes first.
 _ORDER = (
+    "tool",
     "load",
+    "interval",
     "CPU configuration",
     "policy",
     "priority",
@@ -310,6 +318,8 @@ def condition_rows(
 ) -> list[ConditionRow]:
     """Conditions, facts that differ between runs, and the counts of the decisive series."""
     found = [_conditions(one) for one in columns]
+    if has_imported(columns):
+        found = [_with_tool(known, one) for known, one in zip(found, columns, strict=True)]
     places = {name: place for place, name in enumerate(_ORDER)}
     names = {name for one in found for name in one}
     rows = []
@@ -317,6 +327,25 @@ def condition_rows(
         cells = [one.get(name, NOT_KNOWN) for one in found]
         rows.append(ConditionRow(name, cells, differs=_differs(cells)))
     return [*rows, *_facts(columns), *_counts(decisive)]
+
+
+# What a reader has to know of a figure of another tool, and what its file may not say.
+_ASKED = ("load", "interval", "policy", "priority", "machine", "kernel")
+
+
+def _with_tool(known: Mapping[str, str], column: SystemColumn) -> Mapping[str, str]:
+    """Conditions where tools are compared: which tool, and what its file does not say."""
+    subject = column.subject
+    found = dict(known)
+    if isinstance(subject, MeasuredRun):
+        found["tool"] = tool_name(subject)
+        intervals = {one.params.get("interval_ns") for one in subject.results}
+        known_ns = sorted(one for one in intervals if isinstance(one, int))
+        found["interval"] = ", ".join(map(format_ns, known_ns))
+    if imported_of(subject) is not None:
+        found = {name: text for name, text in found.items() if name not in _OF_HARDSTONE}
+        found |= {name: found.get(name) or UNKNOWN for name in _ASKED}
+    return {name: text for name, text in found.items() if text}
 
 
 def _differs(cells: Sequence[str]) -> bool:

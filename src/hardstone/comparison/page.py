@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -18,16 +18,22 @@ from hardstone.comparison.cells import (
     why_grey,
 )
 from hardstone.comparison.figures import CompareFigures
+from hardstone.comparison.tools import unrelated
 from hardstone.comparison.view import (
     ClaimRow,
     CompareView,
+    Disagreement,
     Look,
     SystemColumn,
+    SystemTool,
+    ToolFigure,
+    ToolPair,
 )
 from hardstone.figure_text import ShownFigure, shown_figure
 from hardstone.model import FORMULA
 from hardstone.report.figures import CHART_CONFIG, Figure
 from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
+from hardstone.systems.moments import QUESTIONS
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount
 from hardstone.wording import numbers_text, shorten
@@ -263,6 +269,101 @@ def _by_category(tests: Sequence[_TestPart]) -> list[tuple[str, list[_TestPart]]
     return list(found.items())
 
 
+@dataclass(frozen=True)
+class _ToolCell:
+    """`differs`: another text than that of the reference."""
+
+    texts: list[str]
+    differs: bool = False
+
+
+@dataclass(frozen=True)
+class _ToolRow:
+    name: str
+    cells: list[_ToolCell]
+
+
+@dataclass(frozen=True)
+class _ToolGroup:
+    title: str
+    rows: list[_ToolRow]
+
+
+@dataclass(frozen=True)
+class _ToolsPart:
+    """What each tool measures, system by system; which pairs may be compared, in words.
+    `unrelated`: pairs that answer no question in common."""
+
+    reasons: list[Disagreement]
+    groups: list[_ToolGroup]
+    pairs: list[ToolPair]
+    unrelated: list[str]
+    figures: Sequence[Figure]
+
+
+_FIGURE_ROWS: tuple[tuple[str, Callable[[ToolFigure], str]], ...] = (
+    ("Begins at", lambda one: one.begin),
+    ("Ends at", lambda one: one.end),
+    ("In", lambda one: f"{one.thread}, scheduled by {one.core}"),
+    ("Steps of its values", lambda one: one.resolution),
+    ("Values in no bucket", lambda one: one.beyond),
+    ("Series", lambda one: one.address),
+)
+
+
+def _tools_part(view: CompareView, figures: Sequence[Figure]) -> _ToolsPart | None:
+    """None where hardstone measured every run."""
+    found = view.tools
+    if found is None:
+        return None
+    questions = dict.fromkeys(one.question for tool in found.tools for one in tool.figures)
+    tools = [[f"{one.tool}, {one.package}" if one.package else one.tool] for one in found.tools]
+    pairs = [
+        replace(one, question=_sentence(QUESTIONS[one.question]))
+        for one in found.pairs
+        if one.question
+    ]
+    return _ToolsPart(
+        found.reasons,
+        [
+            _ToolGroup("", [_tool_row("Tool", tools)]),
+            *(_figure_group(one, found.tools, view.reference) for one in questions),
+            _ToolGroup(
+                "What the tool does, and what its file does not say",
+                [
+                    _tool_row("The tool", [one.machine for one in found.tools]),
+                    _tool_row("Its file", [one.losses for one in found.tools]),
+                ],
+            ),
+        ],
+        pairs,
+        [f"No figure in common: {text}." for text in unrelated(found)],
+        figures,
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _figure_group(question: str, tools: Sequence[SystemTool], reference: int) -> _ToolGroup:
+    found = [
+        next((one for one in tool.figures if one.question == question), None) for tool in tools
+    ]
+    rows = []
+    for name, text_of in _FIGURE_ROWS:
+        texts = [[text_of(one)] if one else [] for one in found]
+        is_compared = name in ("Begins at", "Ends at", "In")
+        rows.append(_tool_row(name, texts, reference if is_compared else None))
+    return _ToolGroup(_sentence(QUESTIONS[question]), rows)
+
+
+def _tool_row(name: str, texts: Sequence[list[str]], reference: int | None = None) -> _ToolRow:
+    against = texts[reference] if reference is not None else []
+    cells = [_ToolCell(one or ["-"], bool(one and against and one != against)) for one in texts]
+    return _ToolRow(name, cells)
+
+
 _MOST_IN_TITLE = 3
 
 
@@ -314,6 +415,7 @@ def _context(view: CompareView, figures: CompareFigures, *, is_live: bool) -> di
             )
         ),
         "stars_of": _stars_of,
+        "tools": _tools_part(view, figures.tools),
         "has_decisive": view.shared is None,
         "decisive": _decisive_table(view, {one.test: one.anchor for one in tests}),
         "points": list(zip(view.columns, view.points, strict=True)),
@@ -328,6 +430,7 @@ def _context(view: CompareView, figures: CompareFigures, *, is_live: bool) -> di
         "not_drawn": figures.notes,
         "kernel": figures.kernel,
         "contents": [
+            *([("tools", "Why these tools disagree")] if view.tools else []),
             ("overview", "Overview"),
             ("why", "Stars: criteria and reasons"),
             ("systems", "Systems and conditions"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hardstone.comparison.grey import REPEAT, Pair, why_alone_grey, why_grey, why_worst_grey
 from hardstone.comparison.rows import judged_claims
+from hardstone.comparison.tools import WAKEUP, moments_of
 from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
@@ -86,13 +87,18 @@ class _Facts:
 
     @property
     def cells(self) -> Cells:
-        """Without figures that may be compared with nothing: no point follows from them."""
+        """Without figures that may be compared with nothing, or that are between other moments
+        than those of hardstone's tests: no point follows from them."""
         found = []
         for row in self.decisive:
             series = row.cells[self.place].subject_series
-            if series is None or not why_alone_grey(series):
+            if series is None or not (why_alone_grey(series) or self._differs(series)):
                 found.append((row, row.cells[self.place]))
         return found
+
+    def _differs(self, series: SubjectSeries) -> bool:
+        moments = moments_of(series, self.column.subject)
+        return moments is not None and bool(moments.differs)
 
 
 def _positive(facts: _Facts) -> Iterator[str]:
@@ -181,7 +187,7 @@ def _reaches(cells: Cells, yardstick_ns: int) -> Iterator[str]:
 
 
 def _is_latency(row: ComparedRow) -> bool:
-    return row.address.startswith("TMR-P-LAT")
+    return row.question in ("", WAKEUP) and row.address.startswith("TMR-P-LAT")
 
 
 def _largest_spread(cells: Cells) -> tuple[ComparedRow, ComparedCell, float] | None:

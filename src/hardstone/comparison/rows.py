@@ -18,6 +18,15 @@ from hardstone.comparison.grey import (
     with_stand_ins,
 )
 from hardstone.comparison.sizes import SizeSeries, size_label
+from hardstone.comparison.tools import (
+    WAKEUP,
+    Questions,
+    figure_row,
+    imported_of,
+    remarks_on,
+    tool_name,
+    why_no_ratio,
+)
 from hardstone.comparison.view import (
     ClaimCell,
     ClaimRow,
@@ -36,6 +45,7 @@ from hardstone.systems.published import figures_of, load_studies
 from hardstone.systems.subjects import (
     Amount,
     FigureRow,
+    Key,
     MeasuredRun,
     MeasuredSeries,
     Missing,
@@ -153,20 +163,31 @@ def compared_rows(
 
 
 def _compared_row(
-    found: FigureRow, systems: Systems, label: str = "", *, decisive: bool = False
+    found: FigureRow,
+    systems: Systems,
+    label: str = "",
+    *,
+    decisive: bool = False,
+    question: str = "",
 ) -> ComparedRow:
-    """One row. `label` replaces its series and labels."""
+    """One row. `label` replaces its series and labels; then its address is that of its key."""
     row, stand_ins = with_stand_ins(found, [one.subject for one in systems.columns])
     worst, more = _worst_statistic(found.first), _more(row)
     builder = _Cells(row, systems, stand_ins, worst, more, Medians(row.found))
     return ComparedRow(
-        address=found.address,
+        address=_address_of(found.key) if label else found.address,
         label=label or _row_label(found),
         unit=found.first.unit,
         cells=[builder.cell(place) for place in range(len(row.found))],
         more=more,
         decisive=decisive,
+        question=question,
     )
+
+
+def _address_of(key: Key) -> str:
+    test, name, labels = key
+    return "/".join([test, *(value for _, value in labels), name])
 
 
 def _row_label(row: FigureRow) -> str:
@@ -227,7 +248,7 @@ class _Cells:
             is_grey=bool(why),
             why=why,
             marks=self._marks(place, own, mean, worst),
-            notes=self._notes(place, own),
+            notes=self._notes(place, own, is_grey=bool(why)),
             ratio=None if why else self._ratio(place, own),
             predictability=_predictability(own, mean, worst),
             worst_why=worst_why,
@@ -291,7 +312,7 @@ class _Cells:
         if against is None or against is own or against.series is None or own.series is None:
             return None
         is_refused = self.systems.columns[reference].apart or why_alone_grey(against)
-        if is_refused or not has_ratio(own):
+        if is_refused or not has_ratio(own) or why_no_ratio(own.series, against.series):
             return None
         return self.medians.ratio(place, reference)
 
@@ -304,10 +325,17 @@ class _Cells:
             marks.append(EQUALS_TICK)
         return tuple(marks)
 
-    def _notes(self, place: int, own: SubjectSeries) -> tuple[str, ...]:
+    def _notes(self, place: int, own: SubjectSeries, *, is_grey: bool) -> tuple[str, ...]:
         stand_in = self.stand_ins.get(place)
         limit = self.medians.limit(place)
+        against = self.row.found[self.systems.reference]
+        series = own.series, against.series if against is not None else None
+        refused = ""
+        if series[0] is not None and series[1] is not None and own is not against and not is_grey:
+            refused = why_no_ratio(series[0], series[1])
         notes = [
+            *remarks_on(own, self.systems.columns[place].subject),
+            *([refused] if refused else []),
             *([stand_in.what] if stand_in else []),
             *self.row.notes[place],
             *own.notes,
@@ -362,6 +390,8 @@ def _missing_of(column: SystemColumn, row: FigureRow) -> Missing:
     subject = column.subject
     if not isinstance(subject, MeasuredRun):
         return Missing(_not_published(subject, row))
+    if imported_of(subject) is not None:
+        return Missing(f"not measured by {tool_name(subject)}")
     return _not_run(subject, row.test)
 
 
@@ -435,6 +465,8 @@ def _state(column: SystemColumn, test: str) -> str:
     if not isinstance(subject, MeasuredRun):
         return "published" if test in subject.tests() else "not published"
     found = next((one for one in subject.results if one.test == test), None)
+    if found is None and imported_of(subject) is not None:
+        return f"not measured by {tool_name(subject)}"
     if found is None:
         return "not run"
     if found.status == "measured" and (not found.complete or found.interrupted):
@@ -493,6 +525,8 @@ def _without(column: SystemColumn, test: str) -> ClaimCell:
     if not isinstance(column.subject, MeasuredRun):
         judged = _verdicts(column, test)
         return ClaimCell(AS_A_WHOLE if judged else "not published", "quiet")
+    if imported_of(column.subject) is not None:
+        return ClaimCell("not judged", "quiet")
     reason = _not_run(column.subject, test).reason
     return ClaimCell("not judged" if reason == "no values" else reason, "quiet")
 
@@ -533,8 +567,6 @@ def judged_claims(test: ComparedTest, place: int) -> list[tuple[ClaimRow, ClaimC
     return [one for one in judged if one[0].name != AS_A_WHOLE] or judged
 
 
-_WAKEUP = ("TMR-P-LAT", "wakeup")
-_TOTAL = "total"
 _SOURCE = "external"
 _BOTH = "both"  # threads and processes take the same way
 
@@ -564,8 +596,18 @@ _DECISIVE = (
 )
 
 
-def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
-    """Those of _DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
+_QUESTION_LABELS = {
+    "wakeup": "wakeup, total, worst CPU",
+    "interrupt": "interrupt latency, worst CPU",
+    "cpu loss": "lost CPU time, worst CPU",
+}
+
+
+def decisive_rows(
+    found: Sequence[FigureRow], systems: Systems, questions: Questions
+) -> list[ComparedRow]:
+    """Those of _DECISIVE that any system has, then the wake-up latency of the worst CPU of each,
+    and other figures that different tools measured."""
     rows = [
         _compared_row(row, systems, decisive=True)
         for one in _DECISIVE
@@ -574,9 +616,11 @@ def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[Compared
             _sustained(found, systems) if one.test == SUSTAINED else _chosen(found, one, name)
         )
     ]
-    wakeup = _wakeup(systems.columns)
-    if wakeup is not None:
-        rows.append(_compared_row(wakeup, systems, "wakeup, total, worst CPU", decisive=True))
+    for question, measured in questions.items():
+        if question == WAKEUP or sum(one is not None for one in measured) > 1:
+            row = figure_row(question, measured)
+            label = _QUESTION_LABELS.get(question, f"{question}, worst CPU")
+            rows.append(_compared_row(row, systems, label, decisive=True, question=question))
     return rows
 
 
@@ -601,7 +645,7 @@ def shared_rows(
 def group_of(row: ComparedRow) -> str:
     """A short name of what a decisive row is about: "tick", "wakeup"."""
     test = row.address.partition("/")[0]
-    return next((one.short for one in _DECISIVE if one.test == test), "wakeup")
+    return row.question or next((one.short for one in _DECISIVE if one.test == test), WAKEUP)
 
 
 def _chosen(found: Sequence[FigureRow], one: Decisive, name: str) -> Iterator[FigureRow]:
@@ -647,28 +691,3 @@ def _fits(row: FigureRow, one: Decisive) -> bool:
 
 def _known_count(row: FigureRow) -> int:
     return sum(one is not None for one in row.found)
-
-
-def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
-    """The CPU with the largest worst of each system: merging would hide a bad CPU."""
-    found: list[SubjectSeries | None] = []
-    notes: list[tuple[str, ...]] = []
-    for column in columns:
-        own = [
-            one
-            for one in column.subject.held()
-            if (one.test, one.name) == _WAKEUP
-            and (one.labels.get("part") == _TOTAL or _TOTAL in one.parts)
-        ]
-        worst = max(own, key=_largest, default=None)
-        cpu = worst.labels.get("cpu") if worst is not None else None
-        found.append(worst)
-        notes.append((f"CPU {cpu}, the worst of {len(own)}",) if cpu and len(own) > 1 else ())
-    if not any(found):
-        return None
-    return FigureRow((*_WAKEUP, (("part", _TOTAL),)), tuple(found), tuple(notes))
-
-
-def _largest(one: SubjectSeries) -> float:
-    worst = one.amount("max")
-    return worst.lowest if isinstance(worst, Amount) else 0.0

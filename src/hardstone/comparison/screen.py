@@ -17,12 +17,14 @@ from rich.text import Text
 from hardstone.calling import as_typed
 from hardstone.comparison.rows import AS_A_WHOLE, CONTRADICTS, EQUALS_TICK, MEDIAN, group_of
 from hardstone.comparison.sizes import SIZES
+from hardstone.comparison.tools import WAKEUP
 from hardstone.comparison.view import (
     ClaimCell,
     ComparedCell,
     ComparedRow,
     CompareView,
     SystemColumn,
+    ToolComparison,
 )
 from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
@@ -30,6 +32,7 @@ from hardstone.present.stars_text import stars_number
 from hardstone.stats.conditions import listed
 from hardstone.stats.quantiles import median_of
 from hardstone.stats.two_runs import QuantileRatio
+from hardstone.systems.moments import QUESTIONS
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing, PublishedSeries
 from hardstone.terminal.console import make_console, wrapped
@@ -114,8 +117,11 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     ]
     differs = _labelled("differs", _differing(view), width, _MOST_DIFFERING)
     found = _labelled("why not", refused, width, 6)
+    tools = list(_tools(view, width))
+    most += len(tools)
     sections = [
         *_labelled("apart", apart, width, 3, "bold red"),
+        *tools,
         *([] if pair else _labelled("medians", medians, width, 4)),
         # The study and the hardware of a published figure are always shown.
         *([*differs, *found, *where] if pair else [*where, *found, *differs]),
@@ -126,6 +132,37 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
         more = Text(f"{'':{_GUTTER}}and more, with -o", style="dim")
         sections = [*sections[: room - 1], more] if room else []
     return [Text(head, style="bold"), *systems, *figures, *sections, *below]
+
+
+def _tools(view: CompareView, width: int) -> Iterator[Text]:
+    """Between which moments each tool measures, and why their figures differ."""
+    if view.tools is None:
+        return
+    label, room = "moments", width - _GUTTER
+    for question, by_moments in _by_question(view.tools).items():
+        yield Text(f"{label:{_GUTTER}}") + Text(QUESTIONS[question], style="bold")
+        label = ""
+        for (begin, end, place), numbers in by_moments.items():
+            text = f"{numbers_text(numbers)}: from {begin} to {end}; in {place}"
+            yield from (Text(f"{'':{_GUTTER}}{line}") for line in wrapped(text, room))
+    label = "why differ"
+    for one in view.tools.reasons:
+        for line in wrapped(one_line(one.text), room):
+            yield Text(f"{label:{_GUTTER}}{line}")
+            label = ""
+
+
+_Moments = tuple[str, str, str]
+
+
+def _by_question(tools: ToolComparison) -> dict[str, dict[_Moments, list[int]]]:
+    """The numbers of the systems by question and moments."""
+    found: dict[str, dict[_Moments, list[int]]] = {}
+    for tool in tools.tools:
+        for one in tool.figures:
+            moments = one.begin, one.end, one.thread
+            found.setdefault(one.question, {}).setdefault(moments, []).append(tool.number)
+    return found
 
 
 def _systems(view: CompareView, origin: Callable[[SystemColumn], str]) -> Iterator[Text]:
@@ -406,7 +443,11 @@ def _as_columns(view: CompareView, width: int) -> list[Text]:
 
 
 def _row_name(row: ComparedRow) -> str:
-    """ "SEM-P-ARC 128 acquire": test, chosen number, and series if the summary has several."""
+    """ "SEM-P-ARC 128 acquire": test, chosen number, and series if the summary has several; of
+    several tests what all of them answer."""
+    tests = {one.subject_series.test for one in row.cells if one.subject_series}
+    if row.question and (len(tests) > 1 or row.question != WAKEUP):
+        return row.question
     test, *parts = row.address.split("/")
     numbers = [one for one in parts if one.isdecimal()]
     series = parts[-1] if parts and parts[-1] in _PAIRS else ""

@@ -23,6 +23,7 @@ from hardstone.present.stars_text import category_number, stars_number
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, pictures
 from hardstone.report.sheet import Sheet, bind
+from hardstone.systems.moments import QUESTIONS
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing, PublishedSystem
 from hardstone.wording import one_line, shorten
@@ -158,6 +159,7 @@ def render_compare_pdf(view: CompareView, *, drawer: Drawer) -> bytes:
     figures = compare_figures(view, drawer)
     book = _Book(view)
     book.opening()
+    book.tools(figures)
     book.decisive(figures)
     book.conditions()
     book.studies(figures)
@@ -291,6 +293,42 @@ class _Book:
             for column in view.columns
         ]
         self._table(["System", *names], rows)
+
+    def tools(self, figures: CompareFigures) -> None:
+        """Why tools disagree, what each measures, and which pairs may be compared."""
+        found = self.view.tools
+        if found is None:
+            return
+        self._section("Why these tools disagree", _LEAST_ROOM)
+        for reason in found.reasons:
+            self._text(reason.text)
+        self._sheet.gap(4)
+        head = ["System", "Figure", "From", "To", "In", "Steps", "In no bucket"]
+        rows = [
+            [
+                *(f"{tool.number} {tool.tool}", one.question, one.begin, one.end),
+                *(f"{one.thread} ({one.core})", one.resolution, one.beyond),
+            ]
+            for tool in found.tools
+            for one in tool.figures
+        ]
+        self._table(head, rows, is_numeric=False)
+        for tool in found.tools:
+            for text in (*tool.machine, *tool.losses):
+                self._text(f"{tool.number} {tool.tool}: {text}", colour="quiet")
+        self._sheet.gap(4)
+        pairs = [
+            [
+                f"{one.first} and {one.second}",
+                QUESTIONS.get(one.question, "-"),
+                "yes" if one.is_same else f"no: {one.why}",
+                "; ".join(one.differing),
+            ]
+            for one in found.pairs
+        ]
+        head = ["Systems", "Figure", "Same two moments", "What else differs, or is not known"]
+        self._table(head, pairs, is_numeric=False)
+        self._charts(figures.tools, "Figures of several tools")
 
     def decisive(self, figures: CompareFigures) -> None:
         """The table of the decisive figures, or of the shared ones, then their charts."""

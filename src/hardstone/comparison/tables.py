@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.comparison.grey import why_alone_grey
+from hardstone.comparison.tools import imported_of, tool_name
 from hardstone.comparison.view import PlainTable, SystemColumn
 from hardstone.errors import InputError
 from hardstone.kernel.results import ALL, TEST
@@ -58,7 +59,7 @@ def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn
                 subject=one,
                 is_published=one.is_published,
                 is_reference=one is subjects[reference],
-                study=short(one.conditions.get("study"), 80) or _OWN_STUDY,
+                study=short(one.conditions.get("study"), 80) or _measured_by(one),
                 hardware=_hardware(one),
                 year=one.year,
                 trust=trust.grade if trust else None,
@@ -69,6 +70,11 @@ def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn
             )
         )
     return columns
+
+
+def _measured_by(one: Subject) -> str:
+    imported = imported_of(one)
+    return _OWN_STUDY if imported is None else f"{tool_name(one)}, imported"
 
 
 def _hardware(one: Subject) -> str:

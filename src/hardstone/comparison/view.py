@@ -114,7 +114,8 @@ class ComparedCell:
 class ComparedRow:
     """One series across the systems. `address` finds it again; `label` is for people. `more` names
     further statistics that a study published or that a ratio is of: "p50", "min", "time_90".
-    `decisive`: it is in the summary."""
+    `decisive`: it is in the summary. `question`: what it answers, where tests of several tools do;
+    "" for the series of one test."""
 
     address: str
     label: str
@@ -122,6 +123,7 @@ class ComparedRow:
     cells: list[ComparedCell]
     more: tuple[str, ...] = ()
     decisive: bool = False
+    question: str = ""
 
     @property
     def known_count(self) -> int:
@@ -191,6 +193,70 @@ class ConditionRow:
 
 
 @dataclass(frozen=True)
+class ToolFigure:
+    """The figure of a system for a question ("wakeup"): where it is, and between which two moments.
+
+    `core`: what schedules the thread, "Linux" or "Cobalt". `beyond`: what became of values that are
+    in no bucket.
+    """
+
+    question: str
+    address: str
+    begin: str
+    end: str
+    thread: str
+    core: str
+    resolution: str
+    beyond: str
+
+
+@dataclass(frozen=True)
+class SystemTool:
+    """What the tool of the system `number` measures. `machine`: what the tool does to the machine,
+    and to its values. `losses`: what its file does not say."""
+
+    number: int
+    tool: str
+    package: str
+    is_imported: bool
+    figures: list[ToolFigure]
+    machine: list[str]
+    losses: list[str]
+
+
+@dataclass(frozen=True)
+class ToolPair:
+    """Two systems, by number, and whether their figures for `question` are between the same two
+    moments; `why` not. `question` is empty where they answer none in common. `differing`: what else
+    differs, or is not known."""
+
+    first: int
+    second: int
+    question: str
+    is_same: bool
+    why: str
+    differing: list[str]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Why tools show different figures, by a rule, with its evidence."""
+
+    rule: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolComparison:
+    """The tools of a comparison with a system that another tool measured. `reasons`: why their
+    figures differ, the most telling first."""
+
+    reasons: list[Disagreement]
+    tools: list[SystemTool]
+    pairs: list[ToolPair]
+
+
+@dataclass(frozen=True)
 class SystemPoints:
     """What speaks for a system and what against it; each follows from a result by a rule."""
 
@@ -222,7 +288,8 @@ class CompareView:
     interrupts, semaphore and mutex with and without contention, wake-up latency. `criteria`: what
     each number of stars means, from 5 down. `tables`: those of the older studies. `shared`: beside
     published systems that hardly share a decisive figure with another one, the figures that two
-    systems share; None: the decisive ones stand first.
+    systems share; None: the decisive ones stand first. `tools`: what each tool measures, where any
+    system was measured by another one than hardstone.
     """
 
     columns: list[SystemColumn]
@@ -236,6 +303,7 @@ class CompareView:
     yardsticks: list[Yardstick]
     notes: list[str]
     shared: list[ComparedRow] | None = None
+    tools: ToolComparison | None = None
     schema: ClassVar[str] = COMPARISON_SCHEMA
 
     @property
@@ -276,7 +344,8 @@ class Cell(msgspec.Struct, kw_only=True):
 
 
 class Row(msgspec.Struct, kw_only=True):
-    """One series; `cells` has one for each system. `decisive`: it is in the summary."""
+    """One series; `cells` has one for each system. `decisive`: it is in the summary. `question`:
+    "wakeup", where figures of several tests stand in one row; else ""."""
 
     address: str
     label: str
@@ -284,6 +353,7 @@ class Row(msgspec.Struct, kw_only=True):
     more: list[str]
     decisive: bool
     cells: list[Cell]
+    question: str = ""
 
 
 class DetailedTest(msgspec.Struct, kw_only=True):
@@ -321,7 +391,8 @@ class System(msgspec.Struct, kw_only=True):
 class ComparisonDocument(msgspec.Struct, kw_only=True):
     """`systems` are in the order of the command line, as all lists of cells are; `reference` is a
     place among them, from 0. `summary` has the decisive rows, some of which are of no test alone
-    (the worst CPU of each system)."""
+    (the worst CPU of each system). `tools`: what each tool measures and which pairs are between the
+    same two moments; null: hardstone measured every run."""
 
     schema: str
     reference: int
@@ -333,6 +404,7 @@ class ComparisonDocument(msgspec.Struct, kw_only=True):
     yardsticks: list[Yardstick]
     criteria: dict[str, tuple[str, str]]
     notes: list[str]
+    tools: ToolComparison | None = None
 
 
 def comparison_document(view: CompareView) -> ComparisonDocument:

@@ -1,0 +1,237 @@
+"""Why tools show different figures: rules, each of which says in one sentence what differs between
+the systems of a comparison and which way that moves a figure, with its evidence.
+
+The facts behind the rules are those of docs/how-to/coming-from-other-tools.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hardstone.comparison.tools import (
+    HELD,
+    LEFT,
+    Measured,
+    Questions,
+    has_distribution,
+    tool_of,
+)
+from hardstone.comparison.view import Disagreement
+from hardstone.stats.conditions import NOT_KNOWN
+from hardstone.stats.consistency import UNLIKE_COUNTS
+from hardstone.systems.moments import QUESTIONS
+from hardstone.systems.subjects import Amount
+from hardstone.units import format_count, format_ns
+from hardstone.wording import numbers_text, shorten
+
+MOST_REASONS = 5
+_CHARACTERS = 60
+_COARSE = 0.01  # of a median: steps below do not show in it
+
+
+def disagreements(questions: Questions) -> list[Disagreement]:
+    """At most MOST_REASONS, the most telling first. `questions` has the figure of each system for
+    each question that any of them answers."""
+    found = _Found(questions)
+    texts = [Disagreement(name, text) for name, rule in _RULES for text in rule(found)]
+    return texts[:MOST_REASONS]
+
+
+@dataclass(frozen=True)
+class _Found:
+    questions: Questions
+
+    @property
+    def shared(self) -> dict[str, list[Measured]]:
+        """The systems of each question that two or more answer."""
+        known = {
+            name: [one for one in found if one is not None]
+            for name, found in self.questions.items()
+        }
+        return {name: found for name, found in known.items() if len(found) > 1}
+
+    @property
+    def compared(self) -> list[Measured]:
+        """One figure of each system that answers a shared question."""
+        first: dict[int, Measured] = {}
+        for found in self.shared.values():
+            for one in found:
+                first.setdefault(one.column.number, one)
+        return [first[number] for number in sorted(first)]
+
+
+def _moments(found: _Found) -> Iterator[str]:
+    """Who measures between other moments than the rest."""
+    for question, measured in found.shared.items():
+        ends: dict[str, list[Measured]] = {}
+        for one in measured:
+            text = one.moments.differs or f"ends at the {one.moments.end}"
+            ends.setdefault(text, []).append(one)
+        if len(ends) > 1:
+            ordered = sorted(ends.items(), key=lambda of: not of[1][0].moments.differs)
+            texts = [f"{_named(ones)} {text}" for text, ones in ordered]
+            yield f"Other moments, {QUESTIONS[question]}: {'; '.join(texts)}."
+
+
+def _questions(found: _Found) -> Iterator[str]:
+    """Who answers a question that no other system answers."""
+    shared = {one.column.number for one in found.compared}
+    for question, measured in found.questions.items():
+        alone = [one for one in measured if one and one.column.number not in shared]
+        if alone:
+            yield (
+                f"Another question: {_named(alone)} measures {QUESTIONS[question]}, and no other "
+                "system does."
+            )
+
+
+def _systems(found: _Found) -> Iterator[str]:
+    """Whether all figures are of one machine and kernel."""
+    values = {name: _by_value(found.compared, name) for name in ("machine", "kernel")}
+    texts = [
+        f"{name} {_listed(of)}" for name, of in values.items() if len(of) > 1 or NOT_KNOWN in of
+    ]
+    if texts:
+        is_other = any(len(of.keys() - {NOT_KNOWN}) > 1 for of in values.values())
+        what = "Other systems" if is_other else "Perhaps other systems"
+        yield f"{what}: {'; '.join(texts)}. What differs may be the system and not the tool."
+
+
+def _cores(found: _Found) -> Iterator[str]:
+    """Threads that a co-kernel schedules, compared with those of Linux."""
+    values = _by_value(found.compared, "scheduled by")
+    if len(values) > 1:
+        texts = [f"{_named(ones)} by {core}" for core, ones in values.items()]
+        yield (
+            f"Another scheduler: {', '.join(texts)}. That is a difference of systems, and not of "
+            "tools."
+        )
+
+
+def _idle(found: _Found) -> Iterator[str]:
+    """Whether some held idle states off while others did not."""
+    values = _by_value(found.compared, "idle states")
+    held = values.pop(HELD, [])
+    values.pop(NOT_KNOWN, None)
+    if held and values:
+        others = [
+            f"{_named(ones)} {'left them as they are' if text == LEFT else f'allowed {text}'}"
+            for text, ones in values.items()
+        ]
+        is_habit = all(one.is_idle_by_default for one in held)
+        how = "by default" if is_habit else "/dev/cpu_dma_latency at 0"
+        yield (
+            f"Idle states: {_named(held)} held them off ({how}), {', '.join(others)}. A CPU that "
+            "has to leave a deep idle state first wakes up later."
+        )
+
+
+_CONDITIONS = ("interval", "policy", "priority", "load")
+
+
+def _conditions(found: _Found) -> Iterator[str]:
+    """Interval, scheduling and load, where they differ or some files do not say."""
+    texts = []
+    for name in _CONDITIONS:
+        values = _by_value(found.compared, name)
+        if len(values) > 1:
+            texts.append(f"{name} {_listed(values)}")
+    if texts:
+        yield f"Other conditions: {'; '.join(texts)}."
+
+
+def _resolution(found: _Found) -> Iterator[str]:
+    """Steps that are coarse beside the median, and files without a distribution."""
+    coarse = []
+    for one in found.compared:
+        usual = _median(one)
+        if one.step_ns and usual and one.step_ns > _COARSE * usual:
+            coarse.append(
+                f"{_named([one])} has steps of {format_ns(one.step_ns)}, "
+                f"{min(one.step_ns / usual, 1):.0%} of its median"
+            )
+    without = [
+        one
+        for one in found.compared
+        if one.series.series is not None and not has_distribution(one.series.series)
+    ]
+    if without:
+        coarse.append(
+            f"{_named(without)} has no distribution, so only minimum, mean and maximum compare"
+        )
+    if coarse:
+        yield f"Resolution: {'; '.join(coarse)}."
+
+
+def _median(one: Measured) -> float | None:
+    amount = one.series.amount("p50")
+    return amount.lowest if isinstance(amount, Amount) else None
+
+
+def _left_out(found: _Found) -> Iterator[str]:
+    """Histograms that end below the largest value."""
+    texts = []
+    for one in found.compared:
+        series = one.series.series
+        if series is None or not has_distribution(series):
+            continue
+        if series.histogram.is_cut is True:
+            texts.append(f"{_named([one])} dropped the values above its last bucket")
+        elif series.histogram.overflow:
+            beyond, every = map(format_count, (series.histogram.overflow, series.count))
+            texts.append(f"{_named([one])} has {beyond} of {every} values above its last bucket")
+    if texts:
+        yield f"Range: {'; '.join(texts)}: no quantile lies there."
+
+
+def _counts(found: _Found) -> Iterator[str]:
+    """Numbers of values that differ by more than 10 %."""
+    counts = {
+        one.column.number: one.series.series.count
+        for one in found.compared
+        if one.series.series is not None
+    }
+    if len(counts) > 1 and max(counts.values()) > UNLIKE_COUNTS * min(counts.values()):
+        texts = [f"{number} has {format_count(count)}" for number, count in counts.items()]
+        yield f"Numbers of values: {', '.join(texts)}. More values usually show a larger worst."
+
+
+_RULES: tuple[tuple[str, Callable[[_Found], Iterator[str]]], ...] = (
+    ("moments", _moments),
+    ("questions", _questions),
+    ("systems", _systems),
+    ("core", _cores),
+    ("idle states", _idle),
+    ("conditions", _conditions),
+    ("resolution", _resolution),
+    ("range", _left_out),
+    ("counts", _counts),
+)
+
+
+def _by_value(found: Sequence[Measured], name: str) -> dict[str, list[Measured]]:
+    values: dict[str, list[Measured]] = {}
+    for one in found:
+        values.setdefault(one.settings[name], []).append(one)
+    return values
+
+
+def _listed(values: Mapping[str, Sequence[Measured]]) -> str:
+    """ "1 ms (1, 4), not known (3)"."""
+    return ", ".join(
+        f"{shorten(text, _CHARACTERS)} ({numbers_text(one.column.number for one in found)})"
+        for text, found in values.items()
+    )
+
+
+def _named(found: Sequence[Measured]) -> str:
+    """ "2 (cyclictest) and 3 (rtla timerlat)", of more than two the numbers alone."""
+    if len(found) > 2:
+        return numbers_text(one.column.number for one in found)
+    return " and ".join(f"{one.column.number} ({_title(one)})" for one in found)
+
+
+def _title(one: Measured) -> str:
+    tool = tool_of(one.column.subject)
+    return shorten(tool.title if tool and not one.column.is_published else one.column.study, 30)

@@ -1,0 +1,232 @@
+"""Comparison of tools: which measure between the same two moments, and why their figures differ."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.page import render_compare
+from hardstone.comparison.screen import comparison_lines
+from hardstone.comparison.view import (
+    ComparedCell,
+    ComparedRow,
+    CompareView,
+    ToolComparison,
+    comparison_document,
+)
+from hardstone.model import Conditions
+from hardstone.schema import schema_texts
+from hardstone.systems.subjects import MeasuredRun, Missing, Subject
+from tests.unit.comparison.imported_systems import (
+    FIFO,
+    MACHINE,
+    cyclictest,
+    own,
+    relative,
+)
+from tests.unit.comparison.made_systems import QNX, spread
+
+RELATIVE = "begins at a clock reading before a relative sleep"
+
+
+def tools(*subjects: Subject) -> ToolComparison:
+    found = compare_view(subjects).tools
+    assert found is not None
+    return found
+
+
+def wakeup(view: CompareView) -> ComparedRow:
+    (row,) = [one for one in view.decisive if one.question == "wakeup"]
+    return row
+
+
+def cells(*subjects: Subject) -> list[ComparedCell]:
+    return wakeup(compare_view(subjects)).cells
+
+
+def reasons(*subjects: Subject) -> dict[str, str]:
+    return {one.rule: one.text for one in tools(*subjects).reasons}
+
+
+def test_runs_of_hardstone_alone_have_no_part_about_tools() -> None:
+    assert compare_view([own(), own()]).tools is None
+    assert compare_view([own(), QNX]).tools is None
+
+
+def test_figures_of_one_question_stand_in_one_row_whatever_their_tests_are() -> None:
+    view = compare_view([own(), cyclictest(), relative()])
+    row = wakeup(view)
+    series = [one.subject_series for one in row.cells]
+    assert [one.address for one in series if one] == [
+        "TMR-P-LAT/total/1/wakeup",
+        "TMR-P-LAT/total/1/wakeup",
+        "cyclictest/1/wakeup_relative",
+    ]
+    assert row.address == "TMR-P-LAT/total/wakeup" and row.known_count == 3
+
+
+def test_only_another_moment_makes_a_figure_grey() -> None:
+    _, same, other = cells(own(spread(5000)), cyclictest(spread(9000)), relative())
+    assert not same.is_grey and same.ratio and same.ratio.outcome == "higher"
+    assert other.is_grey and other.why.startswith(RELATIVE) and other.ratio is None
+
+
+def test_the_reference_may_be_the_one_that_measures_something_else() -> None:
+    first, second = cells(relative(), own())
+    assert not first.is_grey
+    assert second.is_grey and second.why.startswith(f"the reference {RELATIVE}")
+    again = cells(relative(), relative())
+    assert not any(one.is_grey for one in again)
+
+
+def test_where_the_reference_has_no_figure_the_first_that_has_one_decides() -> None:
+    other = own(series=[])
+    first, second, third = cells(other, cyclictest(), relative())[:3]
+    assert isinstance(first.mean, Missing) and not second.is_grey
+    assert third.is_grey and "system 2" not in third.why and third.why.startswith(RELATIVE)
+
+
+def test_what_a_tool_does_not_measure_is_said_in_place_of_how_to_run_it() -> None:
+    (row,) = [one for one in compare_view([own(), cyclictest()]).tests if one.test == "TMR-P-LAT"]
+    assert row.states == ["measured", "measured"]
+    view = compare_view([own(), relative()])
+    states = {one.test: one.states for one in view.tests}
+    assert states["TMR-P-LAT"] == ["measured", "not measured by cyclictest 2.40"]
+
+
+def test_pairs_say_whether_their_moments_are_the_same() -> None:
+    found = tools(own(), cyclictest(), relative()).pairs
+    assert [(one.first, one.second, one.is_same) for one in found] == [
+        (1, 2, True),
+        (1, 3, False),
+        (2, 3, False),
+    ]
+    assert found[1].why.startswith(f"3 {RELATIVE}") and not found[0].why
+    assert "idle states: left as they are, held off" in found[0].differing
+
+
+def test_of_many_systems_each_is_paired_with_the_reference() -> None:
+    found = compare_view([cyclictest() for _ in range(7)], 2).tools
+    assert found and [(one.first, one.second) for one in found.pairs] == [
+        (3, number) for number in (1, 2, 4, 5, 6, 7)
+    ]
+
+
+def test_what_each_tool_measures_is_as_its_moments_say() -> None:
+    first, second = tools(own(), cyclictest()).tools
+    assert (first.tool, second.tool) == ("hardstone 0.1.0", "cyclictest 2.40")
+    assert [one.question for one in second.figures] == ["wakeup"]
+    assert second.figures[0].begin == "the programmed expiry (release)"
+    assert second.losses == ["The file does not say what load was running."] and not first.losses
+
+
+OTHER_KERNEL = {**MACHINE, "kernel.release": "6.1.0"}
+SILENT = {"machine.arch": "x86_64"}
+
+
+def at(**changed: object) -> Conditions:
+    return msgspec.structs.replace(FIFO, **changed)
+
+
+RULES: dict[str, tuple[str, MeasuredRun, MeasuredRun]] = {
+    "moments": ("2 (cyclictest) begins at a clock reading", relative(), cyclictest()),
+    "systems": (
+        "kernel Linux 6.12.0-rt (1), Linux 6.1.0 (2)",
+        cyclictest(system=OTHER_KERNEL),
+        cyclictest(),
+    ),
+    "idle states": (
+        "2 (cyclictest) held them off (by default), 1 (hardstone) left them as they are",
+        cyclictest(),
+        cyclictest(command="cyclictest --laptop -p 90"),
+    ),
+    "conditions": (
+        "interval 1 ms (1), 500 us (2); priority 90 (1), 80 (2)",
+        cyclictest(params={"interval_ns": 500_000}, conditions=at(priority=80)),
+        cyclictest(),
+    ),
+    "counts": ("1 has 20\xa0000, 2 has 1\xa0000", cyclictest(spread(5000, 1, 1000)), cyclictest()),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_fires_where_it_applies_and_nowhere_else(rule: str) -> None:
+    text, fires, does_not = RULES[rule]
+    assert text in reasons(own(), fires)[rule]
+    assert rule not in reasons(own(), does_not)
+
+
+def test_a_file_that_does_not_say_the_kernel_or_the_load_is_not_called_another_system() -> None:
+    found = reasons(own(), cyclictest(system=SILENT, conditions=at(load=None)))
+    assert found["systems"].startswith("Perhaps other systems: machine Example 1000 (1), not known")
+    assert "load none (1), not known (2)" in found["conditions"]
+
+
+def test_idle_states_that_a_run_held_off_are_no_reason() -> None:
+    assert "idle states" not in reasons(own(conditions=at(dma_latency_us=0)), cyclictest())
+    found = reasons(own(conditions=at(dma_latency_us=50)), cyclictest())
+    assert "1 (hardstone) allowed exit latency at most 50 us" in found["idle states"]
+
+
+def test_at_most_five_reasons_are_given() -> None:
+    several = cyclictest(
+        spread(5000, 1, 1000),
+        system=OTHER_KERNEL,
+        params={"interval_ns": 500_000},
+        conditions=at(priority=80),
+    )
+    found = tools(own(), several, relative()).reasons
+    assert [one.rule for one in found] == [
+        *("moments", "systems", "idle states", "conditions", "counts"),
+    ]
+
+
+def test_conditions_say_which_tool_and_what_its_file_does_not_say() -> None:
+    silent = cyclictest(system=SILENT, conditions=Conditions(policy="fifo", realtime=True))
+    rows = {one.name: one for one in compare_view([own(), silent]).conditions}
+    assert rows["tool"].cells == ["hardstone 0.1.0", "cyclictest 2.40"]
+    assert rows["load"].cells == ["none", "not known"] and rows["load"].differs
+    assert rows["kernel"].cells == ["Linux 6.12.0-rt", "not known"]
+    assert rows["interval"].cells == ["1 ms", "1 ms"] and not rows["interval"].differs
+    assert rows["profile"].cells[1] == "-"
+
+
+def test_no_point_follows_from_a_figure_between_other_moments() -> None:
+    quick = relative([1000, 1100, 1200] * 10)
+    view = compare_view([own([1000, 1100, 1200] * 10), quick])
+    first, second = (" ".join(one.positive) for one in view.points)
+    assert "wake-up latency below" in first and "wake-up latency below" not in second
+
+
+def test_the_document_is_as_its_schema_says() -> None:
+    view = compare_view([own(), cyclictest(), relative()])
+    found = msgspec.json.decode(msgspec.json.encode(comparison_document(view)))
+    text = schema_texts()["hardstone.comparison-1.schema.json"]
+    Draft202012Validator(msgspec.json.decode(text)).validate(found)
+    assert [one["is_same"] for one in found["tools"]["pairs"]] == [True, False, False]
+    assert found["summary"][-1]["question"] == "wakeup"
+
+
+def test_the_screen_groups_systems_by_their_moments_within_80_columns() -> None:
+    lines = [
+        one.plain for one in comparison_lines(compare_view([own(), cyclictest(), relative()]), 80)
+    ]
+    assert max(map(len, lines[4:])) <= 80
+    text = "\n".join(lines)
+    assert "moments     how late a thread wakes up\n            1, 2: from the programmed" in text
+    assert "            3: from a clock reading before the sleep" in text
+    assert "why differ  Other moments" in text
+
+
+def test_the_page_has_the_answer_before_everything_else_and_escapes_names() -> None:
+    hostile = cyclictest()
+    assert hostile.document.imported is not None
+    renamed = msgspec.structs.replace(hostile.document.imported, version="<script>")
+    document = msgspec.structs.replace(hostile.document, imported=renamed)
+    text = render_compare(
+        compare_view([own(), MeasuredRun(document, hostile.condition, "x")]), bundle=lambda: None
+    )
+    assert text.index("Why these tools disagree") < text.index('id="overview"')
+    assert "cyclictest &lt;script&gt;" in text and "cyclictest <script>" not in text
