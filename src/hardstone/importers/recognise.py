@@ -26,6 +26,8 @@ from hardstone.systems.moments import load_moments
 
 MODULES = (
     "cyclictest",  # one a line, by alphabet
+    "rteval",
+    "xenomai",
 )
 MOST_BYTES = 64 * 2**20
 _MOST_MEMBERS = 64
