@@ -355,7 +355,9 @@ def _of_column(
     text: _Text, thread: int, overflows: Sequence[int] | None, unit: _Unit
 ) -> ReadSeries:
     buckets = [
-        (latency * unit.scale, counts[thread]) for latency, counts in text.rows if counts[thread]
+        (latency * unit.scale, counts[thread])
+        for latency, counts in text.rows
+        if counts[thread] or latency == text.rows[-1][0]  # what overflowed is above the last row
     ]
     inside = sum(count for _, count in buckets)
     inside = _figure(text, "Total", thread, inside)
