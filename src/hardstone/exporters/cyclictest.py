@@ -18,18 +18,20 @@ from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import RunDocument, Series
 from hardstone.stats.conditions import condition_of, listed
 from hardstone.stats.histogram import bins_of
+from hardstone.stats.identity import highest_of
 
 TEST, _SERIES, _PART = "TMR-P-LAT", "wakeup", "total"
-_MOST_ROWS = 1_000_000  # cyclictest has no more
+_MOST_ROWS = 100_000  # a row is a microsecond, also one without values
 _MOST_CELLS = 20_000_000
 _US = 1000
 
 
 @dataclass(frozen=True)
 class _Column:
-    """One thread of cyclictest. `rows`: the number of values of each microsecond."""
+    """One thread of cyclictest. `rows`: the number of values of each microsecond, up to `last`."""
 
     rows: Counter[int]
+    last: int
     overflow: int
     least_us: int
     mean_us: int
@@ -48,7 +50,7 @@ def export_cyclictest(documents: Sequence[RunDocument], _: Wanted) -> Exported:
         raise InputError(cause, "choose another test with --test, or another format")
     columns = [_column(one) for one in held]
     lines = ["# Histogram", *_rows(columns), *_summary(columns)]
-    return Exported("".join(f"{line}\n" for line in lines).encode("ascii"), _lost(held))
+    return Exported("".join(f"{line}\n" for line in lines).encode("ascii"), _lost(held, columns))
 
 
 def _of_one_kind(document: RunDocument, found: Sequence[Held]) -> list[Held]:
@@ -97,21 +99,23 @@ def _column(one: Held) -> _Column:
     if series.min is None or series.mean is None or series.max is None:
         cause = f"{address_of(one)} has no minimum, mean or maximum, which cyclictest prints"
         raise InputError(cause, "choose another format")
-    bins = bins_of(series.histogram)
+    bins, most = bins_of(series.histogram), highest_of(series) or 0
     rows: Counter[int] = Counter()
     edges = zip(bins.upper.tolist(), bins.count.tolist(), strict=True)
     for upper, count in edges:
-        rows[min(upper, series.max) // _US] += count
+        rows[max(min(upper, most), 0) // _US] += count
     _move_least(rows, series.min // _US)
     rows[0] += bins.underflow
     past = sum(count for row, count in rows.items() if row >= _MOST_ROWS)
     kept = Counter({row: count for row, count in rows.items() if row < _MOST_ROWS and count})
+    top = bins.top // _US if bins.overflow else 0  # what overflowed is above it
     return _Column(
         rows=kept,
+        last=min(max(top, *kept, 0), _MOST_ROWS - 1),
         overflow=past + bins.overflow,
         least_us=max(series.min, 0) // _US,
         mean_us=max(round(series.mean), 0) // _US,
-        most_us=max(series.max, 0) // _US,
+        most_us=max(most, 0) // _US,
     )
 
 
@@ -124,7 +128,7 @@ def _move_least(rows: Counter[int], least: int) -> None:
 
 
 def _rows(columns: Sequence[_Column]) -> Iterator[str]:
-    count = 1 + max((row for one in columns for row in one.rows), default=0)
+    count = 1 + max(one.last for one in columns)
     if count * len(columns) > _MOST_CELLS:
         raise InputError(
             f"the histogram would have {count} rows of {len(columns)} columns",
@@ -147,10 +151,12 @@ def _summary(columns: Sequence[_Column]) -> Iterator[str]:
     yield ""
 
 
-def _lost(held: Sequence[Held]) -> list[str]:
+def _lost(held: Sequence[Held], columns: Sequence[_Column]) -> list[str]:
     names = ", ".join(f"{number}: {address_of(one)}" for number, one in enumerate(held))
     lost = [f"columns, by the number of the thread: {names}"]
-    below = sum(one.series.histogram.underflow for one in held)
-    if below:
-        lost.append(f"{below} values below 0 are counted at 0")
+    if any(one.series.min is not None and one.series.min < 0 for one in held):
+        lost.append("values below 0 are counted at 0")
+    past = sum(one.overflow for one in columns)
+    if past:
+        lost.append(f"{past} values are overflows, which no row has")
     return lost

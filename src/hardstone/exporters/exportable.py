@@ -9,6 +9,7 @@ from typing import NamedTuple
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.conditions import listed
 from hardstone.stats.consistency import is_contradictory
+from hardstone.stats.identity import has_quantiles
 from hardstone.systems.subjects import MeasuredSeries
 
 
@@ -55,12 +56,11 @@ def held_series(document: RunDocument, left: LeftOut) -> Iterator[Held]:
 
 def why_no_distribution(series: Series) -> str:
     """Why the buckets of a series do not say where all its values are; "" where they do."""
-    histogram = series.histogram
-    if histogram.is_cut is True:
+    if has_quantiles(series.histogram):
+        return ""
+    if series.histogram.is_cut is True:
         return "its source dropped the largest values without counting them"
-    if not histogram.buckets and histogram.overflow:
-        return "it has no distribution"
-    return ""
+    return "it has no distribution"
 
 
 def held_distributions(

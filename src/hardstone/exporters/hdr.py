@@ -20,13 +20,13 @@ from hardstone.exporters.exportable import Held, LeftOut, address_of, held_distr
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import RunDocument, Series
 from hardstone.stats.histogram import Bins, bins_of
-from hardstone.stats.identity import LogLinear, edges_of, highest_of, index_of
+from hardstone.stats.identity import LogLinear, highest_of
 
 _VERSION = "#[Histogram log format version 1.3]"
 _LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
 _COOKIE, _PACKED_COOKIE = 0x1C849313, 0x1C849314
-# Significant digits, and the sub-bucket bits that HdrHistogram gives them.
-_BITS = {3: 10, 4: 14, 5: 17}
+# Significant digits, and the buckets that HdrHistogram gives them.
+_LAYOUTS = {3: LogLinear(10), 4: LogLinear(14), 5: LogLinear(17)}
 _NS_PER_MS = 1_000_000
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:;=@/+~-]", re.ASCII)
 
@@ -77,8 +77,11 @@ def _tag(held: Held) -> str:
 
 def _remarks(series: Series) -> Iterator[str]:
     histogram = series.histogram
-    if histogram.underflow:
-        yield f"{histogram.underflow} values below 0 are counted at 0"
+    if series.min is None or series.min < 0:
+        bins = bins_of(histogram)
+        below = bins.underflow + int(bins.count[bins.upper < 0].sum())
+        if below:
+            yield f"{below} values below 0 are counted at 0"
     if histogram.overflow:
         yield f"{histogram.overflow} values past the last bucket are counted at the largest of them"
 
@@ -86,32 +89,29 @@ def _remarks(series: Series) -> Iterator[str]:
 def _interval(held: Held) -> str:
     series = held.series
     bins = bins_of(series.histogram)
-    most = series.max if series.max is not None else bins.top
-    digits, counts = _counts(series, bins)
+    highest = highest_of(series)
+    most = bins.top if highest is None else highest
+    digits, counts = _counts(bins, most)
     length_s, max_ms = held.result.duration_ns / 1e9, most / _NS_PER_MS
     return f"{length_s:.3f},{max_ms:.6f},{encoded(digits, counts)}"
 
 
-def _counts(series: Series, bins: Bins) -> tuple[int, dict[int, int]]:
-    """The significant digits, and the count of each index of an HdrHistogram."""
+def _counts(bins: Bins, most: int) -> tuple[int, dict[int, int]]:
+    """The significant digits, and the count of each index of an HdrHistogram. No value is above
+    `most`."""
     edges = [*zip(bins.lower.tolist(), bins.upper.tolist(), bins.count.tolist(), strict=True)]
-    digits = next((one for one in _BITS if _is_fine(edges, _BITS[one])), max(_BITS))
-    layout, highest = LogLinear(_BITS[digits]), highest_of(series)
+    digits = next((one for one in _LAYOUTS if _is_fine(edges, _LAYOUTS[one])), max(_LAYOUTS))
+    layout = _LAYOUTS[digits]
     counts: Counter[int] = Counter()
-    for _, upper, count in edges:
-        value = upper if highest is None else min(upper, highest)
-        counts[index_of(max(value, 0), layout)] += count
-    if bins.underflow:
-        counts[0] += bins.underflow
-    if bins.overflow:
-        counts[index_of(highest or 0, layout)] += bins.overflow
-    return digits, dict(sorted(counts.items()))
+    for _, upper, count in [*edges, (0, -1, bins.underflow), (0, most, bins.overflow)]:
+        counts[layout.index_of(max(min(upper, most), 0))] += count
+    return digits, {index: count for index, count in sorted(counts.items()) if count}
 
 
-def _is_fine(edges: Sequence[tuple[int, int, int]], bits: int) -> bool:
-    """Whether buckets of `bits` are nowhere wider than ours."""
+def _is_fine(edges: Sequence[tuple[int, int, int]], layout: LogLinear) -> bool:
+    """Whether buckets of `layout` are nowhere wider than ours."""
     for lower, upper, _ in edges:
-        low, high = edges_of(index_of(max(upper, 0), LogLinear(bits)), LogLinear(bits))
+        low, high = layout.edges_of(layout.index_of(max(upper, 0)))
         if high - low > upper - lower:
             return False
     return True
@@ -119,7 +119,7 @@ def _is_fine(edges: Sequence[tuple[int, int, int]], bits: int) -> bool:
 
 def encoded(digits: int, counts: dict[int, int]) -> str:
     """A histogram in the encoding V2; `counts` by index, ascending."""
-    highest = edges_of(max(counts, default=0), LogLinear(_BITS[digits]))[1]
+    highest = _LAYOUTS[digits].edges_of(max(counts, default=0))[1]
     payload = b"".join(_packed(number) for number in _numbers(counts))
     header = struct.pack(">iiiiqqd", _COOKIE, len(payload), 0, digits, 1, max(highest, 2), 1.0)
     compressed = zlib.compress(header + payload)

@@ -16,6 +16,7 @@ from hardstone.errors import InputError
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.consistency import is_contradictory
+from hardstone.stats.identity import NO_DISTRIBUTION, step_of
 from hardstone.stats.quantiles import Quantile, summarise
 from hardstone.systems.subjects import CONTRADICTORY, MeasuredSeries
 from hardstone.wording import one_line
@@ -134,6 +135,8 @@ def series_figures(series: Series) -> Iterator[Figure]:
     for quantile in _quantiles(series):
         yield from _quantile_figures(quantile, unit)
     yield Figure("max", unit, series.max)
+    if step_of(series) > 1:
+        yield Figure("step", unit, step_of(series))
     yield Figure("underflow", "count", series.histogram.underflow)
     yield Figure("overflow", "count", series.histogram.overflow)
 
@@ -171,12 +174,12 @@ def series_buckets(series: Series) -> Iterator[Bucket]:
     from hardstone.stats.histogram import bins_of
 
     bins, unit = bins_of(series.histogram), series.unit
-    edges = [*zip(bins.lower.tolist(), bins.upper.tolist(), bins.count.tolist(), strict=True)]
+    has_buckets = series.histogram.layout != NO_DISTRIBUTION
+    above = bins.top + 1 if has_buckets else None
     if bins.underflow:
-        yield Bucket(unit, None, edges[0][0] - 1 if edges else None, bins.underflow)
-    for lower, upper, count in edges:
-        yield Bucket(unit, lower, upper, count)
-    above = edges[-1][1] + 1 if edges else None
+        yield Bucket(unit, None, bins.least - 1, bins.underflow)
+    for edges in zip(bins.lower.tolist(), bins.upper.tolist(), bins.count.tolist(), strict=True):
+        yield Bucket(unit, *edges)
     if bins.overflow:
         yield Bucket(unit, above, None, bins.overflow)
     if series.histogram.is_cut is True:

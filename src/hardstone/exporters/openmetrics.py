@@ -26,6 +26,7 @@ from hardstone.exporters.exportable import (
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Result, RunDocument, Series, TrustGrade, Unit
 from hardstone.stats.histogram import above
+from hardstone.stats.identity import highest_of
 from hardstone.stats.quantiles import summarise
 from hardstone.wording import one_line
 
@@ -160,9 +161,12 @@ def _add_series(families: _Families, held: Held, labels: Labels, left: LeftOut) 
     for name, count in outside.items():
         text = f"Values of a series {'below' if name == 'underflow' else 'past'} all buckets."
         families.gauge(f"hardstone_{name}_values", text, labels, count)
-    words = {"min": "Smallest value", "mean": "Mean", "max": "Largest value observed"}
-    for statistic, word in words.items():
-        value: float | None = getattr(series, statistic)
+    figures = {
+        ("min", "Smallest value"): series.min,
+        ("mean", "Mean"): series.mean,
+        ("max", "Largest value observed"): highest_of(series),
+    }
+    for (statistic, word), value in figures.items():
         if value is not None:
             name = quantity.metric(statistic)
             families.gauge(name, f"{word} of a series.", labels, value / quantity.divisor)
@@ -194,7 +198,7 @@ def _add_histogram(
     at_most = 0
     for limit in quantity.ladder:
         most_above = above(series, limit).high
-        at_most = max(at_most, series.count - (series.count if most_above is None else most_above))
+        at_most = max(at_most, 0 if most_above is None else series.count - most_above)
         named = {**labels, "le": _number(limit / quantity.divisor)}
         lines.append(f"{name}_bucket{_labels(named)} {at_most}")
     lines.append(f"{name}_bucket{_labels({**labels, 'le': '+Inf'})} {series.count}")

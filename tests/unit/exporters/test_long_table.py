@@ -7,14 +7,15 @@ import io
 
 import msgspec
 import pytest
-from pyarrow import csv as arrow_csv
-from pyarrow import parquet
 
 from hardstone.exporters.long_table import export_csv, export_parquet, labels_text, series_buckets
 from hardstone.exporters.registry import Wanted
-from hardstone.model import Conditions, Histogram, Imported, Loss, RunDocument, Verdict
+from hardstone.model import Conditions, Imported, Loss, RunDocument, Verdict
+from tests.imported import bare, cyclictest, imported_run
 from tests.unit.stats import make
 
+parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+arrow_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
 FIGURES, BUCKETS = Wanted(), Wanted(table="buckets")
 
 
@@ -112,14 +113,30 @@ def test_buckets_and_the_values_outside_of_them_add_up_to_the_count() -> None:
     series = make.series([-5, 3, 3, 5000, 10**9], limit=10_000)
     rows = rows_of(make.document(results=[make.result(series=[series])]), wanted=BUCKETS)
     found = [(row["lower"], row["upper"], row["count"]) for row in rows]
-    assert found == [("", "2", "1"), ("3", "3", "2"), ("5000", "5003", "1"), ("5004", "", "1")]
+    assert found == [("", "-1", "1"), ("3", "3", "2"), ("5000", "5003", "1"), ("5004", "", "1")]
 
 
 def test_dropped_values_have_a_bucket_without_a_count() -> None:
-    cut = Histogram(layout="linear/1/0", buckets=[(3, 2)], is_cut=True)
-    series = msgspec.structs.replace(make.series([3, 3]), histogram=cut)
-    *_, last = series_buckets(series)
-    assert (last.lower, last.upper, last.values) == (4, None, None)
+    found = [*series_buckets(cyclictest([3000, 4000, 9000], buckets=6, is_cut=True))]
+    assert [(one.lower, one.upper, one.values) for one in found] == [
+        (3000, 3999, 1),
+        (4000, 4999, 1),
+        (6000, None, None),
+    ]
+
+
+def test_values_without_a_distribution_are_in_one_open_bucket() -> None:
+    (one,) = series_buckets(bare(20))
+    assert (one.lower, one.upper, one.values) == (None, None, 20)
+
+
+def test_a_file_of_another_tool_gives_no_figure_that_it_does_not_hold() -> None:
+    cut = figures_of(imported_run(cyclictest(range(0, 10**6, 50), buckets=6, is_cut=True)))
+    assert not any(name.startswith("p") for name in cut)
+    assert figures_of(imported_run(bare(most=None)))["max"] == ""
+    counted = figures_of(imported_run(cyclictest(range(0, 10**6, 50), buckets=6)))
+    assert counted["p90_above"] == "5999" and counted["step"] == "1000"
+    assert "p90" not in counted and counted["p90_high"] == ""
 
 
 @pytest.mark.parametrize("wanted", [FIGURES, BUCKETS], ids=["figures", "buckets"])

@@ -1,0 +1,217 @@
+"""A run as metrics, read by the parsers of prometheus_client: of OpenMetrics and of the text format
+that the node exporter reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as read_text
+from prometheus_client.samples import Sample
+
+from hardstone.exporters.openmetrics import export_openmetrics
+from hardstone.exporters.registry import Exported, Wanted
+from hardstone.model import Conditions, RunDocument, Series, Trust, Verdict
+from hardstone.store.documents import read_document
+from tests.imported import bare, cyclictest, imported_run
+from tests.unit.stats import make
+
+Reader = Callable[[str], Iterable[Metric]]
+READERS: list[Reader] = [openmetrics.text_string_to_metric_families, read_text]
+GOLDEN = Path(__file__).parents[3] / "schema" / "golden"
+
+
+def exported(document: RunDocument) -> Exported:
+    return export_openmetrics([document], Wanted())
+
+
+def samples(document: RunDocument, reader: Reader = READERS[0]) -> list[Sample]:
+    text = exported(document).content.decode()
+    assert text.endswith("# EOF\n")
+    return [sample for metric in reader(text) for sample in metric.samples]
+
+
+def values(document: RunDocument, name: str) -> dict[str, float]:
+    """The values of a metric by the one label in which its samples differ."""
+    found = [one for one in samples(document) if one.name == name]
+    if len(found) == 1:
+        return {"": found[0].value}
+    (differing,) = (
+        label for label in found[0].labels if len({one.labels[label] for one in found}) > 1
+    )
+    return {one.labels[differing]: one.value for one in found}
+
+
+def of_values(*numbers: int, **changed: object) -> RunDocument:
+    series = msgspec.structs.replace(make.series(numbers), **changed)
+    return make.document(results=[make.result(series=[series])])
+
+
+@pytest.mark.parametrize("reader", READERS, ids=["openmetrics", "text"])
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("run-1*.json")), ids=lambda path: path.stem)
+def test_both_readers_take_every_run_and_agree(path: Path, reader: Reader) -> None:
+    document = read_document(path)
+    found = samples(document, reader)
+    assert {one.name for one in found} >= {"hardstone_run_info", "hardstone_test_measured"}
+    assert all(one.timestamp is None for one in found)
+    keys = [(one.name, *sorted(one.labels.items())) for one in found]
+    assert len(set(keys)) == len(keys)
+    others = samples(document, READERS[0])
+    assert {(*key, one.value) for key, one in zip(keys, found, strict=True)} == {
+        (one.name, *sorted(one.labels.items()), one.value) for one in others
+    }
+
+
+def test_a_bucket_counts_the_values_up_to_its_limit() -> None:
+    document = of_values(50, 100, 101, 1000, 1001, 1_990_000, 30_000_000_000)
+    buckets = values(document, "hardstone_duration_seconds_bucket")
+    assert buckets["1e-07"] == 2 and buckets["2e-07"] == 3
+    assert buckets["1e-06"] == 4 and buckets["2e-06"] == 5
+    assert buckets["0.001"] == 5 and buckets["0.002"] == 6
+    assert buckets["10.0"] == 6 and buckets["+Inf"] == 7
+    assert len(buckets) == 26
+    assert values(document, "hardstone_duration_seconds_count") == {"": 7}
+    total = 50 + 100 + 101 + 1000 + 1001 + 1_990_000 + 30_000_000_000
+    assert values(document, "hardstone_duration_seconds_sum")[""] == pytest.approx(total / 1e9)
+
+
+def test_a_bucket_of_ours_that_a_limit_cuts_is_above_it() -> None:
+    # 5 ms lies within the bucket from 4997120 to 5001215: only the extremes are known exactly.
+    document = of_values(1, *[4_999_000] * 8, 9_000_000)
+    buckets = values(document, "hardstone_duration_seconds_bucket")
+    assert buckets["0.005"] == 1 and buckets["0.01"] == 10
+    assert values(of_values(1, 4_999_000), "hardstone_duration_seconds_bucket")["0.005"] == 2
+
+
+def test_values_past_the_last_bucket_are_below_no_limit() -> None:
+    series = make.series([5, 5, 800_000], limit=1000)
+    document = make.document(results=[make.result(series=[series])])
+    buckets = values(document, "hardstone_duration_seconds_bucket")
+    assert buckets["0.0005"] == 2 and buckets["0.001"] == 3  # the maximum is known
+    assert values(document, "hardstone_overflow_values") == {"": 1}
+
+
+def test_the_limits_are_the_same_for_every_run() -> None:
+    few, many = of_values(1), of_values(*range(1, 10**6, 997))
+    name = "hardstone_duration_seconds_bucket"
+    assert list(values(few, name)) == list(values(many, name))
+
+
+def test_the_run_is_information_and_no_label_of_the_others() -> None:
+    system = {"kernel.release": '6.12"\\', "virtual.hypervisor": None}
+    document = make.document(system=system, trust=Trust(grade="indicative", reasons=["x"]))
+    (info,) = (one for one in samples(document) if one.name == "hardstone_run_info")
+    assert info.value == 1 and info.labels["run"] == document.id
+    assert info.labels["kernel"] == '6.12"\\' and "hypervisor" not in info.labels
+    assert all(
+        "run" not in one.labels
+        for one in samples(document)
+        if one is not info and one.name != "hardstone_run_info"
+    )
+    trust = values(document, "hardstone_run_trust")
+    assert trust == {"full": 0, "indicative": 1, "untrustworthy": 0}
+    started = values(document, "hardstone_run_started_timestamp_seconds")
+    assert started == {"": 1_795_231_320}
+
+
+def test_verdicts_and_states_are_1_or_0() -> None:
+    verdicts = [Verdict(name=name, passed=name == "a", evidence="") for name in ("a", "b")]
+    results = [
+        make.result("SEM-B-REL", series=[], verdicts=verdicts),
+        make.result("SEM-P-SIG", status="denied", series=[]),
+        make.result("SEM-P-ARN", complete=False),
+    ]
+    document = make.document(results=results)
+    assert values(document, "hardstone_verdict_passed") == {"a": 1, "b": 0}
+    measured = values(document, "hardstone_test_measured")
+    assert measured == {"SEM-B-REL": 1, "SEM-P-SIG": 0, "SEM-P-ARN": 0}
+
+
+def test_extremes_and_quantiles_are_in_seconds() -> None:
+    document = of_values(*range(1000, 2000))
+    assert values(document, "hardstone_duration_max_seconds")[""] == 1999e-9
+    assert values(document, "hardstone_duration_min_seconds")[""] == 1e-6
+    quantiles = values(document, "hardstone_duration_quantile_seconds")
+    assert quantiles == {"0.5": 1499e-9, "0.9": 1899e-9, "0.99": 1989e-9}
+
+
+def test_labels_of_a_series_are_made_fit_and_stay_apart() -> None:
+    labels = {"cpu": 3, "le": "x", "load": 'a"b\\\n', "0-9": 1, "0.9": 2}
+    (sample,) = (
+        one for one in samples(of_values(1, labels=labels)) if one.name == "hardstone_values"
+    )
+    assert sample.labels["cpu"] == "3" and sample.labels["label_le"] == "x"
+    assert sample.labels["load"] == "heavy" and sample.labels["label_load"] == 'a"b\\'
+    assert (sample.labels["label_0_9"], sample.labels["label_0_9_"]) == ("1", "2")
+
+
+def test_a_series_with_the_labels_of_another_is_left_out() -> None:
+    document = make.document(results=[make.result(), make.result(values=[4])])
+    assert values(document, "hardstone_values") == {"": 3}
+    (lost,) = exported(document).lost
+    assert lost.startswith("1 series is left out: another one has the same labels")
+
+
+def test_figures_that_cannot_be_true_are_left_out() -> None:
+    document = of_values(1, 2, 3, count=7)
+    assert not any(one.name.startswith("hardstone_duration") for one in samples(document))
+    assert "cannot be true" in " ".join(exported(document).lost)
+
+
+@pytest.mark.parametrize(
+    ("series", "why"),
+    [
+        (cyclictest([1000, 10**7], is_cut=True), "its source dropped the largest values"),
+        (bare(), "it has no distribution"),
+        (cyclictest([1000, 2000], mean=None), "it has no sum"),
+    ],
+    ids=["cut", "bare", "no mean"],
+)
+def test_a_histogram_that_would_lie_is_left_out(series: Series, why: str) -> None:
+    document = imported_run(series)
+    names = {one.name for one in samples(document)}
+    assert "hardstone_duration_max_seconds" in names and "hardstone_values" in names
+    assert "hardstone_duration_seconds_bucket" not in names
+    assert why in " ".join(exported(document).lost)
+
+
+def test_a_value_of_whole_microseconds_may_be_up_to_the_next() -> None:
+    document = imported_run(cyclictest([4000, 5000, 5000, 5000]))
+    buckets = values(document, "hardstone_duration_seconds_bucket")
+    assert buckets["5e-06"] == 1 and buckets["1e-05"] == 4
+    assert values(document, "hardstone_duration_max_seconds") == {"": 5999e-9}
+
+
+def test_a_figure_that_a_file_lacks_has_no_metric() -> None:
+    names = {one.name for one in samples(imported_run(bare(least=None, most=None)))}
+    assert "hardstone_duration_mean_seconds" in names
+    assert not names & {"hardstone_duration_min_seconds", "hardstone_duration_max_seconds"}
+
+
+def test_overflows_whose_largest_is_unknown_are_below_no_limit() -> None:
+    document = imported_run(cyclictest([*[4000] * 9, 30_000], buckets=10, max=None))
+    buckets = values(document, "hardstone_duration_seconds_bucket")
+    assert buckets["1e-05"] == buckets["10.0"] == 9 and buckets["+Inf"] == 10
+
+
+@pytest.mark.parametrize(
+    ("unit", "name"),
+    [("count", "hardstone_amount"), ("bytes_per_s", "hardstone_rate_bytes_per_second")],
+)
+def test_other_units_have_metrics_of_their_own(unit: str, name: str) -> None:
+    document = of_values(0, 1, 5000, unit=unit)
+    buckets = values(document, f"{name}_bucket")
+    assert buckets["1000.0"] == 2 and buckets["10000.0"] == 3
+
+
+def test_conditions_tell_results_of_one_test_apart() -> None:
+    results = [
+        make.result(values=[number], conditions=Conditions(load=load, cpu_config="shared"))
+        for number, load in enumerate(("none", "heavy"), 1)
+    ]
+    found = values(make.document(results=results), "hardstone_duration_max_seconds")
+    assert found == {"none": 1e-9, "heavy": 2e-9}
