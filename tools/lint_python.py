@@ -98,7 +98,7 @@ ALLOWED: dict[str, set[str]] = {
     "exporters": LEAVES | {"stats", "systems", "wording"},
     "importers": LEAVES | {"files", "stats", "systems"},
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix", "study"},
-    "store": LEAVES | {"files", "memory", "raw_facts", "stats", "stream", "systems"},
+    "store": LEAVES | {"files", "importers", "memory", "raw_facts", "stats", "stream", "systems"},
     "lab": LEAVES | {"files", "frames", "memory"},
     "targets": LEAVES | {"files", "frames", "memory", "lab", "raw_facts"},
     "campaign": LEAVES

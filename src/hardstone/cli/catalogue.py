@@ -27,20 +27,29 @@ def read_register(target_name: str) -> Register:
 
 
 _PUBLISHED = "published"
+_TOOLS = "tools"
 
 
-@declare("list", "hardstone list", "hardstone list published")
-@click.argument("what", required=False, type=click.Choice([_PUBLISHED]), metavar="[published]")
+@declare("list", "hardstone list", "hardstone list published", "hardstone list tools")
+@click.argument(
+    "what",
+    required=False,
+    type=click.Choice([_PUBLISHED, _TOOLS]),
+    metavar="[published|tools]",
+)
 @target_option
 @json_option
 def list_tests(what: str | None, target: str, as_json: bool) -> int:
-    """List the tests, or the published systems.
+    """List the tests, published systems, or other tools.
 
     For each test: ID, title, kind, origin, and what it needs. With the word published: the systems
     of the studies with their stars. compare and show --why take them as published:qnx, for example.
+    With the word tools: the tools whose files hardstone import reads, and their formats.
     """
     if what == _PUBLISHED:
         return _list_published(as_json=as_json)
+    if what == _TOOLS:
+        return _list_tools(as_json=as_json)
     from hardstone.catalogue import kind_of, load_catalogue
     from hardstone.cli.messages import print_json
 
@@ -65,6 +74,23 @@ def list_tests(what: str | None, target: str, as_json: bool) -> int:
 
         with paged():
             print_tests(tests)
+    return EXIT_OK
+
+
+def _list_tools(*, as_json: bool) -> int:
+    from hardstone.cli.messages import paged, print_json
+    from hardstone.importers.recognise import all_formats, tool_title
+    from hardstone.terminal.lists import print_tools
+
+    formats: dict[str, list[str]] = {}
+    for one in all_formats():
+        title, _, form = one.title.partition(", ")
+        formats.setdefault(tool_title(one), []).append(form or title)
+    if as_json:
+        print_json([{"tool": tool, "formats": forms} for tool, forms in formats.items()])
+    else:
+        with paged():
+            print_tools(formats)
     return EXIT_OK
 
 

@@ -78,10 +78,10 @@ def command(
 
     The screen has the stars, the decisive figures and what differs; -o writes all figures as HTML,
     or PDF if the name of FILE ends in .pdf. SYSTEM is a run (an ID or the start of one, a name,
-    last, or last~1 for the run before the last; hardstone runs lists them) or published:KEY
-    (hardstone list published). Each load and CPU configuration of a run is a system of its own.
-    --json prints every figure with its source. The exit code is 3 if figures of a run contradict
-    each other.
+    last, or last~1 for the run before the last; hardstone runs lists them), the file of another
+    tool, such as ./cyclictest.json, or published:KEY (hardstone list published). Each load and CPU
+    configuration of a run is a system of its own. --json prints every figure with its source. The
+    exit code is 3 if figures of a run contradict each other.
     """
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
@@ -150,7 +150,7 @@ def _chosen_systems(
     runs: dict[str, list[MeasuredRun]] = {}
     documents: dict[str, RunDocument] = {}
     of_runs = [one for one in words if not one.startswith(PREFIX)]
-    for word, document in zip(of_runs, store.load_each(of_runs), strict=True):
+    for word, document in zip(of_runs, map(store.look_up, of_runs), strict=True):
         if document.id in documents:
             raise InputError(f"run {document.id} is named twice", "name it once")
         documents[document.id] = document

@@ -113,6 +113,15 @@ def targets(context: click.Context, parameter: click.Parameter, begin: str) -> l
     return [*_beginning(["local"], begin), *named, *_beginning(kernels, begin)]
 
 
+def importable_tools(
+    context: click.Context, parameter: click.Parameter, begin: str
+) -> list[CompletionItem]:
+    """The tools whose files are read."""
+    from hardstone.importers.recognise import tools
+
+    return _beginning(tools(), begin)
+
+
 def words(*known: str) -> Callable[..., list[CompletionItem]]:
     """For a parameter that has these values."""
 

@@ -106,10 +106,10 @@ def command(
 ) -> int:
     """Write runs in a format that other programs read.
 
-    RUN is an ID or the start of one, a name, last, or last~1 for the run before the last; hardstone
-    runs lists them. Several runs go into one table (csv, parquet). What a format cannot say is
-    reported on standard error, unless --quiet is given. The exit code is 3 if figures of a run
-    contradict each other.
+    RUN is an ID or the start of one, a name, last, or last~1 for the run before the last (hardstone
+    runs lists them), or the file of another tool, such as ./cyclictest.json. Several runs go into
+    one table (csv, parquet). What a format cannot say is reported on standard error, unless --quiet
+    is given. The exit code is 3 if figures of a run contradict each other.
     """
     exporter = find_exporter(name, output)
     one_array_thread()
@@ -122,7 +122,7 @@ def command(
 
     if output in (None, _STDOUT):
         _check_terminal(exporter)
-    documents = [*open_store(store).load_each(runs)]
+    documents = [*map(open_store(store).look_up, runs)]
     graded = [msgspec.structs.replace(one, trust=trust_of(one)) for one in documents]
     tested = [of_tests(one, tests) if tests else one for one in graded]
     chosen = [_of_conditions(_of_series(one, series), load, cpu_config) for one in tested]

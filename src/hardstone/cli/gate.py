@@ -147,10 +147,11 @@ def command(words: tuple[str, ...], options: GateOptions) -> int:
     """Check runs against limits or baselines: PASS or FAIL.
 
     The exit code is 0 (PASS), 1 (FAIL) or 3 (INCONCLUSIVE). RUN is an ID or the start of one, a
-    name, last, last~1 for the run before the last, or published:ID. It is checked against a file of
-    limits, or against a baseline of at least 10 runs (hardstone run --repeat), which show what
-    varies between runs. --pairs measures TEST alternately as A and as B, and so detects the
-    smallest changes. --again decides again with another --margin, --alpha, --deadline or --tails.
+    name, last, last~1 for the run before the last, published:ID, or the file of another tool, such
+    as ./cyclictest.json. It is checked against a file of limits, or against a baseline of at least
+    10 runs (hardstone run --repeat), which show what varies between runs. --pairs measures TEST
+    alternately as A and as B, and so detects the smallest changes. --again decides again with
+    another --margin, --alpha, --deadline or --tails.
 
     A figure that is missing, denied, incomplete, untrustworthy or undecided never passes.
     """

@@ -343,14 +343,16 @@ class _Store:
         """The systems of a run, one for each condition, or the one of a study."""
         if word.lower().startswith(PREFIX):
             return [published_system(word.lower())]
-        return list(subjects_of(self._open().load(word)))
+        return list(subjects_of(self._open().look_up(word)))
 
     def baselines(self, word: str) -> list[RunDocument | PublishedSystem]:
         """The runs that `word` names, all of them where it was repeated; or a study."""
         if word.lower().startswith(PREFIX):
             return [published_system(word.lower())]
         store = self._open()
-        document = store.load(word)
+        document = store.look_up(word)
+        if document.plan.repeat is None:
+            return [document]
         ids = repeats_of(store, document)
         return [*(list(store.load_each(ids)) if ids else [document])]
 
@@ -359,7 +361,8 @@ class _Store:
         of the same system and plan."""
         runs = list({one.id: one for one in named if one.id != own.id}.values())
         notes = ["a run is no baseline of itself"] if len(runs) < len(named) else []
-        if len(runs) >= LEAST_RUNS:
+        # Files of other tools say too little of a system to tell which are of the same one.
+        if len(runs) >= LEAST_RUNS or named[0].imported is not None:
             return _Baselines(runs, notes)
         store, known, kind = self._open(), {one.id for one in runs}, named[0]
         entries = [

@@ -70,9 +70,9 @@ def command(
     The file needs no network. Its suffix chooses the format: .html and .pdf are the whole report,
     .png and .svg its opening as one picture, with the machine, the answer and the distribution.
     Without -o an HTML file is written to the folder reports of the store. RUN is an ID or the start
-    of one, a name, last, or last~1 for the run before the last; hardstone runs lists them. The exit
-    code is 3 if figures of the run contradict each other; the report names them first, and marks
-    them.
+    of one, a name, last, or last~1 for the run before the last (hardstone runs lists them), or the
+    file of another tool, such as ./cyclictest.json. The exit code is 3 if figures of the run
+    contradict each other; the report names them first, and marks them.
     """
     if output is not None:
         check_suffix(output, (".svg",) if badge else SUFFIXES)
@@ -83,10 +83,10 @@ def command(
 
     asked = [_limit_ns(text) for text in limits]
     opened = open_store(store)
-    document = opened.load(run)
+    document = opened.look_up(run)
     if asked:
         _check_limits(document, asked)
-    other = None if beside is None else opened.load(beside)
+    other = None if beside is None else opened.look_up(beside)
     if other is not None:
         from hardstone.simulation.results import has_tire
 
@@ -132,7 +132,8 @@ def default_report(store: Path, run_id: str, suffix: str = ".html") -> Path:
     folder = store / "reports"
     with contextlib.suppress(OSError):  # the report that goes there says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
-    place = folder / f"{run_id}{suffix}"
+    # The ID of a run that is not stored is the path of its file.
+    place = folder / f"{Path(run_id).name}{suffix}"
     if place.is_symlink():  # nobody named the file that it leads to
         with contextlib.suppress(OSError):
             place.unlink()

@@ -40,7 +40,9 @@ def command(context: click.Context, /, store: Path | None, as_json: bool) -> int
 
     Without a command the runs are listed, oldest first. Wherever a command takes a RUN, you can
     give its ID or the start of one, its name (the latest run of that name), last, or last~1 for the
-    run before the last, last~2 for the one before that, and so on.
+    run before the last, last~2 for the one before that, and so on. A command that shows, compares,
+    gates or exports a RUN also takes the file of another tool, or of a run; a run goes before a
+    file of the same name, unless the name has a slash: ./cyclictest.json.
     """
     if context.invoked_subcommand is not None:
         return EXIT_OK

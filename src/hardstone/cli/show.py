@@ -83,10 +83,11 @@ def command(
 ) -> int:
     """Show a stored run on one screen, or all of it.
 
-    RUN is an ID or the start of one, a name, last, or last~1 for the run before the last; hardstone
-    runs lists them. TEST is an ID or a pattern such as 'MUT-*'; with it everything about these
-    tests is shown, and with --all everything about the run. --json prints the run document. The
-    exit code is 3 if figures of the run contradict each other; they are named first, and marked.
+    RUN is an ID or the start of one, a name, last, or last~1 for the run before the last (hardstone
+    runs lists them), or the file of another tool, such as ./cyclictest.json. TEST is an ID or a
+    pattern such as 'MUT-*'; with it everything about these tests is shown, and with --all
+    everything about the run. --json prints the run document. The exit code is 3 if figures of the
+    run contradict each other; they are named first, and marked.
 
     With --why, RUN may also be a published system such as published:qnx, and --json prints the
     rating.
@@ -129,7 +130,7 @@ def command(
             "--json prints the whole document, whatever else is asked for", "give --json alone"
         )
     opened = open_store(store)
-    document = opened.load(run)
+    document = opened.look_up(run)
     if as_json:
         print_json(document)
         return consistency_exit(document)
@@ -182,7 +183,7 @@ def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) ->
             with paged():
                 print_published_why(system, rating)
         return EXIT_OK
-    document = open_store(store).load(run)
+    document = open_store(store).look_up(run)
     rated = rate_run(document)
     if as_json:
         print_json(rated_document(rated))
@@ -207,7 +208,7 @@ def _show_misses(
     except ValueError as error:
         problem = str(error).partition(":")[0]  # without the forms that need no unit
         raise InputError(f"--deadline: {problem}", "write --deadline 100us") from None
-    document = open_store(store).load(run)
+    document = open_store(store).look_up(run)
     shown = of_tests(document, tests) if tests else document
     if as_json:
         print_json(misses_document(shown, deadline_ns))

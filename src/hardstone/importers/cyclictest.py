@@ -69,14 +69,12 @@ _SILENT = re.compile(
     r"|Using \d+ cpus\.|INFO: .*|WARN: .*"
 )
 
-_ASSUMED = (
-    "The text does not have the command: absolute timers and clock_nanosleep are taken for granted."
-)
+_ASSUMED = "The text does not have the command line: absolute timers (no -r, -s or -x) are assumed."
 _NO_UNIT = (
-    "The text does not say its unit: microseconds are taken for granted; of cyclictest -N it is "
+    "The text does not state its unit: microseconds are assumed. With cyclictest -N it is "
     "nanoseconds (--unit ns)."
 )
-_CUT_MEAN = "The mean is cut to a whole {unit}."
+_CUT_MEAN = "The mean is printed without decimals: it may be up to one unit larger."
 _REDUCED = "Only the largest of each {step} values was printed (-o {step})."
 
 
@@ -229,10 +227,6 @@ class _Unit(NamedTuple):
     scale: int
     is_known: bool
 
-    @property
-    def word(self) -> str:
-        return "microsecond" if self.scale == _US else "nanosecond"
-
 
 def _unit_of(text: _Text) -> _Unit:
     said = {one.is_ns for one in text.summaries.values()}
@@ -256,7 +250,7 @@ def _read_text(content: bytes, kind: str) -> Reading:
     if not series:
         raise InputError("it has no figures", "was the tool ended before it printed them?")
     if any(one.mean is not None and one.values is None for one in series):
-        losses.append(Loss(what="mean", text=_CUT_MEAN.format(unit=unit.word)))
+        losses.append(Loss(what="mean", text=_CUT_MEAN))
     return Reading(
         tool=TOOL,
         format=kind,
@@ -354,10 +348,11 @@ def _of_rows(text: _Text, unit: _Unit) -> list[ReadSeries]:
 def _of_column(
     text: _Text, thread: int, overflows: Sequence[int] | None, unit: _Unit
 ) -> ReadSeries:
+    last = text.rows[-1][0]  # also without values: the overflow begins above it
     buckets = [
         (latency * unit.scale, counts[thread])
         for latency, counts in text.rows
-        if counts[thread] or latency == text.rows[-1][0]  # what overflowed is above the last row
+        if counts[thread] or latency == last
     ]
     inside = sum(count for _, count in buckets)
     inside = _figure(text, "Total", thread, inside)
@@ -565,7 +560,7 @@ def _read_json(content: bytes) -> Reading:
     has_histogram = _has_histogram(threads, command, options)
     name = _quantity(options)
     series = [
-        _of_thread(key, one, name, unit, has_histogram=has_histogram)
+        _of_thread(key, one, name, unit, options if has_histogram else None)
         for key, one in threads.items()
     ]
     started, duration_ns = _times(document)
@@ -634,7 +629,10 @@ def _quantity(options: _Options) -> str:
     return "wakeup-signal" if options.has("x") else "wakeup"
 
 
-def _of_thread(key: str, one: object, name: str, unit: _Unit, *, has_histogram: bool) -> ReadSeries:
+def _of_thread(
+    key: str, one: object, name: str, unit: _Unit, options: _Options | None
+) -> ReadSeries:
+    """`options`: of a command that asked for histograms."""
     where = f"thread {printable(key)[:20]}"
     if not isinstance(one, dict):
         raise InputError(f"{where} is no object", "")
@@ -649,8 +647,11 @@ def _of_thread(key: str, one: object, name: str, unit: _Unit, *, has_histogram: 
         count=count,
         step_ns=unit.scale,
     )
-    if has_histogram:
+    if options is not None:
         buckets = _json_buckets(one.get("histogram"), unit, where)
+        last = (options.number("h", "H") or 0) - 1
+        if last >= 0 and (not buckets or buckets[-1][0] < last * unit.scale):
+            buckets.append((last * unit.scale, 0))  # the overflow begins above it
         overflow = max(0, count - sum(number for _, number in buckets))
         series = replace(series, buckets=buckets, bucket_width_ns=unit.scale, overflow=overflow)
     return _with_extremes(

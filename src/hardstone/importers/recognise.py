@@ -193,14 +193,19 @@ def _what_else(content: bytes) -> tuple[str, str] | None:
     if b"\0" in head:
         return "it is a binary file of no known tool", "import the text or JSON of the tool"
     schema = _schema_of(content)
-    if schema.startswith("hardstone.run/"):
+    if is_own_run(content):
         return (
-            "it is a run of hardstone, and no file of another tool",
-            "name its store and its ID: hardstone show ID --store DIR",
+            "it is a run of hardstone already",
+            "look at it where it is: hardstone show ./FILE",
         )
     if schema.startswith("hardstone."):
         return f"it is a document of hardstone ({schema})", "import files of other tools only"
     return None
+
+
+def is_own_run(content: bytes) -> bool:
+    """Whether it is a run document of hardstone."""
+    return _schema_of(content).startswith("hardstone.run/")
 
 
 def _schema_of(content: bytes) -> str:

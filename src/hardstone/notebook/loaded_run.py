@@ -19,9 +19,8 @@ from hardstone.figure_text import amount_text
 from hardstone.notebook.loaded_series import RunTest
 from hardstone.notebook.plot import Chart
 from hardstone.stats.consistency import contradiction_messages, trust_of
-from hardstone.store.documents import read_document
 from hardstone.store.place import default_root
-from hardstone.store.store import Store
+from hardstone.store.store import Store, run_of_file
 from hardstone.systems.rating import Rating, rate, rate_run
 from hardstone.systems.subjects import (
     PREFIX,
@@ -285,7 +284,7 @@ def load(run: str | Path, store: str | Path | None = None) -> Run:
     """A run of the store, of a file, or a published system. Nothing is written.
 
     `run` is an ID, the start of one, a name, or "last" (see `hardstone runs`); the path of a file,
-    which has a "/" in it or ends in .json or .json.gz; or "published:qnx" (see `hardstone list
+    of a run or of another tool, such as cyclictest; or "published:qnx" (see `hardstone list
     published`). `store`: the folder of the store, by default that of the command line.
 
     InputError, with a remedy, if there is none or it cannot be read. Warns where figures of the
@@ -309,12 +308,12 @@ def load(run: str | Path, store: str | Path | None = None) -> Run:
             raise InputError(
                 f"there is no file {path}", "name a run by its ID, its name, or 'last'"
             )
-        document = read_document(path)
+        document = run_of_file(path)
     else:
         root = default_root() if store is None else Path(store).expanduser()
         if not root.is_dir():  # opening it would make it
             raise InputError(f"there is no store {root}", "measure something: hardstone evaluate")
-        document = Store(root, _warn).load(text)
+        document = Store(root, _warn).look_up(text)
     for line in contradiction_messages(document):
         _warn(f"{document.id}: {line}")
     return Run(tuple(subjects_of(document)))

@@ -16,6 +16,7 @@ import difflib
 import os
 import re
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +24,13 @@ from types import MappingProxyType
 import msgspec
 
 from hardstone.errors import InputError, printable
-from hardstone.files import check_regular, read_regular, replace_file
+from hardstone.files import (
+    check_regular,
+    followed,
+    open_regular,
+    read_regular,
+    replace_file,
+)
 from hardstone.memory import Recorder
 from hardstone.model import RunDocument
 from hardstone.store.documents import (
@@ -31,9 +38,11 @@ from hardstone.store.documents import (
     Stamp,
     entry_of,
     is_current,
+    read_document,
     read_stored,
     read_summary,
     stamp_of,
+    write_document,
     write_summary,
 )
 from hardstone.store.journal import (
@@ -70,6 +79,7 @@ _COLUMNS = (*RunEntry.__struct_fields__, *Stamp._fields)
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"  # noqa: S608 - names of ours
 _WRITE = f"INSERT INTO runs VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
 _NAMES = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex_runs_%'"
+_MOST_FILE_BYTES = 1 << 40
 _LIMIT_BYTES = 64 * 2**20  # some 300,000 runs
 _MOST_STEPS = 20_000_000  # of SQLite's virtual machine: as many runs, and no endless query
 _MODE = 0o644
@@ -321,6 +331,32 @@ class Store:
         """As `load` of each, in their order."""
         return map(self.load, references)
 
+    def look_up(self, reference: str) -> RunDocument:
+        """The run that a command shows or compares: as `load`, or the one in a file, which is read
+        and not stored.
+
+        A run goes before a file of the same name, unless the name has a slash.
+        """
+        has_slash, is_file = "/" in reference, Path(reference).is_file()
+        if has_slash and is_file:
+            return run_of_file(Path(reference))
+        try:
+            return self.load(reference)
+        except InputError as error:
+            if is_file:
+                return run_of_file(Path(reference))
+            if has_slash:
+                cause = f"there is no file '{printable(reference)[:200]}', and no run of that name"
+                raise InputError(cause, "see all runs: hardstone runs") from error
+            raise
+
+    def add(self, document: RunDocument) -> Path:
+        """Stores a run that was not recorded, under a new ID of `new_run_id`: the path of its
+        document. StoreError if it cannot be written."""
+        path = write_document(self._place, document)
+        self._refresh_index()
+        return path
+
     def remove(self, run_id: str) -> list[Path]:
         """Removes the document of a run with its summary and its entry in the index: the files that
         were removed.
@@ -388,6 +424,33 @@ class Store:
         if problem not in self._reported:
             self._reported.add(problem)
             self._on_problem(problem)
+
+
+def run_of_file(path: Path) -> RunDocument:
+    """The run in the file of another tool, or in a run document. The ID of the first is its path,
+    so that commands find it again. InputError."""
+    from hardstone.importers.imported import document_of
+    from hardstone.importers.recognise import is_own_run, read, read_source
+
+    if is_own_run(_head_of(path)):
+        return read_document(followed(path))
+    source = read_source(path)
+    shown = printable(str(path))
+    return document_of(read(source), source, shown if "/" in shown else f"./{shown}")
+
+
+_HEAD_BYTES = 4096
+
+
+def _head_of(path: Path) -> bytes:
+    """What a file begins with, unpacked; nothing of one that cannot be read."""
+    try:
+        with open_regular(followed(path), _MOST_FILE_BYTES) as file:
+            head = file.read(_HEAD_BYTES)
+        is_packed = head.startswith(b"\x1f\x8b")
+        return zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES) if is_packed else head
+    except (OSError, zlib.error):
+        return b""
 
 
 LAST = "last"

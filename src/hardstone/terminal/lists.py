@@ -1,8 +1,8 @@
-"""Lists on a terminal: tests, published systems, and the answers to a questionnaire."""
+"""Lists on a terminal: tests, published systems, tools, and the answers to a questionnaire."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -34,6 +34,16 @@ def print_tests(tests: Sequence[Descriptor]) -> None:
     for test in tests:
         needs = ", ".join(test.needs) or "-"
         table.add_row(*map(words, (test.id, test.title, kind_of(test.id), test.source, needs)))
+    print_table(make_console(), table)
+
+
+def print_tools(formats: Mapping[str, Sequence[str]]) -> None:
+    """Prints a row for each tool whose files are read, with its formats."""
+    table = make_table()
+    for head in ("tool", "formats"):
+        table.add_column(head, overflow="fold", no_wrap=head == "tool")
+    for tool, forms in formats.items():
+        table.add_row(words(tool), words(", ".join(forms)))
     print_table(make_console(), table)
 
 

@@ -49,6 +49,8 @@ from tests.unit.systems.rated_runs import (
 )
 
 GOLDEN = Path(__file__).parent / "golden"
+SAMPLES = Path(__file__).parents[2] / "samples"
+FILE_TIME = 1_795_000_000
 LOADED = ("TMR-P-JIT", "CLK-P-BIN")
 QUICK, SLOW = tuple(range(1000, 3000)), tuple(range(2000, 6000, 2))
 
@@ -203,6 +205,9 @@ def build(folder: Path) -> None:
     (folder / "scenario.json").rename(folder / "broken.json")
     for name, text in FILES.items():
         (folder / name).write_text(f'schema = "hardstone.limits/1"\n{text}')
+    for name in ("cyclictest-hist.json", "cyclictest-q.stdout", "cyclictest-norights.stderr"):
+        shutil.copyfile(SAMPLES / name, folder / name)
+    os.utime(folder / "cyclictest-q.stdout", (FILE_TIME, FILE_TIME))
     (folder / "bin").mkdir()
     (folder / "bin" / "hardstone").write_text("")
     said = (sample.GOLDEN / "loads.json").read_text(), *map(json.dumps, LOAD)
