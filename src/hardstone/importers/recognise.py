@@ -145,8 +145,9 @@ def recognise(source: SourceFile, tool: str | None = None) -> Format:
     if what is not None:
         raise InputError(f"{name}: {what[0]}", what[1])
     raise InputError(
-        f"{name} is not output of a tool that is read here: {', '.join(tools())}",
-        "import the file that the tool wrote, or name the tool: --tool TOOL",
+        f"{name} has none of the formats that are read",
+        "import what the tool wrote, or name the tool with --tool; to list all: "
+        "hardstone list tools",
     )
 
 
