@@ -24,7 +24,6 @@ from hardstone.comparison.charts import (
     with_standards,
 )
 from hardstone.comparison.charts import panel_chart as panels_chart
-from hardstone.comparison.tools import has_distribution
 from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
@@ -52,8 +51,8 @@ from hardstone.report.chart_frame import (
 )
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
-from hardstone.stats.identity import histogram_problem
-from hardstone.stats.quantiles import quantile
+from hardstone.stats.identity import has_quantiles, histogram_problem, parse_layout, top_of
+from hardstone.stats.quantiles import quantile, why_no_quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
 from hardstone.systems.subjects import MeasuredRun, why_apart
@@ -102,6 +101,7 @@ def curves_of(row: ComparedRow, columns: Sequence[SystemColumn]) -> list[Curve]:
         and cell.series.count >= LEAST_VALUES
         and cell.series.histogram.buckets
         and histogram_problem(cell.series.histogram) is None
+        and has_quantiles(cell.series.histogram)
     ]
 
 
@@ -121,9 +121,27 @@ def not_drawn(place: Place) -> str:
             )
             if value is not None
         ]
-        why = "too few values" if has_distribution(cell.series) else "no distribution"
+        why = why_no_quantile(cell.series).removesuffix(", so no quantile") or "too few values"
         texts.append(f"{system_name(column)}, {why}: {', '.join(known) or 'no figure'}")
     return f" Not drawn: {'; '.join(texts)}." if texts else ""
+
+
+def beyond_buckets(place: Place) -> str:
+    """The systems whose curve is level between the last bucket and the largest value."""
+    texts = []
+    for one in place.curves:
+        histogram = one.series.histogram
+        if histogram.overflow:
+            layout = parse_layout(histogram.layout)
+            end = format_value(top_of(histogram.buckets, layout) + 1, place.row.unit)
+            count = format_count(histogram.overflow)
+            texts.append(f"{system_name(one.column)}, {count} from {end} on")
+    if not texts:
+        return ""
+    return (
+        f" Above the last bucket only a count and the worst are known, and the line is an upper "
+        f"bound: {'; '.join(texts)}."
+    )
 
 
 def _curve_name(one: Curve, is_many: bool) -> str:
@@ -238,6 +256,7 @@ def exceedance_figure(place: Place) -> Figure | None:
     )
     if not is_many:
         about += " Open triangle: upper bound, at 95 %, of the share above the worst observed."
+    about += beyond_buckets(place)
     exact = [(one, [_first_point(one, points), *points[1:]]) for one, points in lines]
     table = _table(place, [unit_title("above", place.row.unit), "share"], exact)
     return _figure(place, "exceedance", "Exceedance", about, spec, table, found)

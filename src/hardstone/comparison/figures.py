@@ -293,7 +293,7 @@ class BegunFigures:
     def __init__(self, view: CompareView, drawer: Drawer) -> None:
         self._maker = _Maker(view, drawer)
         self._summary = self._maker.summary()
-        self._tools = self._maker.of_tools()
+        self.tools = self._maker.of_tools()
         self._kernel = kernel_figures(view, drawer)
         self._spread = _spread_figure(view, drawer)
 
@@ -304,7 +304,7 @@ class BegunFigures:
         maker.spent += sum(_PANELS_COST if "facet" in one.drawing.spec else 1 for one in kernel)
         by_test = maker.of_tests(self._summary)
         shown = [figure for _, figure in self._summary] + ([self._spread] if self._spread else [])
-        return CompareFigures(shown, by_test, kernel, maker.notes(), self._tools)
+        return CompareFigures(shown, by_test, kernel, maker.notes(), self.tools)
 
 
 def shown_row(test: ComparedTest, decisive: Sequence[ComparedRow]) -> ComparedRow | None:

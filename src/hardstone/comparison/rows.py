@@ -239,7 +239,8 @@ class _Cells:
         why = column.apart or why_alone_grey(own) or self._why(place, own)
         against = self.row.found[self.systems.reference]
         worst_why = ""
-        if not why and against is not None and own.name != _LEAST_IS_ALL:
+        has_worst = isinstance(worst, Amount) and own.name != _LEAST_IS_ALL
+        if not why and against is not None and has_worst:
             worst_why = why_worst_grey(own, against)
         return ComparedCell(
             mean=mean,

@@ -21,9 +21,12 @@ from hardstone.comparison.view import (
     ToolFigure,
     ToolPair,
 )
-from hardstone.model import Histogram, Imported, Result, RunDocument, Series
+from hardstone.model import Imported, Result, RunDocument, Series
 from hardstone.stats.conditions import NOT_KNOWN
 from hardstone.stats.consistency import UNLIKE_COUNTS
+from hardstone.stats.identity import NO_DISTRIBUTION, Linear, parse_layout
+from hardstone.stats.identity import step_of as value_step_of
+from hardstone.stats.quantiles import why_no_quantile
 from hardstone.systems.moments import OWN, QUESTIONS, Moments, ToolMoments, load_moments
 from hardstone.systems.subjects import (
     Amount,
@@ -203,36 +206,34 @@ class Measured:
         """The step of its values; None: not known."""
         if self.series.series is None or self.series.unit != "ns":
             return None
-        width = width_of(self.series.series.histogram)
-        if width:
-            return width
+        if imported_of(self.column.subject) is not None:
+            step = step_of(self.series.series)
+            return step if step > 1 or has_distribution(self.series.series) else None
         instrument = (self.result and self.result.instrument) or (
             self.document and self.document.instrument
         )
         return max(instrument.quantum_ns, 1.0) if instrument else None
 
 
-def width_of(histogram: Histogram) -> int:
-    """The width of the buckets of a linear histogram, which is the step of its values at least; 0
-    for another layout."""
-    kind, _, rest = histogram.layout.partition("/")
-    width = rest.partition("/")[0]
-    return int(width) if kind == "linear" and width.isdecimal() else 0
+def step_of(series: Series) -> int:
+    """The step that values of a series of another tool are known to: the width of its buckets, or
+    that of its values; 1: they are exact."""
+    layout = parse_layout(series.histogram.layout)
+    width = layout.width if isinstance(layout, Linear) else 1
+    return max(width, value_step_of(series))
 
 
 def has_distribution(series: Series) -> bool:
     """Whether anything is known between the least and the largest value."""
-    return series.histogram.layout != "none"
+    return series.histogram.layout != NO_DISTRIBUTION
 
 
 def why_no_ratio(one: Series, against: Series) -> str:
-    """Why medians of two series are not divided, where one of them can have no median; "" if they
+    """Why medians of two series are not divided, where the file of one gives no median; "" if they
     may be."""
-    for series, whose in ((one, "it has"), (against, "the reference has")):
-        if not has_distribution(series):
-            return f"no ratio: {whose} no distribution"
-        if series.histogram.is_cut is True:
-            return f"no ratio: {whose} dropped the values above its last bucket"
+    for series, whose in ((one, ""), (against, "of the reference ")):
+        if why := why_no_quantile(series):
+            return f"no ratio: {whose}{why}"
     return ""
 
 
@@ -319,9 +320,9 @@ def remarks_on(one: SubjectSeries, subject: Subject) -> tuple[str, ...]:
     """How an imported figure was taken and cut: "cyclictest 2.40: steps of 1 us"."""
     if imported_of(subject) is None or one.series is None:
         return ()
-    width = width_of(one.series.histogram) if one.unit == "ns" else 0
+    step = step_of(one.series) if one.unit == "ns" else 1
     texts = [
-        *([f"steps of {format_ns(width)}"] if width > 1 else []),
+        *([f"steps of {format_ns(step)}"] if step > 1 else []),
         *([] if has_distribution(one.series) else ["no distribution"]),
         *(
             ["values above its last bucket were dropped"]

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from hardstone.model import Conditions, Histogram, Imported, Loss, Result, Scalar, Series
+from hardstone.stats.histogram import histogram_of
+from hardstone.stats.identity import MAX_VALUE
 from hardstone.systems.subjects import MeasuredRun
 from tests.unit.comparison.made_systems import labelled, run_with, spread
 from tests.unit.stats.make import result
@@ -79,16 +81,17 @@ def relative(values: Sequence[int] = ()) -> MeasuredRun:
     return imported("cyclictest", found, command="cyclictest -r -p 90")
 
 
-def linear(values: Sequence[int], width: int = 1000, most: int | None = None) -> Series:
-    """A series with buckets of equal width from 0 on; what lies above `most` overflowed."""
-    counts: dict[int, int] = {}
-    for value in values:
-        if most is None or value <= most:
-            counts[value // width] = counts.get(value // width, 0) + 1
-    beyond = len(values) - sum(counts.values())
-    layout = f"linear/{width}/0"
-    histogram = Histogram(layout=layout, buckets=sorted(counts.items()), overflow=beyond)
-    return msgspec.structs.replace(total(values), histogram=histogram)
+def linear(
+    values: Sequence[int], width: int = 1000, most: int = MAX_VALUE, *, is_cut: bool = False
+) -> Series:
+    """A series with buckets of equal width from 0 on. What lies above `most` overflowed, or with
+    `is_cut` was dropped."""
+    histogram = histogram_of(values, layout=f"linear/{width}/0", limit=most)
+    count = len(values)
+    if is_cut:
+        count -= histogram.overflow
+        histogram.overflow, histogram.is_cut = 0, True
+    return msgspec.structs.replace(total(values), count=count, histogram=histogram)
 
 
 def without_distribution(values: Sequence[int]) -> Series:

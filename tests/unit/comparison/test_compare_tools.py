@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.figures import BegunFigures
 from hardstone.comparison.page import render_compare
 from hardstone.comparison.screen import comparison_lines
 from hardstone.comparison.view import (
@@ -17,16 +18,22 @@ from hardstone.comparison.view import (
     comparison_document,
 )
 from hardstone.model import Conditions
+from hardstone.report.drawing import Drawer
 from hardstone.schema import schema_texts
-from hardstone.systems.subjects import MeasuredRun, Missing, Subject
+from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject
 from tests.unit.comparison.imported_systems import (
     FIFO,
     MACHINE,
     cyclictest,
+    imported,
+    linear,
     own,
     relative,
+    total,
+    without_distribution,
 )
-from tests.unit.comparison.made_systems import QNX, spread
+from tests.unit.comparison.made_systems import QNX, labelled, run_with, spread
+from tests.unit.stats.make import result
 
 RELATIVE = "begins at a clock reading before a relative sleep"
 
@@ -122,6 +129,15 @@ def test_what_each_tool_measures_is_as_its_moments_say() -> None:
     assert second.losses == ["The file does not say what load was running."] and not first.losses
 
 
+def xenomai() -> MeasuredRun:
+    fields = {"series": [total(spread(5000))], "params": {"interval_ns": 1_000_000}}
+    return imported("xenomai-latency", result("TMR-P-LAT", conditions=FIFO, **fields))
+
+
+def gaps() -> MeasuredRun:
+    return run_with(result("CLK-P-DUR", series=[labelled(spread(2000), "gap")], conditions=FIFO))
+
+
 OTHER_KERNEL = {**MACHINE, "kernel.release": "6.1.0"}
 SILENT = {"machine.arch": "x86_64"}
 
@@ -147,6 +163,17 @@ RULES: dict[str, tuple[str, MeasuredRun, MeasuredRun]] = {
         cyclictest(params={"interval_ns": 500_000}, conditions=at(priority=80)),
         cyclictest(),
     ),
+    "core": ("1 (hardstone) by Linux, 2 (latency of Xenomai) by Cobalt", xenomai(), cyclictest()),
+    "resolution": (
+        "2 (cyclictest) has steps of 1 us, 20% of its median",
+        cyclictest(series=[linear(spread(5000), 1000)]),
+        cyclictest(series=[linear(spread(5000), 10)]),
+    ),
+    "range": (
+        "2 (cyclictest) has 3\xa0480 of 20\xa0000 values above its last bucket",
+        cyclictest(series=[linear(spread(5000), 10, 6000)]),
+        cyclictest(series=[linear(spread(5000), 10)]),
+    ),
     "counts": ("1 has 20\xa0000, 2 has 1\xa0000", cyclictest(spread(5000, 1, 1000)), cyclictest()),
 }
 
@@ -156,6 +183,74 @@ def test_a_rule_fires_where_it_applies_and_nowhere_else(rule: str) -> None:
     text, fires, does_not = RULES[rule]
     assert text in reasons(own(), fires)[rule]
     assert rule not in reasons(own(), does_not)
+
+
+def test_a_question_that_one_system_alone_answers_is_said() -> None:
+    found = reasons(own(), cyclictest(), gaps())
+    assert found["questions"].startswith(
+        "Another question: 3 (hardstone) measures what takes the CPU from a thread that computes"
+    )
+    assert "questions" not in reasons(gaps(), own(), cyclictest(), gaps())
+
+
+def test_where_no_two_systems_answer_one_question_only_that_is_a_reason() -> None:
+    found = tools(gaps(), cyclictest())
+    assert [one.rule for one in found.reasons] == ["questions", "questions"]
+    (pair,) = found.pairs
+    assert not pair.is_same and pair.question == ""
+    assert pair.why == (
+        "1 measures what takes the CPU from a thread that computes; 2 measures how late a thread "
+        "wakes up"
+    )
+
+
+def test_without_a_distribution_there_is_no_ratio_and_the_reason_is_said() -> None:
+    bare = cyclictest(series=[without_distribution(spread(5000))])
+    _, cell = cells(own(), bare)
+    assert cell.ratio is None and not cell.is_grey and isinstance(cell.worst, Amount)
+    why = "the file has minimum, mean and maximum only, so no quantile"
+    assert f"no ratio: {why}" in cell.notes
+    _, cell = cells(bare, own())
+    assert f"no ratio: of the reference {why}" in cell.notes
+    assert "no distribution: 2" in tools(own(), bare).pairs[0].differing
+    assert "has no distribution" in reasons(own(), bare)["resolution"]
+
+
+def test_a_cut_histogram_has_no_ratio() -> None:
+    cut = cyclictest(series=[linear(spread(5000), 1000, 6000, is_cut=True)])
+    _, cell = cells(own(), cut)
+    assert cell.ratio is None
+    assert any(
+        one.startswith("no ratio: the file has no count of the values") for one in cell.notes
+    )
+    assert "dropped the values above its last bucket" in reasons(own(), cut)["range"]
+
+
+@pytest.mark.parametrize(("median", "outcome"), [(5400, "not decided"), (9400, "higher")])
+def test_a_ratio_within_the_width_of_a_bucket_is_not_decided(median: int, outcome: str) -> None:
+    values = spread(median, 2, 80_000)
+    exact = cells(own(spread(4600, 1, 80_000)), cyclictest(values))[1].ratio
+    coarse = cells(own(spread(4600, 1, 80_000)), cyclictest(series=[linear(values, 1000)]))[1].ratio
+    assert exact and exact.outcome == "higher"
+    assert coarse and coarse.outcome == outcome
+
+
+def test_curves_of_linear_and_log_linear_series_name_who_is_missing() -> None:
+    bare = cyclictest(series=[without_distribution(spread(5000))])
+    coarse = cyclictest(series=[linear(spread(5000), 1000, 7000)])
+    view = compare_view([own(), coarse, bare])
+    with Drawer(0) as drawer:
+        (figure, *_) = BegunFigures(view, drawer).tools
+        about = figure.about
+    assert "Not drawn: 3 run" in about and "minimum, mean and maximum only" in about
+    beyond = coarse.held()[0].series.histogram.overflow
+    assert f"{beyond:,}".replace(",", "\xa0") + " from 8 us on" in about
+    drawn = [float(str(row[4])) for row in figure.table.rows if row[0] == 2]
+    assert max(drawn) == max(spread(5000)) and not [
+        one for one in drawn if 8000 <= one < max(drawn)
+    ]
+    # exact values of 1 us buckets: the share changes at their edges only
+    assert all((one + 1) % 1000 == 0 for one in drawn[1:-1])
 
 
 def test_a_file_that_does_not_say_the_kernel_or_the_load_is_not_called_another_system() -> None:
