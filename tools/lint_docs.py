@@ -320,6 +320,8 @@ OTHERS = {
     'echo "8086 10d3" > ': "an example of a device",
     "echo 1 > /proc/irq/": "an example of an interrupt",
     "ls /sys/class/uio/": "there is one where a device is bound",
+    "sudo ln -s /usr/share/hardstone/systemd/": "links a unit; systemd-analyze reads it in a test",
+    "sudo systemctl enable --now hardstone-soak.timer": "needs systemd as process 1",
     "meson setup ": "the set-up of every test run types it",
     ".venv/bin/python -m pip wheel ": "tests/process/test_packaging.py builds a wheel",
     ".venv/bin/python -m hatchling build ": "make release does the same",

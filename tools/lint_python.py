@@ -95,7 +95,7 @@ ALLOWED: dict[str, set[str]] = {
         "wording",
         "figure_text",
     },
-    "exporters": LEAVES | {"stats", "systems", "wording"},
+    "exporters": LEAVES | {"ci_formats", "present", "stats", "systems", "wording"},
     "importers": LEAVES | {"files", "stats", "systems"},
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix", "study"},
     "store": LEAVES | {"files", "importers", "memory", "raw_facts", "stats", "stream", "systems"},

@@ -93,6 +93,27 @@ EXPORTERS = (
         suffixes=(".hist",),
         function="cyclictest.export_cyclictest",
     ),
+    Exporter(
+        name="junit",
+        title="JUnit XML: what was measured, and the claims that hold",
+        suffixes=(".xml",),
+        function="ci.export_junit",
+        takes_several=True,
+    ),
+    Exporter(
+        name="lava",
+        title="a test case of LAVA for each figure and claim",
+        suffixes=(".lava",),
+        function="ci.export_lava",
+        takes_several=True,
+    ),
+    Exporter(
+        name="markdown",
+        title="a summary for a pull request",
+        suffixes=(".md",),
+        function="ci.export_markdown",
+        takes_several=True,
+    ),
 )
 
 

@@ -1,0 +1,300 @@
+"""What CI systems and systemd run: share/hardstone and action.yml, with a command that only notes
+how it was called, and once with hardstone itself on a fake target."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from tests.process.targets import sample
+
+SHARE = ROOT / "share" / "hardstone"
+GATE, SOAK = SHARE / "ci" / "gate.sh", SHARE / "systemd" / "soak.sh"
+LIMITS = """schema = "hardstone.limits/1"
+[[limit]]
+address = "SEM-P-SIG/total/wakeup"
+statistic = "max"
+at_most = "{most}"
+"""
+# Notes its arguments, one call a line, and ends as CODE_run, CODE_gate_limits, ... say.
+NOTES = """#!/usr/bin/env python3
+import json, os, sys
+words = sys.argv[1:]
+against = [one[2:] for one in words if one in ("--limits", "--baseline")]
+kind = "_".join([words[0], *against])
+with open(os.environ["NOTED"], "a") as file:
+    file.write(json.dumps(words) + "\\n")
+if "--github" in words:
+    open(words[words.index("--github") + 1], "w").write(f"## {kind}\\n")
+print(f"output of {kind}")
+sys.exit(int(os.environ.get(f"CODE_{kind}", "0")))
+"""
+
+
+class Shell:
+    """Runs a script with variables that are its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._noted = folder, folder / "noted"
+        self.command = folder / "command"
+        self.command.write_text(NOTES)
+        self.command.chmod(0o755)
+
+    def __call__(
+        self, script: Path, *words: str, code: int = 0, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        self._noted.unlink(missing_ok=True)
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        own = {"NOTED": str(self._noted), "HARDSTONE": str(self.command)}
+        done = subprocess.run(
+            ["sh", str(script), *words],
+            env={**kept, **own, **variables},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    @property
+    def calls(self) -> list[list[str]]:
+        if not self._noted.exists():
+            return []
+        return [json.loads(line) for line in self._noted.read_text().splitlines()]
+
+    def call(self, name: str) -> list[str]:
+        """The one call of this command."""
+        (found,) = (one for one in self.calls if one[0] == name)
+        return found
+
+
+def summary_of(folder: Path) -> str:
+    return (folder / "hardstone-results" / "summary").with_suffix(".md").read_text()
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+def test_each_run_is_gated_and_all_is_written(shell: Shell) -> None:
+    chosen = {"HARDSTONE_RUN": "--load heavy -D 5m", "HARDSTONE_TARGET": "ssh://root@board"}
+    summary = shell.folder / "step"
+    summary.write_text("of another step\n")
+    shell(GATE, HARDSTONE_LIMITS="limits.toml", GITHUB_STEP_SUMMARY=str(summary), **chosen)
+    run, gate, report, export = shell.calls
+    assert run[:2] == ["run", "TMR-P-LAT"]
+    assert run[run.index("--target") + 1] == "ssh://root@board"
+    assert run[-4:] == ["--load", "heavy", "-D", "5m"]
+    name = run[run.index("--name") + 1]
+    assert run[run.index("--repeat") + 1] == "3"
+    assert gate[1:4] == [f"{name} {number} of 3" for number in (1, 2, 3)]
+    assert gate[4:6] == ["--limits", "limits.toml"]
+    assert report[1] == export[1] == f"{name} 3 of 3"
+    text = summary_of(shell.folder)
+    assert text == "## gate_limits\noutput of export\n"
+    assert summary.read_text() == "of another step\n" + text
+
+
+def test_one_run_has_no_number(shell: Shell) -> None:
+    shell(GATE, HARDSTONE_LIMITS="limits.toml", HARDSTONE_REPEAT="1")
+    assert "--name" in shell.call("run")
+    name = shell.call("run")[shell.call("run").index("--name") + 1]
+    assert shell.call("gate")[1:3] == [name, "--limits"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "baseline", "code"),
+    [(0, 0, 0), (1, 0, 1), (0, 1, 1), (3, 0, 3), (3, 1, 1), (1, 3, 1), (0, 2, 2), (1, 2, 2)],
+)
+def test_the_worst_outcome_counts(shell: Shell, limits: int, baseline: int, code: int) -> None:
+    """FAIL is a fact, INCONCLUSIVE passes nothing, and an error decides nothing."""
+    both = {"HARDSTONE_LIMITS": "limits.toml", "HARDSTONE_BASELINE": "good"}
+    codes = {"CODE_gate_limits": str(limits), "CODE_gate_baseline": str(baseline)}
+    shell(GATE, code=code, **both, **codes)
+    assert [one[0] for one in shell.calls] == ["run", "gate", "gate", "report", "export"]
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_what_was_measured_is_gated(shell: Shell, code: int) -> None:
+    shell(GATE, HARDSTONE_LIMITS="limits.toml", CODE_run=str(code))
+    assert shell.call("gate")
+
+
+@pytest.mark.parametrize("code", [2, 4, 5, 70, 130])
+def test_what_was_not_measured_is_not(shell: Shell, code: int) -> None:
+    done = shell(GATE, code=code, HARDSTONE_LIMITS="limits.toml", CODE_run=str(code))
+    assert [one[0] for one in shell.calls] == ["run"]
+    assert done.stdout == "output of run\n"
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"HARDSTONE_LIMITS": "l", "HARDSTONE_REPEAT": "0"},
+        {"HARDSTONE_LIMITS": "l", "HARDSTONE_REPEAT": "3; touch here"},
+    ],
+)
+def test_wrong_variables(shell: Shell, variables: dict[str, str]) -> None:
+    done = shell(GATE, code=2, **variables)
+    assert done.stderr.startswith("gate.sh: ") and done.stderr.count("\n") == 1
+    assert not shell.calls
+
+
+def test_variables_are_words_and_no_commands(shell: Shell) -> None:
+    hostile = "$(touch here) `touch here` ; touch here & * ~"
+    shell(
+        GATE,
+        HARDSTONE_LIMITS=hostile,
+        HARDSTONE_TARGET=hostile,
+        HARDSTONE_RUN=hostile,
+        HARDSTONE_TESTS=hostile,
+        HARDSTONE_GATE=hostile,
+        HARDSTONE_STORE=hostile,
+    )
+    assert not list(shell.folder.rglob("here"))
+    run = shell.call("run")
+    assert run[run.index("--target") + 1] == hostile and run[-1] == "~" and "*" in run
+
+
+def test_with_hardstone_itself(shell: Shell) -> None:
+    """A limit that holds and one that does not; the report, the summary and JUnit are whole."""
+    steps = {"SEM-P-SIG": sample.stream("SEM-P-SIG", values=range(1000, 3000))}
+    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
+    target = sample.scenario(shell.folder, steps, facts=facts)
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    shell.command.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{path}" exec "{sys.executable}" -m hardstone "$@"\n'
+    )
+    limits = shell.folder / "limits.toml"
+    limits.write_text(LIMITS.format(most="2us"))
+    done = shell(
+        GATE,
+        code=1,
+        HARDSTONE_LIMITS=str(limits),
+        HARDSTONE_TARGET=f"fake:{target}",
+        HARDSTONE_TESTS="SEM-P-SIG",
+        HARDSTONE_REPEAT="1",
+        HARDSTONE_GATE="--lava",
+        HARDSTONE_STORE=str(shell.folder / "store"),
+    )
+    assert "FAIL" in done.stdout and "\n<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=gate" in done.stdout
+    out = shell.folder / "hardstone-results"
+    names = sorted(one.stem for one in out.iterdir())
+    assert names == ["gate-limits", "junit-limits", "report", "runs", "summary"]
+    summary = summary_of(shell.folder)
+    assert summary.startswith("## hardstone gate: ") and "\n## hardstone: " in summary
+
+
+def test_a_soak_goes_on_until_it_is_complete(shell: Shell) -> None:
+    """Nights of one recording, with a night that was ended, one that a power cut ended, and the
+    last; then another one begins."""
+    state = {"STATE_DIRECTORY": str(shell.folder / "state"), "HARDSTONE_METRICS": "metrics.prom"}
+    shell(SOAK, "measure", code=130, CODE_latstat="130", HARDSTONE_SOAK="-D 2d -a 0", **state)
+    first = shell.call("latstat")
+    assert first[-4:] == ["-D", "2d", "-a", "0"]
+    name = first[first.index("--name") + 1]
+    shell(SOAK, "ended", EXIT_STATUS="130", **state)
+    assert shell.call("export")[1:2] == ["last"] and shell.call("export")[-1] == "metrics.prom"
+    for _ in range(2):  # after the first nobody called `ended`
+        shell(SOAK, "measure", **state)
+        assert shell.call("latstat")[-2:] == ["--resume", name]
+    shell(SOAK, "ended", EXIT_STATUS="0", **state)
+    shell(SOAK, "measure", **state)
+    assert "--resume" not in shell.call("latstat")
+
+
+@pytest.mark.parametrize(
+    ("status", "goes_on"),
+    [("130", True), ("143", True), ("KILL", True), ("0", False), ("1", False), ("2", False)],
+)
+def test_what_ends_a_soak(shell: Shell, status: str, goes_on: bool) -> None:
+    state = {"STATE_DIRECTORY": str(shell.folder), "HARDSTONE_METRICS": ""}
+    begun = shell.folder / "soak-begun"
+    begun.write_text("soak-1\n")
+    shell(SOAK, "ended", EXIT_STATUS=status, **state)
+    assert begun.exists() == goes_on and not shell.calls
+
+
+def test_a_night_ends_as_ctrl_c_does(shell: Shell) -> None:
+    """timeout sends SIGINT after HARDSTONE_NIGHT and keeps the exit code of hardstone."""
+    shell.command.write_text("#!/bin/sh\ntrap 'exit 130' INT\nwhile :; do sleep 0.02; done\n")
+    state = {"STATE_DIRECTORY": str(shell.folder), "HARDSTONE_NIGHT": "0.2"}
+    shell(SOAK, "measure", code=130, **state)
+
+
+def test_the_unit_is_one_that_systemd_reads(tmp_path: Path) -> None:
+    analyse = shutil.which("systemd-analyze")
+    if analyse is None:
+        pytest.skip("systemd-analyze is not installed: apt-get install systemd")
+    for one in (SHARE / "systemd").glob("hardstone-soak.*"):
+        text = one.read_text().replace("/usr/share/hardstone", str(SHARE))
+        (tmp_path / one.name).write_text(text.replace("Documentation=", "#"))
+    command = [analyse, "verify", *map(str, tmp_path.iterdir())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def _steps() -> list[dict[str, object]]:
+    return yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+
+
+def test_the_action_passes_every_input(shell: Shell, tmp_path: Path) -> None:
+    """Its inputs are those of gate.sh; its steps run here as GitHub runs them, in bash -e."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    inputs = {name: str(one["default"]) for name, one in action["inputs"].items()}
+    inputs |= {"command": str(shell.command), "limits": "limits.toml", "run-options": "-D 5m"}
+    used = set()
+    environment = tmp_path / "environment"
+    variables = {"GITHUB_ENV": str(environment), "RUNNER_TEMP": str(tmp_path)}
+    variables["NOTED"] = str(tmp_path / "noted")
+    for step in _steps():
+        if "run" not in step:
+            continue
+        text = str(step["run"])
+        assert "${{" not in text  # an input in a script would be a command
+        given = dict(variables)
+        for name, value in step["env"].items():  # type: ignore[attr-defined]
+            if value.startswith("${{ inputs."):
+                used.add(value[len("${{ inputs.") : -len(" }}")])
+                given[name] = inputs[value[len("${{ inputs.") : -len(" }}")]]
+            else:
+                assert value == "${{ github.action_path }}"
+                given[name] = str(ROOT)
+        if environment.exists():
+            given |= dict(line.split("=", 1) for line in environment.read_text().splitlines())
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", text],
+            env={"PATH": os.environ["PATH"], **given},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert used | {"results"} == set(inputs)
+    assert [one[0] for one in shell.calls] == ["run", "gate", "report", "export"]
+    assert shell.call("run")[-2:] == ["-D", "5m"]
+
+
+@pytest.mark.parametrize("name", ["gitlab.yml", "lava-job.yaml"])
+def test_the_jobs_use_variables_of_the_script(name: str) -> None:
+    """Every HARDSTONE_ variable of a job is one that gate.sh explains, or the place of gate.sh."""
+    text = (SHARE / "ci" / name).read_text()
+    assert yaml.safe_load(text)
+    words = {one.strip('"$:=') for one in text.replace("=", " ").replace(":", " ").split()}
+    named = {one for one in words if one.startswith("HARDSTONE_")} - {"HARDSTONE_GATE_SH"}
+    explained = GATE.read_text().partition("set -u")[0]
+    assert named and all(f"#   {one} " in explained for one in named)
+    assert "gate.sh" in text
