@@ -15,7 +15,7 @@ help:
 	@echo "make fresh      both, the wheel and the packages on a minimal Debian 12 and 13 (needs root, debootstrap)"
 	@echo "make bench      hardstone compared with other tools of the field"
 	@echo "make finding    late wake-ups under hardstone's loads, hackbench and stress-ng"
-	@echo "make fuzz       100 000 damaged documents, streams and journals (ARGS=--inputs=N)"
+	@echo "make fuzz       200 000 damaged documents, streams, journals and files of other tools (ARGS=--inputs=N)"
 	@echo "make docs       docs/reference and the output shown in the documents"
 	@echo "make docs-site  the documents as a site, in build/docs/site, every page opened in Chromium"
 	@echo "make release    VERSION=1.0.0: all files of a release, built and checked; publishes nothing"

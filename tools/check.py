@@ -176,7 +176,7 @@ GATE = [
     ),
     Check("browser", isolated(pytest_call("browser", "tests/browser")), ON_PROBE),
     Check(
-        "fuzz", python_tool("-m", "bench.fuzz", "--inputs", "2000", "--seed", "7", "--workers", "1")
+        "fuzz", python_tool("-m", "bench.fuzz", "--inputs", "4000", "--seed", "7", "--workers", "1")
     ),
     Check("probe analysis", probe_checks.analysis_changed, ON_PROBE, at_once=CPUS),
     *LINT,

@@ -1,1 +1,2 @@
-"""Made-up and damaged documents, streams and journals through the doors that read them."""
+"""Made-up and damaged documents, streams, journals and files of other tools through the doors that
+read them."""

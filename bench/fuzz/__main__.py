@@ -21,7 +21,7 @@ import msgspec
 from bench.fuzz.inputs import KINDS, input_of
 from bench.fuzz.worker import MOST_RSS_BYTES, MOST_S, MOST_S_PER_MIB, Failure, Share
 
-SHARES = {"document": 3, "stream": 4, "journal": 3}
+SHARES = {"document": 3, "stream": 4, "journal": 3, "import": 10}
 _EACH = 200
 _SILENT_S = 300.0
 _PROGRESS_S = 20.0
@@ -29,14 +29,16 @@ _PROGRESS_S = 20.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.fuzz", description=__doc__)
-    parser.add_argument("--inputs", type=int, default=100_000, help="in all, of three kinds")
+    parser.add_argument("--inputs", type=int, default=200_000, help="in all, of these kinds")
+    parser.add_argument("--kind", choices=KINDS, action="append", help="default: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--failures", type=Path, default=Path("build/fuzz"), help="folder for them")
     options = parser.parse_args(arguments)
     waiting: SimpleQueue[tuple[str, int, int]] = SimpleQueue()
-    for kind in KINDS:
-        count = -(-options.inputs * SHARES[kind] // sum(SHARES.values()))
+    kinds = options.kind or KINDS
+    for kind in kinds:
+        count = -(-options.inputs * SHARES[kind] // sum(SHARES[one] for one in kinds))
         for first in range(0, count, _EACH):
             waiting.put((kind, first, min(_EACH, count - first)))
     shares: list[Share] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import shutil
 import unicodedata
 from collections.abc import Callable
@@ -28,10 +29,14 @@ from hardstone.gate.against_run import check_against_runs
 from hardstone.gate.limits import read_limits
 from hardstone.gate.outcome import gate_document
 from hardstone.gate.screen import print_gate
+from hardstone.importers.imported import document_of
+from hardstone.importers.reading import Reading
+from hardstone.importers.recognise import SourceFile, read, source_of
 from hardstone.model import Result, RunDocument
 from hardstone.report import drawing
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.page import render_html
+from hardstone.stats.identity import series_problem
 from hardstone.store.documents import read_document
 from hardstone.store.store import Store
 from hardstone.stream import StreamReader
@@ -42,6 +47,7 @@ from hardstone.targets.transport import split_lines
 from hardstone.terminal.whole_run import print_whole, print_why
 
 PAGES_EACH = 20  # a page takes ten times as long as a summary
+SHOWN_EACH = 10  # a summary takes ten times as long as reading a file of another tool
 _CHUNK_BYTES = 1 << 16
 _ACTIVE = ("iframe", "object", "embed", "base", "form", "link")
 
@@ -64,8 +70,8 @@ def enter(kind: str, path: Path, number: int) -> bool:
     try:
         return _DOORS[kind](path, number)
     except HardstoneError as error:
-        if not str(error).strip():
-            raise AssertionError("refused without words") from error
+        if not error.cause.strip() or "\n" in str(error):
+            raise AssertionError("refused without words, or in more than a line") from error
         return False
 
 
@@ -198,8 +204,38 @@ def _journal(path: Path, number: int) -> bool:
     return bool(recovered)
 
 
+def _import(path: Path, number: int) -> bool:
+    with path.open("rb") as file:
+        source = source_of(file, "input")
+    reading = read(source)
+    document = document_of(reading, source, RUN_ID)
+    series = [one for result in document.results for one in result.series]
+    problems = [problem for one in series if (problem := series_problem(one)) is not None]
+    if problems and document.trust.grade != "untrustworthy":
+        raise AssertionError(f"trusted, though {problems[0]}")
+    most = _counted_most(reading, source)
+    if not problems and any(one.count > most for one in series):
+        raise AssertionError(f"more values than the {most} that the file could have")
+    if number % SHOWN_EACH == 0:
+        show(document, with_page=number % (SHOWN_EACH * PAGES_EACH) == 0)
+        judge(document, with_page=False)
+    return True
+
+
+def _counted_most(reading: Reading, source: SourceFile) -> int:
+    """No file has more values than its numbers add up to, than it has records, or than its seconds
+    allow where only those are in it."""
+    text = source.content.decode("utf-8", "replace")
+    numbers = sum(int(one) for one in re.findall(r"\d{1,20}", text))
+    seconds = sum(len(one.maxima_per_s) for one in reading.series)
+    period_ns = reading.params.get("interval_ns")
+    each = 10**9 // period_ns if isinstance(period_ns, int) and period_ns > 0 else 0
+    return numbers + len(source.content) + seconds * each
+
+
 _DOORS: dict[str, Callable[[Path, int], bool]] = {
     "document": _document,
     "stream": _stream,
     "journal": _journal,
+    "import": _import,
 }

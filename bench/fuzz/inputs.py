@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 
 from bench.fuzz.mutate import NUMBERS, TEXTS, damaged_bytes, damaged_json, encoded
+from bench.fuzz.samples import damaged_sample
 
 GOLDEN = Path(__file__).parents[2] / "schema" / "golden"
 RUN_ID = "20261121T032200Z-1a2b3c"
 STREAM_TEST = "TMR-P-LAT"
-KINDS = ("document", "stream", "journal")
+KINDS = ("document", "stream", "journal", "import")
 
 
 def generator_of(seed: int, kind: str, number: int) -> Random:
@@ -179,4 +180,5 @@ _MAKERS: dict[str, Callable[[Random], bytes]] = {
     "document": _document,
     "stream": _stream,
     "journal": _journal,
+    "import": damaged_sample,
 }
