@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, UntrustworthyError
 from hardstone.exporters.exportable import Held, LeftOut, address_of, held_distributions
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import RunDocument, Series
@@ -47,7 +47,8 @@ def export_cyclictest(documents: Sequence[RunDocument], _: Wanted) -> Exported:
     if not held:
         reasons = "; ".join(left.sentences())
         cause = f"the run has no wake-up latencies with a distribution{reasons and f' ({reasons})'}"
-        raise InputError(cause, "choose another test with --test, or another format")
+        error = UntrustworthyError if left.has_wrong else InputError
+        raise error(cause, "choose another test with --test, or another format")
     columns = [_column(one) for one in held]
     lines = ["# Histogram", *_rows(columns), *_summary(columns)]
     return Exported("".join(f"{line}\n" for line in lines).encode("ascii"), _lost(held, columns))

@@ -12,6 +12,8 @@ from hardstone.stats.consistency import is_contradictory
 from hardstone.stats.identity import has_quantiles
 from hardstone.systems.subjects import MeasuredSeries
 
+_WRONG = "its figures cannot be true"
+
 
 class Held(NamedTuple):
     """A series with values, and the result that it is of."""
@@ -28,6 +30,11 @@ class LeftOut:
 
     def add(self, one: Held, why: str) -> None:
         self.found.setdefault(why, []).append(address_of(one))
+
+    @property
+    def has_wrong(self) -> bool:
+        """Whether one of them has figures that cannot be true."""
+        return _WRONG in self.found
 
     def sentences(self) -> list[str]:
         """ "2 series are left out, as they have no distribution: A, B"."""
@@ -49,7 +56,7 @@ def held_series(document: RunDocument, left: LeftOut) -> Iterator[Held]:
         for series in result.series:
             one = Held(result, series)
             if is_contradictory(series):
-                left.add(one, "its figures cannot be true")
+                left.add(one, _WRONG)
             elif series.count:
                 yield one
 

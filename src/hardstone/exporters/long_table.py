@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from hardstone.errors import InputError
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.consistency import is_contradictory
-from hardstone.stats.identity import NO_DISTRIBUTION, step_of
+from hardstone.stats.identity import NO_DISTRIBUTION, histogram_problem, step_of
 from hardstone.stats.quantiles import Quantile, summarise
 from hardstone.systems.subjects import CONTRADICTORY, MeasuredSeries
 from hardstone.wording import one_line
@@ -132,20 +131,14 @@ def series_figures(series: Series) -> Iterator[Figure]:
     yield Figure("min", unit, series.min)
     yield Figure("mean", unit, series.mean)
     yield Figure("stddev", unit, series.stddev)
-    for quantile in _quantiles(series):
-        yield from _quantile_figures(quantile, unit)
+    if histogram_problem(series.histogram) is None:
+        for quantile in summarise(series).quantiles:
+            yield from _quantile_figures(quantile, unit)
     yield Figure("max", unit, series.max)
     if step_of(series) > 1:
         yield Figure("step", unit, step_of(series))
     yield Figure("underflow", "count", series.histogram.underflow)
     yield Figure("overflow", "count", series.histogram.overflow)
-
-
-def _quantiles(series: Series) -> Sequence[Quantile]:
-    try:
-        return summarise(series).quantiles
-    except InputError:  # the histogram is unreadable, and the run is not trusted
-        return ()
 
 
 def _quantile_figures(quantile: Quantile, unit: str) -> Iterator[Figure]:
@@ -169,10 +162,12 @@ def _buckets(document: RunDocument) -> Iterator[tuple[Value, ...]]:
 
 
 def series_buckets(series: Series) -> Iterator[Bucket]:
-    """The buckets in use, ascending, and the values below and above all of them. InputError if the
+    """The buckets in use, ascending, and the values below and above all of them; nothing if the
     histogram is unreadable."""
     from hardstone.stats.histogram import bins_of
 
+    if histogram_problem(series.histogram) is not None:
+        return
     bins, unit = bins_of(series.histogram), series.unit
     has_buckets = series.histogram.layout != NO_DISTRIBUTION
     above = bins.top + 1 if has_buckets else None

@@ -183,7 +183,7 @@ def _add_quantiles(
 ) -> None:
     for one in summarise(series).quantiles:
         if one.value is not None:
-            named = {**labels, "quantile": f"{one.q:.8g}"}
+            named = {**labels, "q": f"{one.q:.8g}"}
             text = "Quantile of a series: upper edge of its bucket."
             value = one.value / quantity.divisor
             families.gauge(quantity.metric("quantile"), text, named, value)
@@ -222,7 +222,7 @@ def _result_labels(document: RunDocument, result: Result) -> dict[str, str]:
 
 
 _OURS = frozenset({"target", "test", "load", "cpu_config", "preemption", "settings", "series"})
-_OURS |= {"le", "quantile", "verdict"}
+_OURS |= {"le", "q", "quantile", "verdict"}
 _FIT = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*", re.ASCII)
 _UNFIT = re.compile(r"[^a-zA-Z0-9_]", re.ASCII)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, UntrustworthyError
 from hardstone.exporters.cyclictest import export_cyclictest
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.importers import cyclictest as importer
@@ -140,7 +140,7 @@ def test_two_conditions_are_two_files() -> None:
 
 def test_a_run_without_such_latencies_is_refused() -> None:
     wrong = msgspec.structs.replace(of_cpu(0, [1]), count=9)
-    with pytest.raises(InputError, match=r"no wake-up latencies .*figures cannot be true"):
+    with pytest.raises(UntrustworthyError, match=r"no wake-up latencies .*figures cannot be true"):
         exported(run_of(wrong))
     with pytest.raises(InputError, match="no wake-up latencies"):
         exported(make.document(results=[]))
