@@ -26,7 +26,13 @@ from hardstone.systems.moments import load_moments
 
 MODULES = (
     "cyclictest",  # one a line, by alphabet
+    "hwlat",
+    "oslat",
+    "rt_pairs",
+    "rt_stress",
+    "rt_tests",
     "rteval",
+    "rtla",
     "xenomai",
 )
 MOST_BYTES = 64 * 2**20
