@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hardstone.comparison.tools import (
     HELD,
     LEFT,
+    LINUX,
     Measured,
     Questions,
     has_distribution,
@@ -102,10 +103,13 @@ def _cores(found: _Found) -> Iterator[str]:
     """Threads that a co-kernel schedules, compared with those of Linux."""
     values = _by_value(found.compared, "scheduled by")
     if len(values) > 1:
-        texts = [f"{_named(ones)} by {core}" for core, ones in values.items()]
+        cores = [
+            f"{core} schedules {_named(ones)}" for core, ones in values.items() if core != LINUX
+        ]
+        rest = f", {LINUX} the others" if LINUX in values else ""
         yield (
-            f"Another scheduler: {', '.join(texts)}. That is a difference of systems, and not of "
-            "tools."
+            f"Another scheduler: {', '.join(cores)}{rest}. That is a difference of systems, and "
+            "not of tools."
         )
 
 
@@ -149,7 +153,7 @@ def _resolution(found: _Found) -> Iterator[str]:
         if one.step_ns and usual and one.step_ns > _COARSE * usual:
             coarse.append(
                 f"{_named([one])} has steps of {format_ns(one.step_ns)}, "
-                f"{min(one.step_ns / usual, 1):.0%} of its median"
+                f"{100 * min(one.step_ns / usual, 1):.0f} % of its median"
             )
     without = [
         one
@@ -157,9 +161,7 @@ def _resolution(found: _Found) -> Iterator[str]:
         if one.series.series is not None and not has_distribution(one.series.series)
     ]
     if without:
-        coarse.append(
-            f"{_named(without)} has no distribution, so only minimum, mean and maximum compare"
-        )
+        coarse.append(f"without a distribution, so without a median: {_named(without)}")
     if coarse:
         yield f"Resolution: {'; '.join(coarse)}."
 
@@ -226,10 +228,14 @@ def _listed(values: Mapping[str, Sequence[Measured]]) -> str:
 
 
 def _named(found: Sequence[Measured]) -> str:
-    """ "2 (cyclictest) and 3 (rtla timerlat)", of more than two the numbers alone."""
-    if len(found) > 2:
+    """ "2 (cyclictest) and 3 (rtla)", "1, 3 (cyclictest)"; of more than two tools the numbers
+    alone."""
+    numbers: dict[str, list[int]] = {}
+    for one in found:
+        numbers.setdefault(_title(one), []).append(one.column.number)
+    if len(numbers) > 2:
         return numbers_text(one.column.number for one in found)
-    return " and ".join(f"{one.column.number} ({_title(one)})" for one in found)
+    return " and ".join(f"{numbers_text(ones)} ({title})" for title, ones in numbers.items())
 
 
 def _title(one: Measured) -> str:

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 
 from hardstone.catalogue import load_catalogue
 from hardstone.comparison.sizes import SizeSeries
-from hardstone.comparison.tools import has_imported, imported_of, tool_name, why_other_moments
+from hardstone.comparison.tools import (
+    has_imported,
+    idle_states,
+    imported_of,
+    tool_name,
+    why_other_moments,
+)
 from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.overview import repeat_text
@@ -292,6 +298,7 @@ _ORDER = (
     "tool",
     "load",
     "interval",
+    "idle states",
     "CPU configuration",
     "policy",
     "priority",
@@ -342,6 +349,8 @@ def _with_tool(known: Mapping[str, str], column: SystemColumn) -> Mapping[str, s
         intervals = {one.params.get("interval_ns") for one in subject.results}
         known_ns = sorted(one for one in intervals if isinstance(one, int))
         found["interval"] = ", ".join(map(format_ns, known_ns))
+        idle = dict.fromkeys(idle_states(subject, one) or UNKNOWN for one in subject.results)
+        found["idle states"] = ", ".join(idle)
     if imported_of(subject) is not None:
         found = {name: text for name, text in found.items() if name not in _OF_HARDSTONE}
         found |= {name: found.get(name) or UNKNOWN for name in _ASKED}

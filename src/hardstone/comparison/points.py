@@ -37,7 +37,9 @@ _MOST_CATEGORIES = 3
 _EVIDENCE_CHARACTERS = 120
 _ADDRESS_CHARACTERS = 80
 # With another of these conditions a median says nothing about the system alone.
-_OF_A_MEASUREMENT = ("load", "CPU configuration", "policy", "priority", "clock")
+_OF_A_MEASUREMENT = (
+    *("load", "interval", "idle states", "CPU configuration", "policy", "priority", "clock"),
+)
 RULES = (
     f"Positive: a calibrated category of {GOOD_STARS:g} stars or more; all claims that were judged "
     f"and count hold; the worst of every decisive duration is at most {STEADY:g} times its mean; "

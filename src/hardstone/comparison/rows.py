@@ -22,6 +22,7 @@ from hardstone.comparison.tools import (
     WAKEUP,
     Questions,
     figure_row,
+    has_imported,
     imported_of,
     remarks_on,
     tool_name,
@@ -143,6 +144,11 @@ class Systems:
     differing: DifferingResults = field(default_factory=DifferingResults)
 
     @cached_property
+    def is_mixed(self) -> bool:
+        """Whether another tool than hardstone measured any of them."""
+        return has_imported(self.columns)
+
+    @cached_property
     def ticks(self) -> list[float | None]:
         """The longest tick of each system in ns, where it is known."""
         found = []
@@ -261,7 +267,7 @@ class _Cells:
         )
 
     def _without(self, column: SystemColumn) -> ComparedCell:
-        missing = _missing_of(column, self.row)
+        missing = _missing_of(column, self.row, is_mixed=self.systems.is_mixed)
         more = dict.fromkeys(self.more, missing)
         return ComparedCell(missing, missing, more=more, worst_name=self.worst)
 
@@ -386,11 +392,13 @@ def _not_published(subject: Subject, row: FigureRow) -> str:
     return f"published of {', '.join(dict.fromkeys(others))} only"
 
 
-def _missing_of(column: SystemColumn, row: FigureRow) -> Missing:
-    """Why a system has no figure in `row`."""
+def _missing_of(column: SystemColumn, row: FigureRow, *, is_mixed: bool) -> Missing:
+    """Why a system has no figure in `row`. `is_mixed`: several tools are compared."""
     subject = column.subject
     if not isinstance(subject, MeasuredRun):
         return Missing(_not_published(subject, row))
+    if is_mixed and subject.held_of(row.test, row.first.name):
+        return Missing("with other labels only")
     if imported_of(subject) is not None:
         return Missing(f"not measured by {tool_name(subject)}")
     return _not_run(subject, row.test)

@@ -171,30 +171,12 @@ class Measured:
         where = result.conditions if result else None
         yield "policy", where.policy if where else None
         yield "priority", str(where.priority) if where and where.priority is not None else None
-        yield "idle states", self.idle
+        yield "idle states", idle_states(self.column.subject, result) if result else None
         yield "resolution", format_ns(self.step_ns) if self.step_ns else None
 
     @property
     def tool(self) -> ToolMoments | None:
         return tool_of(self.column.subject)
-
-    @property
-    def idle(self) -> str | None:
-        """What the tool did with idle states; None: not known."""
-        if self.result is None or self.tool is None:
-            return None
-        limit_us = self.result.conditions.dma_latency_us
-        if limit_us is not None:
-            return HELD if limit_us == 0 else f"exit latency at most {limit_us} us"
-        imported = imported_of(self.column.subject)
-        if imported is None:
-            return LEFT
-        habit = self.tool.idle
-        if habit is None:
-            return None
-        words = (imported.command or "").split()
-        is_other = any(word.partition("=")[0] in habit.unless for word in words)
-        return HELD if (habit.does == "held") != is_other else LEFT
 
     @property
     def is_idle_by_default(self) -> bool:
@@ -207,12 +189,27 @@ class Measured:
         if self.series.series is None or self.series.unit != "ns":
             return None
         if imported_of(self.column.subject) is not None:
-            step = step_of(self.series.series)
-            return step if step > 1 or has_distribution(self.series.series) else None
+            return step_of(self.series.series)
         instrument = (self.result and self.result.instrument) or (
             self.document and self.document.instrument
         )
         return max(instrument.quantum_ns, 1.0) if instrument else None
+
+
+def idle_states(subject: Subject, result: Result) -> str | None:
+    """What became of idle states while a run measured; None: not known."""
+    limit_us = result.conditions.dma_latency_us
+    if limit_us is not None:
+        return HELD if limit_us == 0 else f"exit latency at most {limit_us} us"
+    imported, tool = imported_of(subject), tool_of(subject)
+    if imported is None:
+        return LEFT
+    habit = tool.idle if tool else None
+    if habit is None:
+        return None
+    words = (imported.command or "").split()
+    is_other = any(word.partition("=")[0] in habit.unless for word in words)
+    return HELD if (habit.does == "held") != is_other else LEFT
 
 
 def step_of(series: Series) -> int:
@@ -438,7 +435,7 @@ def _system_tool(column: SystemColumn, found: Sequence[Measured | None]) -> Syst
     return SystemTool(
         number=column.number,
         tool=tool_name(column.subject),
-        package=tool.package if tool and not column.is_published else "",
+        package=tool.package if tool and imported else "",
         is_imported=imported is not None,
         figures=[_tool_figure(one) for one in known],
         machine=list(tool.notes) if tool and not column.is_published else [],

@@ -103,6 +103,18 @@ def test_what_a_tool_does_not_measure_is_said_in_place_of_how_to_run_it() -> Non
     assert states["TMR-P-LAT"] == ["measured", "not measured by cyclictest 2.40"]
 
 
+def test_a_series_that_a_tool_has_without_its_cpu_is_not_called_unmeasured() -> None:
+    whole = cyclictest(series=[labelled(spread(5000), "wakeup", part="total")])
+    several = own(series=[total(spread(5000), cpu=0), total(spread(5000))])
+    rows = {
+        row.address: [one.mean for one in row.cells]
+        for test in compare_view([several, whole]).tests
+        for row in test.rows
+    }
+    assert rows["TMR-P-LAT/total/1/wakeup"][1] == Missing("with other labels only")
+    assert rows["TMR-P-LAT/total/wakeup"][0] == Missing("with other labels only")
+
+
 def test_pairs_say_whether_their_moments_are_the_same() -> None:
     found = tools(own(), cyclictest(), relative()).pairs
     assert [(one.first, one.second, one.is_same) for one in found] == [
@@ -163,9 +175,9 @@ RULES: dict[str, tuple[str, MeasuredRun, MeasuredRun]] = {
         cyclictest(params={"interval_ns": 500_000}, conditions=at(priority=80)),
         cyclictest(),
     ),
-    "core": ("1 (hardstone) by Linux, 2 (latency of Xenomai) by Cobalt", xenomai(), cyclictest()),
+    "core": ("Cobalt schedules 2 (latency of Xenomai), Linux the others", xenomai(), cyclictest()),
     "resolution": (
-        "2 (cyclictest) has steps of 1 us, 20% of its median",
+        "2 (cyclictest) has steps of 1 us, 20 % of its median",
         cyclictest(series=[linear(spread(5000), 1000)]),
         cyclictest(series=[linear(spread(5000), 10)]),
     ),
@@ -213,7 +225,10 @@ def test_without_a_distribution_there_is_no_ratio_and_the_reason_is_said() -> No
     _, cell = cells(bare, own())
     assert f"no ratio: of the reference {why}" in cell.notes
     assert "no distribution: 2" in tools(own(), bare).pairs[0].differing
-    assert "has no distribution" in reasons(own(), bare)["resolution"]
+    assert (
+        "without a distribution, so without a median: 2 (cyclictest)"
+        in reasons(own(), bare)["resolution"]
+    )
 
 
 def test_a_cut_histogram_has_no_ratio() -> None:
@@ -285,6 +300,7 @@ def test_conditions_say_which_tool_and_what_its_file_does_not_say() -> None:
     assert rows["load"].cells == ["none", "not known"] and rows["load"].differs
     assert rows["kernel"].cells == ["Linux 6.12.0-rt", "not known"]
     assert rows["interval"].cells == ["1 ms", "1 ms"] and not rows["interval"].differs
+    assert rows["idle states"].cells == ["left as they are", "held off"]
     assert rows["profile"].cells[1] == "-"
 
 
