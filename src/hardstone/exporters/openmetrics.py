@@ -212,6 +212,7 @@ def _result_labels(document: RunDocument, result: Result) -> dict[str, str]:
     where = result.conditions
     labels = {
         "target": document.plan.target,
+        "tool": None if document.imported is None else document.imported.tool,
         "test": result.test,
         "load": where.load,
         "cpu_config": where.cpu_config,
@@ -221,8 +222,12 @@ def _result_labels(document: RunDocument, result: Result) -> dict[str, str]:
     return {name: one_line(value) for name, value in labels.items() if value}
 
 
-_OURS = frozenset({"target", "test", "load", "cpu_config", "preemption", "settings", "series"})
-_OURS |= {"le", "q", "quantile", "verdict"}
+_OURS = frozenset(
+    {
+        *("target", "tool", "test", "load", "cpu_config", "preemption", "settings", "series"),
+        *("le", "q", "quantile", "verdict"),
+    }
+)
 _FIT = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*", re.ASCII)
 _UNFIT = re.compile(r"[^a-zA-Z0-9_]", re.ASCII)
 

@@ -147,7 +147,7 @@ def export(exporter: Exporter, documents: Sequence[RunDocument], wanted: Wanted)
     """
     if len(documents) != 1 and not exporter.takes_several:
         raise InputError(
-            f"{exporter.name} is of one run, and {len(documents)} are named", "name one"
+            f"{exporter.name} takes one run, and {len(documents)} are named", "name one"
         )
     if wanted.table and wanted.table not in exporter.tables:
         choices = ", ".join(exporter.tables)
