@@ -7,6 +7,8 @@ A block that boots kernels of the lab is kept as it is, and the reason told, whe
 or its QEMU is missing; so is one of a target that SSH reaches and that has no name here.
 `<!-- fails -->` in the next line: the target cannot be reached, which is what the block shows.
 
+`samples` in the folder of the commands has `tests/samples`: files of other tools.
+
 `<!-- shown: ADDRESSES -->` in the next line keeps some lines of the output, named as in sed:
 `/PATTERN/` each line that matches, `/PATTERN/../PATTERN/` each stretch from one to the other.
 Lines that were left out are a line `...`; without an address only the command is shown.
@@ -141,12 +143,20 @@ def _lend_lab(home: str) -> None:
         lab.symlink_to(lab_folder())
 
 
+def _lend_samples(home: str) -> None:
+    """Files of other tools, so that documents can show what is read from them."""
+    samples = Path(home) / "samples"
+    if not samples.is_symlink():
+        samples.symlink_to(ROOT / "tests" / "samples")
+
+
 def run(command: str, home: str, codes: tuple[int, ...] = (0, 1, 3)) -> str:
     """Output of one of our programs with `home`, shown as `~`, as its home.
 
     RuntimeError if it ends with none of `codes`.
     """
     _lend_lab(home)
+    _lend_samples(home)
     program, *arguments = shlex.split(command)
     inherited = {name: value for name, value in os.environ.items() if name not in PLACES}
     environment = {

@@ -22,6 +22,7 @@ import msgspec
 import docs_commands
 import docs_facts
 import docs_man
+import docs_other_tools
 import docs_output
 import docs_rules
 import docs_tests
@@ -73,6 +74,7 @@ def generated_files() -> dict[Path, str]:
         pages[SHARE / name] = text
     pages[REFERENCE / "rules.md"] = docs_rules.page()
     pages[REFERENCE / "facts.md"] = docs_facts.page()
+    pages[REFERENCE / "other-tools.md"] = docs_other_tools.page()
     pages[REFERENCE / "tests" / "README.md"] = docs_tests.index(register, catalogue)
     pages[REFERENCE / "commands" / "README.md"] = docs_commands.index(commands)
     pages[CHANGELOG] = docs_tests.changes(CHANGELOG.read_text(), register)
