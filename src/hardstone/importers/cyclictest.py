@@ -792,8 +792,9 @@ def _is_json(content: bytes) -> bool:
     if is_json_of(content, TOOL):
         return True
     head = content[:_HEAD_BYTES]
-    is_without = _JSON_COMMAND.search(head) is None
-    return is_without and b'"resolution_in_ns"' in head and b'"histogram"' in head
+    if _JSON_COMMAND.search(head) or re.search(rb'"cpu"\s*:\s*\{', head):  # jitterdebugger
+        return False
+    return b'"resolution_in_ns"' in head and b'"histogram"' in head
 
 
 def _is_histogram(content: bytes) -> bool:

@@ -27,6 +27,7 @@ from hardstone.systems.moments import load_moments
 MODULES = (
     "cyclictest",  # one a line, by alphabet
     "hwlat",
+    "jitterdebugger",
     "oslat",
     "rt_pairs",
     "rt_stress",
