@@ -28,6 +28,7 @@ MODULES = (
     "cyclictest",  # one a line, by alphabet
     "hwlat",
     "jitterdebugger",
+    "linuxcnc",
     "oslat",
     "rt_pairs",
     "rt_stress",

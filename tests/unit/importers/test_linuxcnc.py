@@ -1,0 +1,108 @@
+"""LinuxCNC's latency-histogram and latency-test: figures by hand, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import InputError
+from hardstone.importers import linuxcnc
+from hardstone.importers.reading import Reading
+
+MADE = Path(__file__).parents[2] / "samples" / "made"
+LINES = (MADE / "linuxcnc-latency-histogram.txt").read_text()
+TABLE = (MADE / "linuxcnc-latency-test.txt").read_text()
+
+
+def read(text: str) -> Reading:
+    (found,) = [one for one in linuxcnc.FORMATS if one.recognises(text.encode())]
+    return found.read(text.encode())
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read(text)
+    assert "\n" not in str(caught.value)
+    return caught.value.cause
+
+
+def figures(reading: Reading) -> dict[object, tuple[int | None, int | None, float | None]]:
+    return {one.labels["thread"]: (one.min, one.max, one.stddev) for one in reading.series}
+
+
+def losses(reading: Reading) -> set[str]:
+    return {loss.what for loss in reading.losses}
+
+
+def test_the_last_lines_have_all_since_the_start() -> None:
+    reading = read(LINES)
+    assert figures(reading) == {"base": (-9800, 12_400, 1100), "servo": (-7600, 11_900, 800)}
+    for one in reading.series:
+        assert (one.name, one.count, one.mean, one.buckets) == ("deviation", None, None, None)
+    assert reading.duration_ns == 2_000_000_000
+    assert losses(reading) == {"resolution", "conditions"}
+    assert not reading.is_cut
+
+
+def test_lines_of_newer_versions() -> None:
+    text = (MADE / "linuxcnc-latency-histogram-2.10.txt").read_text()
+    assert figures(read(text)) == {"servo": (-18_200, 22_500, 2100)}
+    assert figures(read(text.rstrip("\n"))) == {"servo": (-18_200, 22_500, 2100)}
+
+
+def test_a_reset_is_said() -> None:
+    again = LINES + "    1 secs  servo min:  -1.000 uS max:   1.000 uS sdev:   0.100 uS\n"
+    reading = read(again)
+    assert figures(reading)["servo"] == (-1000, 1000, 100)
+    assert "extremes" in losses(reading)
+
+
+def test_a_last_line_that_is_cut() -> None:
+    reading = read(LINES[:-12])
+    assert figures(reading)["servo"] == (-3000, 4700, 700)
+    assert reading.is_cut
+
+
+def test_table() -> None:
+    reading = read(TABLE)
+    found = {(one.name, one.labels["thread"]): one.max for one in reading.series}
+    assert found == {
+        ("jitter", "servo"): 9075,
+        ("interval", "servo"): 1_004_512,
+        ("jitter", "base"): 9511,
+        ("interval", "base"): 34_511,
+    }
+    assert all((one.min, one.mean, one.count) == (None, None, None) for one in reading.series)
+    assert reading.params == {"servo_period_ns": 1_000_000, "base_period_ns": 25_000}
+
+
+def test_columns_of_a_table_in_another_form() -> None:
+    text = "| | Max Jitter (ns) | Max Interval (ns) |\n| Servo thread (1.0ms): | 7 | 1000005 |\n"
+    found = {one.name: one.max for one in read(text).series}
+    assert found == {"jitter": 7, "interval": 1_000_005}
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "cause"),
+    [
+        (LINES, "min:  -4.100", "min:   9.100", "line 2: a minimum of 9100 ns above the maximum"),
+        (
+            LINES,
+            "sdev:   0.900",
+            "sdev:  90.000",
+            "line 2: no values from -4100 to 5300 ns deviate",
+        ),
+        (LINES, "max:   5.300 uS", "max:   5.300 ms", "line 2: '    1 secs   base min:"),
+        (TABLE, "9075", "9075 1", "line 2: 4 figures below 3 columns"),
+        (TABLE, "1004512", "1904512", "line 2: an interval of 1904512 ns is more than 9075 ns"),
+        (TABLE, " 9511", "-9511", "line 3: '-9511' is not a whole number of 0 or more"),
+    ],
+)
+def test_broken_output_is_refused(text: str, old: str, new: str, cause: str) -> None:
+    assert refusal(text.replace(old, new)).startswith(cause)
+
+
+def test_output_without_a_value_is_refused() -> None:
+    text = (MADE / "linuxcnc-latency-histogram-2.10.txt").read_text()
+    assert refusal(text.splitlines(keepends=True)[0]) == "it has no line with values of a thread"
