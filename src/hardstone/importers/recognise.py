@@ -30,6 +30,7 @@ MODULES = (
     "jitterdebugger",
     "linuxcnc",
     "oslat",
+    "perf_bench",
     "rt_pairs",
     "rt_stress",
     "rt_tests",
