@@ -31,6 +31,7 @@ MODULES = (
     "linuxcnc",
     "oslat",
     "perf_bench",
+    "ros2",
     "rt_pairs",
     "rt_stress",
     "rt_tests",

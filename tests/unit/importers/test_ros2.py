@@ -1,0 +1,155 @@
+"""performance_test of ROS 2: figures taken from each file by hand, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardstone.errors import InputError
+from hardstone.importers import ros2
+from hardstone.importers.reading import Reading
+
+MADE = Path(__file__).parents[2] / "samples" / "made"
+CSV = (MADE / "ros2-performance_test.csv").read_text()
+OLD = (MADE / "ros2-performance_test-2019.csv").read_text()
+JSON = (MADE / "ros2-performance_test.json").read_text()
+
+
+def read(text: str) -> Reading:
+    (found,) = [one for one in ros2.FORMATS if one.recognises(text.encode())]
+    return found.read(text.encode())
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read(text)
+    assert "\n" not in str(caught.value)
+    return caught.value.cause
+
+
+def losses(reading: Reading) -> set[str]:
+    return {loss.what for loss in reading.losses}
+
+
+def test_csv() -> None:
+    reading = read(CSV)
+    (one,) = reading.series
+    assert (one.name, one.labels) == ("message", {"topic": "Array1k"})
+    assert (one.count, one.min, one.max) == (3996, 69_800, 1_873_000)  # 999 + 998 + 1000 + 999
+    # (999 * 103.3 + 998 * 110.1 + 1000 * 102.9 + 999 * 104.0) / 3996 us
+    assert one.mean == pytest.approx(105_073.198, abs=0.001)
+    assert one.maxima_per_s == [None, 410_500, 1_873_000, 389_200, 551_200]
+    assert one.buckets is None and one.values is None
+    assert reading.version == "1.3.4"
+    assert reading.params == {"interval_ns": 1_000_000}
+    assert reading.events[0].data == {"sent_count": 3998, "lost_count": 2, "rows_count": 5}
+    assert reading.unknown["RMW Implementation"] == '"rmw_cyclonedds_cpp"'
+    assert losses(reading) == {"count", "resolution", "conditions"}
+    assert not reading.is_cut
+
+
+def test_log_of_2019_of_a_round_trip() -> None:
+    reading = read(OLD)
+    (one,) = reading.series
+    assert (one.name, one.count) == ("round-trip", 99)
+    assert (one.min, one.max) == (11_950_000, 217_800_000)
+    assert one.mean == pytest.approx((49 * 61.11e6 + 50 * 58.02e6) / 99)
+    assert reading.params == {"interval_ns": 20_000_000}
+    assert not reading.is_cut
+
+
+def test_json_knows_its_counts() -> None:
+    reading = read(JSON)
+    (one,) = reading.series
+    assert (one.count, one.min, one.max) == (199, 68_000, 1_873_000)
+    assert one.mean == pytest.approx((100 * 103_000 + 99 * 110_000) / 199)
+    assert one.maxima_per_s == [410_500, 1_873_000]
+    assert losses(reading) == {"conditions"}
+
+
+def test_json_whose_counts_add_up_over_rows() -> None:
+    document = json.loads(JSON)
+    document["analysis_results"][1]["latency_n"] = 9999
+    reading = read(json.dumps(document))
+    assert reading.series[0].count == 100 + 98
+    assert "count" in losses(reading)
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("us", 1e-3), ("ns", 1e-6), ("s", 1e3)])
+def test_the_unit_is_that_of_the_columns(unit: str, factor: float) -> None:
+    assert read(CSV.replace("(ms)", f"({unit})")).series[0].max == round(1_873_000 * factor)
+
+
+def test_columns_in_another_order_and_new_ones() -> None:
+    lines = CSV.splitlines()
+    start = lines.index("---EXPERIMENT-START---") + 1
+    turned = [",".join(["x", *line.replace("\t", " ").split(",")[::-1]]) for line in lines[start:]]
+    text = "\n".join([*lines[:start], turned[0], *("1," + row[2:] for row in turned[1:])]) + "\n"
+    assert read(text).series[0].mean == read(CSV).series[0].mean
+
+
+def test_latencies_between_two_clocks_may_be_negative() -> None:
+    one = read(CSV.replace("0.0698", "-0.5")).series[0]
+    assert (one.min, one.max) == (-500_000, 1_873_000)
+
+
+def test_limits_of_types_are_no_latency() -> None:
+    text = CSV.replace("inf", "9.223e+12", 1).replace("-inf", "-9.223e+12", 1)
+    assert read(text).series[0].maxima_per_s[0] is None
+
+
+def test_rows_that_are_not_seconds_have_no_maxima() -> None:
+    reading = read(CSV.replace("1.000191", "7.000191"))
+    assert reading.series[0].maxima_per_s == () and "time" in losses(reading)
+
+
+def test_a_last_row_that_is_cut() -> None:
+    reading = read(CSV[: CSV.rindex("0.5512")])
+    assert reading.is_cut
+    assert reading.series[0].count == 2997
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        ("latency_max (ms)", "latency_max", "line 23: no column 'latency_max (ms)'"),
+        ("received,", "got,", "line 23: no column 'received'"),
+        ("0.4105", "0.0705", "line 25: minimum 72100, mean 103300 and maximum 70500 ns"),
+        ("0.1033", "0.9033", "line 25: minimum 72100, mean 903300 and maximum 410500 ns"),
+        ("0.4105", "inf", "line 25: 999 messages without a latency"),
+        ("\t998,", "\t-998,", "line 26: -998 messages received"),
+        ("\t998,", "\tmany,", "line 26: 'many' is not a number"),
+        ("3.000702", "1.9", "line 26: it is before the row above it"),
+        ("0.0698,", "0.0698,9,", "line 26: 29 cells below 28 columns"),
+        ("T_experiment", "T", "it has no table: 'T_experiment, T_loop, ...' is missing"),
+    ],
+)
+def test_broken_logs_are_refused(old: str, new: str, cause: str) -> None:
+    assert refusal(CSV.replace(old, new, 1)) == cause
+
+
+def test_two_logs_in_one_file_are_refused() -> None:
+    assert refusal(CSV + CSV).endswith("a second experiment begins")
+
+
+def test_the_log_of_a_publisher_is_refused() -> None:
+    rows = CSV[: CSV.index("2.000511")]
+    assert refusal(rows) == "no row has a latency"
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"latency_min": "1"}, "analysis_results[0].latency_min: '1' is not a number"),
+        ({"latency_max": 1e-6}, "analysis_results[0]: minimum 71200, mean 103000 and maximum"),
+        ({"num_samples_received": -1}, "analysis_results[0].num_samples_received: '-1' is not"),
+    ],
+)
+def test_broken_json_is_refused(changes: dict[str, Any], cause: str) -> None:
+    document = json.loads(JSON)
+    document["analysis_results"][0] |= changes
+    assert refusal(json.dumps(document)).startswith(cause)
+    assert refusal(JSON[:900]).startswith("line ")
