@@ -37,6 +37,7 @@ MODULES = (
     "rt_tests",
     "rteval",
     "rtla",
+    "stress_ng",
     "xenomai",
 )
 MOST_BYTES = 64 * 2**20

@@ -1,0 +1,191 @@
+"""stress-ng: figures taken from each file by hand, its distribution, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import InputError
+from hardstone.importers import stress_ng
+from hardstone.importers.reading import Reading, ReadSeries
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+CYCLIC = SAMPLES / "stress-ng-cyclic.stderr"
+DISTRIBUTION = (SAMPLES / "made" / "stress-ng-cyclic-dist.stderr").read_text()
+
+
+def read(content: bytes | str) -> Reading:
+    content = content.encode() if isinstance(content, str) else content
+    (found,) = [one for one in stress_ng.FORMATS if one.recognises(content)]
+    return found.read(content)
+
+
+def refusal(content: bytes | str) -> str:
+    with pytest.raises(InputError) as caught:
+        read(content)
+    assert "\n" not in str(caught.value)
+    return caught.value.cause
+
+
+def one_of(reading: Reading, name: str) -> ReadSeries:
+    (found,) = [one for one in reading.series if one.name == name]
+    return found
+
+
+def texts(reading: Reading, what: str) -> list[str]:
+    return [loss.text for loss in reading.losses if loss.what == what]
+
+
+def test_messages_of_cyclic() -> None:
+    reading = read(CYCLIC.read_bytes())
+    one = one_of(reading, "latency")
+    assert (one.count, one.min, one.mean, one.max) == (10_000, 4228, 6266.33, 104_251)
+    assert one.stddev == 2991.73
+    assert one.buckets is None and one.values is None  # its percentiles are no distribution
+    assert reading.params == {"interval_ns": 100_000}
+    assert reading.conditions.policy == "fifo"
+    assert one_of(reading, "bogo-ops").values == [46_350]
+    (extremes,) = texts(reading, "extremes")
+    assert "first 10000 of 46350 values" in extremes
+    assert not reading.is_cut
+
+
+def test_percentiles_are_kept_as_stress_ng_printed_them() -> None:
+    events = read(CYCLIC.read_bytes()).events
+    found = {
+        one.data["percent"]: one.data["value_ns"] for one in events if one.name == "percentile"
+    }
+    assert found == {
+        25.0: 4969,
+        50.0: 6016,
+        75.0: 6445,
+        90.0: 7185,
+        95.4: 9166,
+        99.0: 18_639,
+        99.5: 22_107,
+        99.9: 50_689,
+        99.99: 104_251,
+    }
+    assert [one.data for one in events if one.name == "mode"] == [{"mode_ns": 4483}]
+
+
+def test_distribution() -> None:
+    reading = read(DISTRIBUTION)
+    one = one_of(reading, "wakeup-relative")  # -v names the method
+    assert one.buckets == [(0, 990), (10_000, 6), (20_000, 1), (40_000, 2), (2_490_000, 0)]
+    assert (one.bucket_width_ns, one.overflow) == (10_000, 1)  # 1000 - 999
+    assert reading.version == "0.18.05"
+    (count,) = texts(reading, "count")
+    assert count == "2 instances ran, and stress-ng prints the values of one."
+    assert not texts(reading, "distribution")
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("posix_ns", "wakeup-relative"), ("itimer", "itimer"), ("poll", "poll"), ("new", "latency")],
+)
+def test_methods_have_moments_of_their_own(method: str, name: str) -> None:
+    one_of(read(DISTRIBUTION.replace("clock_ns", method)), name)
+
+
+def test_a_distribution_that_is_cut_is_left_out() -> None:
+    cut = DISTRIBUTION[: DISTRIBUTION.index("        40000")]
+    reading = read(cut)
+    assert one_of(reading, "wakeup-relative").buckets is None
+    assert texts(reading, "distribution") == ["The distribution was left out: its end is missing."]
+    assert reading.is_cut
+
+
+def test_negative_values_have_no_distribution() -> None:
+    reading = read(DISTRIBUTION.replace("min: 4228", "min: -12"))
+    assert one_of(reading, "wakeup-relative").buckets is None
+    assert one_of(reading, "wakeup-relative").min == -12
+    assert "negative values" in texts(reading, "distribution")[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        ("1000 samples", "998 samples", "line 6: 998 samples, but 999 in the distribution"),
+        ("max: 2604251", "max: 2404251", "line 6: 1 of 1000 samples are missing in the dist"),
+        ("mean: 6266.33", "mean: 1.5", "line 6: a mean of 1.5 is not from 4228 to 2604251 ns"),
+        ("mean: 6266.33", "mean: nan", "line 7: 'nan' is not a number"),
+        ("       20000", "       25000", "line 17: no bucket of 10000 ns starts at 25000 here"),
+        ("       30000", "       50000", "line 18: no bucket of 10000 ns starts at 50000 here"),
+        ("(10000 ns", "(0 ns", "line 12: '0' is not a whole number of 1 or more"),
+        ("1000 samples", f"{10**30} samples", f"line 6: '{10**30}' is not a whole number"),
+    ],
+)
+def test_contradictions_are_refused(old: str, new: str, cause: str) -> None:
+    assert refusal(DISTRIBUTION.replace(old, new)).startswith(cause)
+
+
+def test_messages_of_two_runs_are_refused() -> None:
+    assert refusal(DISTRIBUTION * 2).startswith("line 31: a second run begins here, the first in")
+
+
+def test_other_forms_of_messages() -> None:
+    brief = "\n".join(line.partition("] ")[2] for line in DISTRIBUTION.splitlines())
+    assert one_of(read(brief), "wakeup-relative").count == 1000
+    stamped = DISTRIBUTION.replace("stress-ng: info: ", "stress-ng: 12:34:56.78 info: ")
+    assert one_of(read(stamped), "wakeup-relative").overflow == 1
+    old = "stress-ng: info:  [1] stress-ng-cyclic: sched SCHED_RR: 100000 ns delay, 5 samples\n"
+    reading = read(old)
+    assert (reading.conditions.policy, reading.is_cut) == ("rr", True)
+    assert one_of(reading, "latency").min is None
+
+
+def test_a_stressor_that_measured_nothing() -> None:
+    text = "stress-ng: info:  [1] cyclic: SCHED_FIFO: no latency information available\n"
+    assert "measured nothing" in refusal(text)
+    assert "neither latencies" in refusal("stress-ng: info:  [1] dispatching hogs: 1 cpu\n")
+
+
+@pytest.mark.parametrize("name", ["stress-ng-multi.stderr", "stress-ng-multi.yaml"])
+def test_mean_times_and_rounds_of_other_stressors(name: str) -> None:
+    reading = read((SAMPLES / name).read_bytes())
+    switch = one_of(reading, "switch")
+    assert switch.mean == pytest.approx(15_433.26, abs=0.005)
+    assert (switch.count, switch.min, switch.max, switch.buckets) == (None, None, None, None)
+    assert switch.labels["stressor"] == "switch"
+    ops = {one.labels["stressor"]: one.values for one in reading.series if one.name == "bogo-ops"}
+    assert ops == {
+        "cpu": [1752],
+        "switch": [323_944],
+        "pipe": [551_844],
+        "futex": [157_843],
+        "mq": [502_724],
+        "timer": [131_072],
+    }
+
+
+def test_yaml_says_that_it_has_no_latency() -> None:
+    reading = read((SAMPLES / "stress-ng-cyclic.yaml").read_bytes())
+    assert [(one.name, one.values) for one in reading.series] == [("bogo-ops", [46_350])]
+    assert reading.series[0].unit == "count"
+    assert any("No version of stress-ng writes" in text for text in texts(reading, "distribution"))
+    assert (reading.version, reading.started_utc) == ("0.15.06", "2026-11-21T01:44:21Z")
+    assert reading.duration_ns == 5_002_383_000
+    assert reading.facts == {
+        "kernel.name": "Linux",
+        "kernel.release": "6.18.44-fc-v657",
+        "kernel.version": "#1 SMP PREEMPT_DYNAMIC @0",
+        "machine.arch": "x86_64",
+        "machine.node": "vm",
+        "cpu.count": 2,
+        "memory.total_bytes": 25_276_510_208,
+        "machine.page_bytes": 4096,
+    }
+    assert reading.unknown["metrics.1.max-rss"] == '"2712"'
+    assert not reading.is_cut
+
+
+def test_broken_yaml() -> None:
+    content = (SAMPLES / "stress-ng-cyclic.yaml").read_text()
+    assert "it has no metrics" in refusal(content[: content.index("metrics:")])
+    assert refusal(content.replace("46350", "-4")).startswith("line 29: '-4' is not a whole number")
+    assert refusal(content.replace("bogo-ops: ", "bogo ops ")).startswith("line 29: '")
+    assert refusal(content.replace("stressor: cyclic", "stress: cyclic")).startswith("line 28: ")
+    assert read(content[: content.index("...")]).is_cut
+    assert read(content.replace("1795225461", "9" * 40)).started_utc is None
