@@ -39,6 +39,7 @@ MODULES = (
     "rtla",
     "stress_ng",
     "xenomai",
+    "zephyr",
 )
 MOST_BYTES = 64 * 2**20
 _MOST_MEMBERS = 64

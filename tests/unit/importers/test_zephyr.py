@@ -1,0 +1,152 @@
+"""Zephyr's benchmarks: figures taken from each file by hand, older forms, and what is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import InputError
+from hardstone.importers import zephyr
+from hardstone.importers.reading import Reading
+from hardstone.systems.moments import load_moments
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+MEASURE = (SAMPLES / "zephyr-latency_measure.stdout").read_text()
+
+
+def read(text: str) -> Reading:
+    (found,) = [one for one in zephyr.FORMATS if one.recognises(text.encode())]
+    return found.read(text.encode())
+
+
+def made(name: str) -> str:
+    return (SAMPLES / "made" / f"zephyr-{name}.txt").read_text()
+
+
+def means(reading: Reading) -> dict[str, tuple[str, float | None]]:
+    return {str(one.labels["operation"]): (one.name, one.mean) for one in reading.series}
+
+
+def losses(reading: Reading) -> list[str]:
+    return [loss.text for loss in reading.losses if loss.what == "count"]
+
+
+def test_latency_measure() -> None:
+    reading = read(MEASURE)
+    assert means(reading) == {
+        "thread.yield.preemptive.ctx.k_to_k": ("switch", 2741),
+        "thread.yield.cooperative.ctx.k_to_k": ("switch", 2741),
+        "isr.resume.interrupted.thread.kernel": ("interrupt", 3033),
+        "isr.resume.different.thread.kernel": ("interrupt", 3367),
+        "thread.create.kernel.from.kernel": ("operation", 3374),
+        "thread.start.kernel.from.kernel": ("operation", 3533),
+        "fifo.put.immediate.kernel": ("message", 2242),
+        "fifo.get.blocking.k_to_k": ("message", 4592),
+        "semaphore.give.immediate.kernel": ("semaphore", 1041),
+        "semaphore.take.immediate.kernel": ("semaphore", 575),
+        "semaphore.take.blocking.k_to_k": ("semaphore", 4116),
+        "semaphore.give.wake+ctx.k_to_k": ("semaphore", 4992),
+        "mutex.lock.immediate.recursive.kernel": ("mutex", 833),
+        "mutex.unlock.immediate.recursive.kernel": ("mutex", 333),
+        "heap.malloc.immediate": ("operation", 5225),
+    }
+    for one in reading.series:  # means only
+        assert (one.count, one.min, one.max, one.buckets, one.values) == (None,) * 5
+        assert one.name in load_moments()["zephyr"].series
+    assert reading.version == "zephyr-v3.5.0"
+    assert reading.facts == {"kernel.name": "Zephyr", "kernel.release": "zephyr-v3.5.0"}
+    assert [one.passed for one in reading.verdicts] == [True]
+    assert not losses(reading) and not reading.is_cut
+
+
+def test_older_output_in_clock_cycles() -> None:
+    reading = read(made("1.13-tcs"))
+    assert means(reading) == {
+        "time to switch from ISR back to interrupted thread": ("interrupt", 3493),
+        "time from ISR to executing a different thread (rescheduled)": ("interrupt", 7000),
+        "Average semaphore signal time": ("semaphore", 2681),
+        "Average semaphore test time": ("semaphore", 1054),
+    }
+    assert [one.passed for one in reading.verdicts] == [False]
+    assert losses(reading) == [
+        "Rows that failed and have no figure: 1 (average context switch time between threads"
+        " (coop))."
+    ]
+    assert reading.facts["kernel.release"] == "zephyr-v1.13.0-1180-g5776ea8869"
+
+
+def test_failures_notes_and_user_threads() -> None:
+    reading = read(made("failed"))
+    found = means(reading)
+    assert found["Interrupt latency"] == ("interrupt", 1364)
+    assert found["THREAD yield.preemptive.ctx.(U -> U)"] == ("switch-user", 27_638)
+    assert "heap.malloc.immediate" not in found
+    assert losses(reading) == ["Rows that failed and have no figure: 1 (heap.malloc.immediate)."]
+    failed, note = reading.events
+    assert failed.text == ("heap.malloc.immediate failed: Memory heap too small--increase it.")
+    assert note.text == "mutex.lock.immediate.recursive.kernel: Error: Tick Occurred"
+    assert reading.is_cut  # no line says that the project ended
+
+
+def test_cycles_without_time_need_the_clock() -> None:
+    reading = read(made("failed"))
+    (created,) = [one for one in reading.series if one.labels["operation"] == "Thread Creation"]
+    assert created.mean == 21_687.5  # 1388 cycles at 64 MHz
+    assert created.derived == "cycles / clock frequency in whole MHz"
+    without = read(made("failed").replace("Clock Frequency", "Clock"))
+    assert "Thread Creation" not in means(without)
+    assert "Rows left out, because they have cycles and no time: 1." in losses(without)
+
+
+def test_csv() -> None:
+    assert means(read(made("csv"))) == {
+        "thread.yield.preemptive.ctx.k_to_k": ("switch", 2741),
+        "semaphore.take.blocking.k_to_u": ("semaphore-user", 4116),
+    }
+
+
+def test_console_that_twister_logged() -> None:
+    logged = "".join(f"DEBUG   - DEVICE: {line}\n" for line in MEASURE.splitlines())
+    assert means(read(logged)) == means(read(MEASURE))
+
+
+def test_a_row_with_another_clock_is_left_out() -> None:
+    reading = read(MEASURE.replace("4116 ns", "41160 ns"))
+    assert "semaphore.take.blocking.k_to_k" not in means(reading)
+    assert losses(reading) == [
+        "Rows left out, because their cycles and ns do not have the clock of the others: 1 (line"
+        " 12, 494 cycles and 41160 ns)."
+    ]
+
+
+def test_the_same_row_twice_is_two_series() -> None:
+    reading = read(MEASURE + MEASURE)
+    assert len(reading.series) == 30
+    assert reading.series[15].labels["repeat"] == 2
+
+
+def test_a_row_that_is_cut() -> None:
+    reading = read(MEASURE[: MEASURE.index("5225 ns")])
+    assert len(reading.series) == 14 and reading.is_cut
+    assert next(iter(reading.unknown.values())).startswith('"line 16: heap.malloc.immediate')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        ("2741 ns", "-2741 ns", "line 2: '-2741' is not a whole number of 0 or more"),
+        ("2741 ns", f"{10**25} ns", f"line 2: '{10**25}' is not a whole number of 0 or more"),
+    ],
+)
+def test_broken_rows_are_refused(old: str, new: str, cause: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(MEASURE.replace(old, new))
+    assert caught.value.cause == cause
+
+
+def test_a_console_without_figures_is_refused() -> None:
+    text = made("1.13-tcs")
+    with pytest.raises(InputError) as caught:
+        read(text[: text.index("| switching")])
+    assert caught.value.cause == "it has no row with nanoseconds"
