@@ -67,11 +67,11 @@ def _moments(found: _Found) -> Iterator[str]:
     for question, measured in found.shared.items():
         ends: dict[str, list[Measured]] = {}
         for one in measured:
-            text = one.moments.differs or f"ends at the {one.moments.end}"
+            text = one.moments.differs or one.moments.end
             ends.setdefault(text, []).append(one)
         if len(ends) > 1:
             ordered = sorted(ends.items(), key=lambda of: not of[1][0].moments.differs)
-            texts = [f"{_named(ones)} {text}" for text, ones in ordered]
+            texts = [f"{_named(ones)}: {text}" for text, ones in ordered]
             yield f"Other moments, {QUESTIONS[question]}: {'; '.join(texts)}."
 
 
@@ -121,14 +121,22 @@ def _idle(found: _Found) -> Iterator[str]:
     if held and values:
         others = [
             f"{_named(ones)} {'left them as they are' if text == LEFT else f'allowed {text}'}"
+            f"{_by_default(ones)}"
             for text, ones in values.items()
         ]
-        is_habit = all(one.is_idle_by_default for one in held)
-        how = "by default" if is_habit else "/dev/cpu_dma_latency at 0"
         yield (
-            f"Idle states: {_named(held)} held them off ({how}), {', '.join(others)}. A CPU that "
-            "has to leave a deep idle state first wakes up later."
+            f"Idle states: {_named(held)} held them off{_by_default(held)}, {', '.join(others)}. A "
+            "CPU that has to leave a deep idle state first wakes up later."
         )
+
+
+def _by_default(found: Sequence[Measured]) -> str:
+    """What of it is the habit of a tool whose file does not say it."""
+    habit = [one for one in found if one.is_idle_by_default]
+    if not habit:
+        return ""
+    numbers = numbers_text(one.column.number for one in habit)
+    return " (by default)" if len(habit) == len(found) else f" ({numbers} by default)"
 
 
 _CONDITIONS = ("interval", "policy", "priority", "load")

@@ -397,11 +397,19 @@ def _missing_of(column: SystemColumn, row: FigureRow, *, is_mixed: bool) -> Miss
     subject = column.subject
     if not isinstance(subject, MeasuredRun):
         return Missing(_not_published(subject, row))
-    if is_mixed and subject.held_of(row.test, row.first.name):
-        return Missing("with other labels only")
+    if is_mixed and _is_of_other_cpus(subject, row):
+        return Missing("of other CPUs only")
     if imported_of(subject) is not None:
         return Missing(f"not measured by {tool_name(subject)}")
     return _not_run(subject, row.test)
+
+
+def _is_of_other_cpus(subject: MeasuredRun, row: FigureRow) -> bool:
+    """Whether a run has the series of a row with another CPU, or without one."""
+    _, _, labels = row.key
+    kept = [(name, value) for name, value in labels if name != "cpu"]
+    found = subject.held_of(row.test, row.first.name)
+    return any(all(one.labels.get(name) == value for name, value in kept) for one in found)
 
 
 def _not_run(subject: MeasuredRun, test: str) -> Missing:
@@ -606,7 +614,7 @@ _DECISIVE = (
 
 
 _QUESTION_LABELS = {
-    "wakeup": "wakeup, total, worst CPU",
+    "wakeup": "wake-up latency, worst CPU",
     "interrupt": "interrupt latency, worst CPU",
     "cpu loss": "lost CPU time, worst CPU",
 }
@@ -628,7 +636,10 @@ def decisive_rows(
     for question, measured in questions.items():
         if question == WAKEUP or sum(one is not None for one in measured) > 1:
             row = figure_row(question, measured)
+            tests = {one.series.test for one in measured if one is not None}
             label = _QUESTION_LABELS.get(question, f"{question}, worst CPU")
+            if question == WAKEUP and len(tests) == 1:
+                label = "wakeup, total, worst CPU"
             rows.append(_compared_row(row, systems, label, decisive=True, question=question))
     return rows
 

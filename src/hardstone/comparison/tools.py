@@ -180,8 +180,10 @@ class Measured:
 
     @property
     def is_idle_by_default(self) -> bool:
-        """Whether what it did with idle states is the tool's habit, and no figure of its file."""
-        return self.result is not None and self.result.conditions.dma_latency_us is None
+        """Whether what became of idle states is known from the tool's habit alone."""
+        is_imported = imported_of(self.column.subject) is not None
+        result = self.result
+        return is_imported and result is not None and result.conditions.dma_latency_us is None
 
     @property
     def step_ns(self) -> float | None:

@@ -111,8 +111,12 @@ def test_a_series_that_a_tool_has_without_its_cpu_is_not_called_unmeasured() -> 
         for test in compare_view([several, whole]).tests
         for row in test.rows
     }
-    assert rows["TMR-P-LAT/total/1/wakeup"][1] == Missing("with other labels only")
-    assert rows["TMR-P-LAT/total/wakeup"][0] == Missing("with other labels only")
+    assert rows["TMR-P-LAT/total/1/wakeup"][1] == Missing("of other CPUs only")
+    assert rows["TMR-P-LAT/total/wakeup"][0] == Missing("of other CPUs only")
+    parts = own(series=[total(spread(3000), part="interrupt"), total(spread(5000))])
+    (test,) = compare_view([parts, whole]).tests
+    (cell,) = [row.cells[1] for row in test.rows if "interrupt" in row.address]
+    assert cell.mean == Missing("not measured by cyclictest 2.40")
 
 
 def test_pairs_say_whether_their_moments_are_the_same() -> None:
@@ -159,7 +163,7 @@ def at(**changed: object) -> Conditions:
 
 
 RULES: dict[str, tuple[str, MeasuredRun, MeasuredRun]] = {
-    "moments": ("2 (cyclictest) begins at a clock reading", relative(), cyclictest()),
+    "moments": ("2 (cyclictest): begins at a clock reading", relative(), cyclictest()),
     "systems": (
         "kernel Linux 6.12.0-rt (1), Linux 6.1.0 (2)",
         cyclictest(system=OTHER_KERNEL),
