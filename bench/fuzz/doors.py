@@ -226,7 +226,8 @@ def _counted_most(reading: Reading, source: SourceFile) -> int:
     """No file has more values than its numbers add up to, than it has records, or than its seconds
     allow where only those are in it."""
     text = source.content.decode("utf-8", "replace")
-    numbers = sum(int(one) for one in re.findall(r"\d{1,20}", text))
+    found = re.findall(r"\d{1,3}(?:,\d{3})+|\d{1,20}", text)
+    numbers = sum(int(one.replace(",", "")) for one in found)
     seconds = sum(len(one.maxima_per_s) for one in reading.series)
     period_ns = reading.params.get("interval_ns")
     each = 10**9 // period_ns if isinstance(period_ns, int) and period_ns > 0 else 0

@@ -46,6 +46,7 @@ _MOST_MEMBERS = 64
 _CHUNK_BYTES = 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
 _HEAD_BYTES = 4096
+_NUMBER_OF_NOTHING = re.compile(rb"[0-9]{1001}")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -166,6 +167,9 @@ def recognise(source: SourceFile, tool: str | None = None) -> Format:
 def read(source: SourceFile, tool: str | None = None) -> Reading:
     """What a file holds. InputError names the file, and the place in it."""
     found = recognise(source, tool)
+    if _NUMBER_OF_NOTHING.search(source.content):  # Python refuses to read it, wherever it stands
+        cause = f"{printable(source.name)} ({found.title}): a number has more than 1000 digits"
+        raise InputError(cause, "import the file as the tool wrote it")
     try:
         return found.read(source.content)
     except InputError as error:

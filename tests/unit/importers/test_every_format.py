@@ -68,3 +68,12 @@ def test_no_sample_is_of_two_tools() -> None:
     for content in samples():
         found = [one.title for one in all_formats() if one.recognises(content)]
         assert len(found) <= 1, (found, content[:80])
+
+
+def test_a_number_that_python_does_not_read() -> None:
+    for content in samples():
+        source = SourceFile(
+            name="file", content=content + b"7" * 5000, sha256="0" * 64, size_bytes=1
+        )
+        with pytest.raises(InputError):
+            read(source)
