@@ -144,10 +144,11 @@ def _lend_lab(home: str) -> None:
 
 
 def _lend_samples(home: str) -> None:
-    """Files of other tools, so that documents can show what is read from them."""
-    samples = Path(home) / "samples"
+    """Files of other tools and a run document, so that documents can show what becomes of them."""
+    samples, run = Path(home) / "samples", Path(home) / "run.json"
     if not samples.is_symlink():
         samples.symlink_to(ROOT / "tests" / "samples")
+        run.symlink_to(ROOT / "schema" / "golden" / "run-1-intervals.json")
 
 
 def run(command: str, home: str, codes: tuple[int, ...] = (0, 1, 3)) -> str:

@@ -125,7 +125,7 @@ def _add_run(families: _Families, document: RunDocument) -> None:
         name: one_line(str(value)) for name, value in labels.items() if value not in (None, "")
     }
     families.gauge("hardstone_run_info", "The run that all metrics are of.", known, 1)
-    target = {"target": one_line(document.plan.target)}
+    target = _target_labels(document)
     started = datetime.fromisoformat(document.started_utc).timestamp()
     text = "When the run started: metrics of the text-file collector have no time stamp."
     families.gauge("hardstone_run_started_timestamp_seconds", text, target, started)
@@ -207,19 +207,26 @@ def _add_histogram(
     lines.append(f"{name}_count{_labels(labels)} {series.count}")
 
 
+def _target_labels(document: RunDocument) -> dict[str, str]:
+    """What was measured, and by which tool if not by hardstone."""
+    labels = {"target": one_line(document.plan.target)}
+    if document.imported is not None:
+        labels["tool"] = one_line(document.imported.tool)
+    return labels
+
+
 def _result_labels(document: RunDocument, result: Result) -> dict[str, str]:
     """Target and conditions, without the run: the next run goes on with the same series."""
     where = result.conditions
     labels = {
-        "target": document.plan.target,
-        "tool": None if document.imported is None else document.imported.tool,
         "test": result.test,
         "load": where.load,
         "cpu_config": where.cpu_config,
         "preemption": where.preemption,
         "settings": ",".join(where.settings),
     }
-    return {name: one_line(value) for name, value in labels.items() if value}
+    known = {name: one_line(value) for name, value in labels.items() if value}
+    return {**_target_labels(document), **known}
 
 
 _OURS = frozenset(

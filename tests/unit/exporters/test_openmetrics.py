@@ -181,9 +181,9 @@ def test_a_histogram_that_would_lie_is_left_out(series: Series, why: str) -> Non
 
 def test_metrics_of_another_tool_name_it() -> None:
     found = samples(imported_run(bare()))
-    assert {one.labels["tool"] for one in found if "test" in one.labels} == {"cyclictest"}
-    own = samples(of_values(1))
-    assert not [one for one in own if "test" in one.labels and "tool" in one.labels]
+    assert {one.labels["tool"] for one in found} == {"cyclictest"}
+    own = {one.name for one in samples(of_values(1)) if "tool" in one.labels}
+    assert own == {"hardstone_run_info"}
 
 
 def test_a_value_of_whole_microseconds_may_be_up_to_the_next() -> None:
