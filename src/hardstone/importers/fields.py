@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 from hardstone.errors import InputError, printable
+from hardstone.importers.recognise import lines_of
 
 MOST = 2**62  # what any figure in ns may be
+_LONGEST_ROW = 1000
+_MOST_LINES = 1 << 19
 _NUMBER = re.compile(r"[-+]?[0-9]{1,25}(?:\.[0-9]{0,18})?(?:[eE][-+]?[0-9]{1,2})?", re.ASCII)
 _WHOLE = re.compile(r"[-+]?[0-9]{1,19}", re.ASCII)
 _NOT_A_NUMBER = re.compile(r"(?<=:)\s*-?nan\b", re.IGNORECASE)  # what printf makes of 0/0
+
+
+def rows_of(content: bytes) -> Iterator[tuple[int, str]]:
+    """The lines of `lines_of`; one that is far too long for a row of a tool is empty.
+
+    InputError beyond the number of lines that a console has.
+    """
+    for number, line in lines_of(content):
+        if number > _MOST_LINES:
+            raise InputError(f"line {number}: more than {_MOST_LINES} lines", "import a part of it")
+        yield number, line if len(line) <= _LONGEST_ROW else ""
 
 
 def shown(value: object) -> str:

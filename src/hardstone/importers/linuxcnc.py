@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from hardstone.errors import InputError
 from hardstone.importers import fields
 from hardstone.importers.reading import Format, Reading, ReadSeries
-from hardstone.importers.recognise import lines_of
 from hardstone.model import Loss
 
 _TOOL = "linuxcnc"
@@ -32,7 +31,7 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _IS_LINES = re.compile(
-    rb"^\s*\d+ s(?:ecs)?\s+(?:base|servo)\s+min:\s*-?\d+\.\d+ us\s+max:", re.MULTILINE | re.I
+    rb"^[ \t]*\d+ s(?:ecs)? +(?:base|servo) +min: *-?\d+\.\d+ us +max:", re.MULTILINE | re.I
 )
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "μs": 10**3, "ns": 1}
 _COLUMN = re.compile(r"(?P<what>max interval|max jitter|last interval) \((?P<unit>ns|us)\)", re.I)
@@ -52,7 +51,7 @@ def _read_histogram(content: bytes) -> Reading:
     """The last line of each thread: each has all since the start."""
     found, elapsed_s, is_cut = dict[str, ReadSeries](), 0, False
     before = dict[str, ReadSeries]()
-    lines = list(lines_of(content))
+    lines = list(fields.rows_of(content))
     for number, line in lines:
         match = _LINE.match(line)
         is_cut = match is None and bool(re.match(r"\s*\d+ s(?:ecs)?\s+(?:b|s|$)", line))
@@ -115,7 +114,7 @@ def _is_table(content: bytes) -> bool:
 def _read_table(content: bytes) -> Reading:
     columns = list[tuple[str, int]]()
     series, params = list[ReadSeries](), dict[str, int | str]()
-    for number, line in lines_of(content):
+    for number, line in fields.rows_of(content):
         heads = [
             (one["what"].lower(), _UNITS[one["unit"].lower()]) for one in _COLUMN.finditer(line)
         ]

@@ -23,7 +23,6 @@ from decimal import Decimal
 from hardstone.errors import InputError, printable
 from hardstone.importers import fields
 from hardstone.importers.reading import Format, Reading, ReadSeries
-from hardstone.importers.recognise import lines_of
 from hardstone.model import Event, Loss
 
 _TOOL = "perf-bench"
@@ -59,7 +58,7 @@ _SETTINGS = re.compile(r"Run summary \[PID \d+\]: (?P<text>.*)$")
 _IS_TEXT = re.compile(
     rb"# Running '?[a-z]+/[a-z0-9-]+'? benchmark|# Executed [\d,]+ pipe operations|"
     rb"sender and receiver (?:processes|threads) per group|"
-    rb"\[thread\s+\d+\] [a-z]+: 0x[0-9a-f]+.*ops/sec \]"
+    rb"\[thread\s+\d+\] [a-z]+: 0x[0-9a-f]+.{0,200}ops/sec \]"
 )
 
 
@@ -101,7 +100,7 @@ class _Part:
 
 def _parts_of(content: bytes) -> Iterator[_Part]:
     name, lines = "", list[tuple[int, str]]()
-    for number, line in lines_of(content):
+    for number, line in fields.rows_of(content):
         begin = _BEGIN.search(line)
         if begin is None:
             lines.append((number, line))

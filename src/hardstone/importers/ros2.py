@@ -35,7 +35,9 @@ _LATENCY = re.compile(r"latency_(?P<what>min|max|mean)\s*\((?P<unit>s|ms|us|ns)\
 _FIELD = re.compile(r"(?P<key>[A-Za-z][\w ()/.-]{1,60}?)\s*:\s*(?P<value>.*)$")
 _NO_NUMBER = re.compile(r"-?(?:inf(?:inity)?|nan)$", re.IGNORECASE)
 _NO_VALUE_NS = 10**18  # 30 years: only the limits of a type are beyond
-_IS_CSV = re.compile(rb"^-+EXPERIMENT-START-+\s*$|^\s*T_experiment\s*,\s*T_loop\s*,", re.MULTILINE)
+_IS_CSV = re.compile(
+    rb"^-+EXPERIMENT-START-+[ \t\r]*$|^[ \t]*T_experiment[ \t]*,[ \t]*T_loop[ \t]*,", re.MULTILINE
+)
 _IS_JSON = re.compile(rb'"analysis_results"\s*:\s*\[')
 _MOST_ROWS = 1 << 20
 

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from hardstone.errors import InputError, printable
 from hardstone.importers import fields
 from hardstone.importers.reading import Format, Reading, ReadSeries
-from hardstone.importers.recognise import lines_of, text_of
+from hardstone.importers.recognise import text_of
 from hardstone.model import Conditions, Event, Loss, Scalar
 
 _TOOL = "stress-ng"
@@ -91,7 +91,7 @@ class _Cyclic:
 
 
 def _read_text(content: bytes) -> Reading:
-    lines = list(lines_of(content))
+    lines = list(fields.rows_of(content))
     text = "\n".join(line for _, line in lines)
     found = _cyclic_of(lines)
     method = _METHOD.search(text)
@@ -315,7 +315,7 @@ _BOGO = Loss(
 )
 
 
-_IS_YAML = re.compile(rb"^\s*stress-ng-version:", re.MULTILINE)
+_IS_YAML = re.compile(rb"^[ \t]*stress-ng-version:", re.MULTILINE)
 _KEY = re.compile(r"(?P<indent> *)(?P<item>- )?(?P<key>[^\s:#][^:]{0,200}):(?:\s+(?P<value>.*))?$")
 _SYSTEM = {
     "sysname": "kernel.name",

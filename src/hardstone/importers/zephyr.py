@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from hardstone.errors import InputError, printable
 from hardstone.importers import fields
 from hardstone.importers.reading import Format, Reading, ReadSeries
-from hardstone.importers.recognise import lines_of
 from hardstone.model import Event, Loss, Scalar, Verdict
 
 _TOOL = "zephyr"
@@ -51,7 +50,7 @@ _LOGGER = re.compile(r"^.*?\bDEVICE: ?")  # of twister
 _IS_TEXT = re.compile(
     rb":\s*-?\d+ cycles ,\s*-?\d+ ns\b|\d+ tcs = -?\d+ nsec|\|\s+Latency Benchmark\s+\||"
     rb"Booting Zephyr OS [\s\S]{0,4000}?:\s+FAILED ,|"
-    rb"(?:thread|isr|semaphore|mutex|fifo)\.[\w.+]+\s+-[^,\n]*,\s*\d+,\s*\d+,"
+    rb"(?:thread|isr|semaphore|mutex|fifo)\.[\w.+]{1,80}\s{1,80}-[^,\n]{0,200},\s*\d+,\s*\d+,"
 )
 _MOST_ROWS = 10_000
 
@@ -83,8 +82,10 @@ def _read(content: bytes) -> Reading:
     rows, failures, kept = list[_Row](), list[_Failure](), list[str]()
     banner = clock = ended = None
     heading = ""
-    for number, whole_line in lines_of(content):
+    for number, whole_line in fields.rows_of(content):
         line = _LOGGER.sub("", whole_line).strip()
+        if not line:
+            continue
         banner, clock = banner or _BANNER.search(line), clock or _CLOCK.search(line)
         ended = _ENDED.search(line) or ended
         what = _HEADING.search(line)
