@@ -475,7 +475,7 @@ _TOP_HEAD = re.compile(
     r"Thread Timer Latency \(\3\)(\s*\|\s*Ret user Timer Latency \(\3\))?\s*",
     re.ASCII,
 )
-_TOP_ROW = re.compile(r"\s*(\d{1,5}) #(\S+)\s*\|(.*)", re.ASCII)
+_TOP_ROW = re.compile(r"\s*(\d{1,5}) #(\S+)(.*)", re.ASCII)
 _TOP_NAMES = ("irq", "thread", "user")
 _TOP_COUNT = Loss(
     what="count",
@@ -522,8 +522,8 @@ def _take_top(found: _Top, text: str, place: str) -> None:
         found.unit, found.columns, found.rows = one[3], 3 if one[4] else 2, {}
         found.duration_ns = _duration(one[1], one[2])
     elif aside.tracer is None and aside.hit_cpu is None and (one := _TOP_ROW.fullmatch(text)):
-        groups = [group.split() for group in one[3].split("|")]
-        if len(groups) != found.columns or any(len(group) != 4 for group in groups):
+        none, *groups = [group.split() for group in one[3].split("|")]
+        if none or len(groups) != found.columns or any(len(group) != 4 for group in groups):
             refuse(place, f"{quoted(text.strip())} is no row of a CPU")
         if int(one[1]) in found.rows:
             refuse(place, f"CPU {one[1]} is there twice")

@@ -1,0 +1,97 @@
+"""hwlatdetect and the tracer hwlat: figures taken from each file by hand, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.importers.one_file import by_label, losses, read, refused, sample
+
+
+def test_trace() -> None:
+    reading = read(sample("qemu-hwlatdetect-raw.stdout"))
+    inner, outer = by_label(reading, "inner"), by_label(reading, "outer")
+    assert inner[0].values == [9_144_000, 8_058_000] and outer[0].values == [12_078_000, 8_937_000]
+    assert inner[1].values == [8_080_000, 8_088_000, 8_051_000]
+    assert outer[1].values == [10_148_000, 4_108_000, 12_096_000]
+    assert [event.data for event in reading.events] == [{"gaps_count": 326 + 239 + 464 + 349 + 247}]
+    assert "distribution" in losses(reading) and "count" not in losses(reading)
+
+
+def test_older_traces_and_lost_entries() -> None:
+    line = (
+        b"           <...>-1729  [001] d...   678.473449: #1      inner/outer(us):   11/12    "
+        b"ts:1581527483.343962693 nmi-total:4 nmi-count:1\n"
+    )
+    reading = read(b"# tracer: hwlat\n# entries-in-buffer/entries-written: 1/7   #P:8\n" + line)
+    assert [one.values for one in reading.series] == [[11_000], [12_000]]
+    assert [event.data for event in reading.events] == [{"nmi_count": 1}]
+    assert "6 of 7 entries" in "".join(loss.text for loss in reading.losses)
+
+
+REPORT = b"""\
+hwlatdetect:  test duration 5 seconds
+   detector: tracer
+   parameters:
+        CPU list:          None
+        Latency threshold: 10us
+        Sample window:     1000000us
+        Sample width:      500000us
+     Non-sampling period:  500000us
+        Output File:       None
+
+Starting test
+test finished
+Max Latency: 15us
+Samples recorded: 2
+Samples exceeding threshold: 3
+MTBF: 1.000 seconds
+ts: 1718000000.000000001, delta:nan, inner:12, outer:15, cpu:3, count:1
+ts: 1718000001.000000002, delta:1.000000, inner:11, outer:0, cpu:3, count:2
+"""
+
+
+def test_report() -> None:
+    reading = read(REPORT)
+    assert by_label(reading, "inner")[3].values == [12_000, 11_000]
+    assert by_label(reading, "outer")[3].values == [15_000, 0]
+    assert reading.params == {
+        "threshold_ns": 10_000,
+        "window_ns": 1_000_000_000,
+        "width_ns": 500_000_000,
+    }
+    assert reading.duration_ns == 5 * 10**9
+    assert [each.passed for each in reading.verdicts] == [False]
+    older = REPORT.replace(b", cpu:3, count:1", b"").replace(b", cpu:3, count:2", b"")
+    reading = read(older.replace(b", delta:nan", b"").replace(b", delta:1.000000", b""))
+    assert [one.labels for one in reading.series] == [{}, {}] and "conditions" in losses(reading)
+
+
+def test_report_of_a_quiet_machine() -> None:
+    text = REPORT.partition(b"ts:")[0].replace(b"15us", b"Below threshold").replace(b"2\n", b"0\n")
+    reading = read(text.replace(b"threshold: 3", b"threshold: 0"))
+    assert [(one.count, one.values) for one in reading.series] == [(0, []), (0, [])]
+    assert [each.passed for each in reading.verdicts] == [True]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b"inner:12", b"inner:-12", "line 17: '-12' is not a count"),
+        (b"inner:12", b"inner:1x", "line 17: '1x' is not a whole number"),
+        (b"Max Latency: 15us", b"Max Latency: 14us", "Max Latency: 14 us, but the largest is 15"),
+        (b"recorded: 2", b"recorded: 3", "Samples recorded: 3, but there are 2"),
+        (b"15us", b"Below threshold", "'Below threshold', but there are windows"),
+        (b", inner:11, outer:0", b", inner:11", "line 18: 'ts: 1718000001"),
+    ],
+)
+def test_broken_reports_are_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(REPORT.replace(old, new, 1))
+
+
+def test_what_measured_nothing_is_refused() -> None:
+    assert "found no tracer hwlat" in refused(sample("hwlatdetect.stderr"))
+    assert "lists files of the kernel's tracing folder" in refused(sample("qemu-hwlat.stdout"))
+    assert "it ends before its result" in refused(REPORT.partition(b"test finished")[0])
+    assert "is no window" in refused(
+        sample("qemu-hwlatdetect-raw.stdout").replace(b"8080/10148", b"8080")
+    )

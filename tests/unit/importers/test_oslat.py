@@ -1,0 +1,152 @@
+"""oslat: figures taken from each file by hand, other versions and options, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.importers.one_file import losses, read, refused, sample, us
+
+
+@pytest.mark.parametrize(("name", "mean"), [("oslat.json", 2.003075), ("oslat.stdout", 2.003)])
+def test_with_bias(name: str, mean: float) -> None:
+    """-b 32 -B: the lowest bucket, up to 2 us, has all smaller values; the last one all larger."""
+    reading = read(sample(name))
+    (one,) = reading.series
+    assert one.labels == {"cpu": 1} and us(one) == (222_541_133, 1, pytest.approx(mean), 50_055)
+    assert (one.underflow, one.overflow, one.bucket_width_ns) == (222_521_833, 810, 1000)
+    assert one.buckets is not None and len(one.buckets) == 30
+    assert (one.buckets[0], one.buckets[-1]) == ((2001, 2685), (31_001, 48))
+    assert reading.duration_ns == 9_998_000_000 and reading.version == "2.40"
+    assert (reading.conditions.policy, reading.conditions.priority) == ("fifo", 80)
+    assert {"mean", "resolution", "bucket width"} <= losses(reading)
+
+
+def test_without_bias() -> None:
+    reading = read(sample("qemu-oslat-rt.stdout"))
+    (one,) = reading.series
+    assert us(one) == (9_830_478, 1, 1.181, 56_287)
+    assert (one.underflow, one.overflow) == (0, 1125)
+    assert one.buckets is not None
+    assert (one.buckets[0], one.buckets[-1]) == ((1, 9_827_013), (30_001, 17))
+
+
+def test_stopped_by_its_threshold() -> None:
+    """It prints nothing but the value, which is the largest of its CPU."""
+    reading = read(sample("oslat-T.stderr"))
+    (one,) = reading.series
+    assert (one.labels, one.count, one.max, one.mean) == ({"cpu": 1}, None, 221_000, None)
+    assert reading.is_cut and [each.passed for each in reading.verdicts] == [False]
+    both = read(sample("oslat-T.stdout") + sample("oslat-T.stderr"))
+    assert (both.version, both.series[0].max) == ("2.40", 221_000)
+    older = b"oslat: Trace threshold (200 us) triggered with 221 us!\nStopping the test.\n"
+    assert read(older).series[0].labels == {}
+    assert "oslat was stopped" in refused(sample("oslat-T.stdout"))
+
+
+NEWER = b"""\
+oslat V 2.80
+        Core:\t 2 5
+Counter Freq:\t 2000 2100 (MHz)
+    001 (us):\t 900 800
+    ...
+    005 (us):\t 3 0
+    006 (us):\t 0 1 (including overflows)
+     Minimum:\t 0 0 (us)
+     Average:\t 1.013 1.006 (us)
+     Maximum:\t 4 5 (us)
+     Max-Min:\t 4 5 (us)
+    Duration:\t 1.000 1.001 (sec)
+
+"""
+
+
+def test_newer_versions_cut_their_values() -> None:
+    """Of several CPUs, with -q and -z. The last bucket has nothing beyond it here."""
+    reading = read(NEWER)
+    first, second = reading.series
+    assert [one.labels for one in reading.series] == [{"cpu": 2}, {"cpu": 5}]
+    assert us(first) == (903, 0, 1.013, 4) and us(second) == (801, 0, 1.006, 5)
+    assert (first.buckets, first.overflow) == ([(0, 900), (4000, 3)], 0)
+    assert (second.buckets, second.overflow) == ([(0, 800), (5000, 1)], 0)
+    assert first.step_ns == 1000 and "resolution" not in losses(reading)
+    assert reading.duration_ns == 1_001_000_000
+
+
+def test_versions_that_round_up_before_they_sort() -> None:
+    text = NEWER.replace(b"2.80", b"2.50").replace(b"MHz", b"Mhz")
+    text = text.replace(b"Minimum:\t 0 0", b"Minimum:\t 0 0")
+    first, second = read(text).series
+    assert first.buckets == [(-999, 900), (3001, 3)]  # 0 us, and above 3 to 4 us
+    assert second.buckets == [(-999, 800), (4001, 1)]
+
+
+def test_version_2_1_calls_itself_2_10() -> None:
+    new = NEWER.replace(b"2.80", b"2.10")
+    assert read(new).series[0].step_ns == 1000
+    old = sample("qemu-oslat-rt.stdout").replace(b"V 2.40", b"V 2.10")
+    assert read(old).series == read(sample("qemu-oslat-rt.stdout")).series
+    json = sample("oslat.json").replace(b"2.40", b"2.10").replace(b" -B 1", b"")
+    (one,) = read(json.replace(b'"min": 1', b'"min": 2')).series  # rounded up: of the bucket "2"
+    assert one.buckets is not None and one.buckets[0] == (1001, 222_521_833)
+    (one,) = read(json.replace(b'"min": 1,', b'"min": 1,')).series  # cut: below its bucket's name
+    assert one.buckets is not None and one.buckets[0] == (1000, 222_521_833)
+
+
+def test_without_a_version() -> None:
+    reading = read(NEWER.replace(b"oslat V 2.80\n", b"oslat V 9\n"))
+    assert "version" in losses(reading)
+
+
+def test_widths_in_nanoseconds() -> None:
+    """-W 500: in JSON minimum and maximum are in ns, all else in us; the mean is wrong then."""
+    text = sample("oslat.json").replace(b"2.40", b"2.80").replace(b"-b 32 -B 1", b"-W 500")
+    old = text[text.index(b'"min"') : text.rindex(b"}\n    }")]
+    rows = b'"min": 137, "avg": 0.5, "max": 2600, "histogram": {"0.500": 90, "2.000": 9, "2.500": 1'
+    reading = read(text.replace(old, rows))
+    (one,) = reading.series
+    assert (one.count, one.min, one.max, one.mean) == (100, 137, 2600, None)
+    assert (one.buckets, one.bucket_width_ns, one.overflow) == ([(0, 90), (1500, 9)], 500, 1)
+    assert one.step_ns == 1 and "mean" in losses(reading)
+    within = read(text.replace(old, rows.replace(b"2600", b"2400"))).series[0]
+    assert (within.mean, within.overflow) == (500, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b"50054 (us)", b"50053 (us)", "line 52: Max-Min is '50053'"),
+        (b" 2685", b" 26x85", "line 18: '26x85' is not a whole number"),
+        (b" 2685", b" -2685", "line 18: '-2685' is not a count"),
+        (b" 2685", " ٢".encode(), "line 18: '٢' is not a whole number"),
+        (b" 2685", b" 2685 1", "line 18: 2 figures for 1 CPUs"),
+        (b" 2685", b" 99999999999999999999", "line 18: '99999999999999999999' is not"),
+        (b"    003 (us):", b"    002 (us):", "line 18: bucket '002 (us)' does not ascend"),
+        (b"Core:\t 1", b"Core:\t 1 1", "a CPU is there twice"),
+        (b"    Duration:\t 9.998 (sec)\n", b"", "'Duration' is missing"),
+        (b"     Minimum:\t 1 (us)\n", b"", "CPU 1: its minimum or maximum is missing"),
+    ],
+)
+def test_broken_text_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(sample("oslat.stdout").replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b'"3": 2685', b'"3": -2685', "thread.0.histogram.3: -2685 is not a count"),
+        (b'"3": 2685', b'"x": 2685', "thread.0.histogram: 'x' is not a time"),
+        (b'"3": 2685', b'"2": 2685', "a key is there twice"),
+        (b'"histogram": {', b'"histogram": 5, "x": {', "histogram: it is not an object"),
+        (b'"cpu": 1', b'"cpu": null', "thread.0.cpu: it is missing"),
+        (b'"avg": 2.0', b'"avg": 1e300, "x": 2.0', "is out of range"),
+    ],
+)
+def test_broken_json_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(sample("oslat.json").replace(old, new, 1))
+
+
+def test_a_minimum_above_its_bucket_is_refused() -> None:
+    text = sample("qemu-oslat-rt.stdout").replace(b"Minimum:\t 1 ", b"Minimum:\t 9 ")
+    text = text.replace(b"Max-Min:\t 56286", b"Max-Min:\t 56278")
+    assert "the minimum 9000 ns is above its lowest bucket" in refused(text)
+    assert "within its figures" in refused(sample("oslat.stdout")[:700])

@@ -1,0 +1,182 @@
+"""pi_stress, ssdd, hackbench, queuelat, deadline_test: figures taken from each file by hand, and
+what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.importers.one_file import by_label, losses, read, refused, sample, us
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "seconds"),
+    [
+        ("pi_stress.json", 448_611, 6),
+        ("pi_stress.stdout", 448_611, 6),
+        ("pi_stress-loud.stdout", 169_341, 4),
+        ("qemu-pi_stress-rt.stdout", 11_179, 4),
+    ],
+)
+def test_pi_stress(name: str, total: int, seconds: int) -> None:
+    """A count, and the verdict that no group was deadlocked."""
+    reading = read(sample(name))
+    (one,) = reading.series
+    assert (one.name, one.unit, one.values) == ("inversions", "count", [total])
+    assert [(each.name, each.passed) for each in reading.verdicts] == [("no_deadlock", True)]
+    assert reading.duration_ns == seconds * 10**9
+
+
+def test_deadlock_of_pi_stress() -> None:
+    text = b"Starting PI Stress Test\nWATCHDOG triggered: group 1 is deadlocked!\n"
+    reading = read(text)
+    assert not reading.series
+    assert [each.passed for each in reading.verdicts] == [False]
+    json = sample("pi_stress.json").replace(b'"return_code": 0', b'"return_code": 1')
+    assert [each.passed for each in read(json).verdicts] == [False]
+    assert "it has no total" in refused(sample("pi_stress-loud.stderr"))
+    assert "'4486x1' is not a whole" in refused(
+        sample("pi_stress.stdout").replace(b"448611", b"4486x1")
+    )
+    assert "the JSON.inversion: it is missing" in refused(
+        sample("pi_stress.json").replace(b"inversion", b"inversions")
+    )
+
+
+@pytest.mark.parametrize("name", ["ssdd.json", "ssdd2.json", "ssdd.stdout", "ssdd-v.stdout"])
+def test_ssdd(name: str) -> None:
+    reading = read(sample(name))
+    assert not reading.series
+    assert [(each.name, each.passed) for each in reading.verdicts] == [("steps_right", True)]
+
+
+def test_ssdd_that_failed() -> None:
+    text = sample("ssdd-v.stdout").replace(b"EXITING, no error", b"EXITING, ERROR: step", 1)
+    text = text.replace(b"All tests PASSED.", b"One or more tests FAILED.")
+    (verdict,) = read(text).verdicts
+    assert not verdict.passed and "forktest#1/19760: EXITING, ERROR: step" in verdict.evidence
+    assert read(text).params == {"forks": 4, "steps": 2000}
+    assert "before the verdict" in refused(sample("ssdd-v.stdout")[:-20])
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "ms"),
+    [("hackbench.stdout", "process", 806), ("hackbench-pt.stdout", "threaded", 329)],
+)
+def test_hackbench(name: str, mode: str, ms: int) -> None:
+    reading = read(sample(name))
+    (one,) = reading.series
+    assert (one.count, one.values, one.step_ns) == (1, [ms * 1_000_000], 1_000_000)
+    assert reading.params == {
+        "mode": mode,
+        "groups": 5,
+        "fds": 40,
+        "tasks": 200,
+        "messages": 200,
+        "message_bytes": 100,
+    }
+
+
+def test_several_runs_of_hackbench() -> None:
+    text = sample("hackbench.stdout")
+    reading = read(text + text.replace(b"0.806", b"0.9"))
+    assert reading.series[0].values == [806_000_000, 900_000_000]
+    assert "different settings" in refused(text + sample("hackbench-pt.stdout"))
+    assert "no line 'Time:'" in refused(text.replace(b"Time:", b"Tim"))
+    assert "line 3: '0.8x6' is not a time" in refused(text.replace(b"0.806", b"0.8x6"))
+    cut = read(text + text.partition(b"Time:")[0])
+    assert cut.is_cut and cut.series[0].count == 1
+    assert read(b"Signal 2 caught, longjmp'ing out!\n" + text).is_cut
+
+
+def test_queuelat_that_ended_in_its_calibration() -> None:
+    """The file has one table, and no length of a copy before it."""
+    reading = read(sample("queuelat.stdout"))
+    (one,) = reading.series
+    assert (one.count, one.min, one.mean, one.max) == (35_875, None, 100.0, None)
+    assert one.buckets == [(0, 35_437), (100, 422), (200, 8), (300, 5), (400, 3)]
+    assert (one.bucket_width_ns, one.overflow) == (100, 0)
+    assert reading.is_cut and not reading.verdicts
+    assert {"conditions", "mean"} <= losses(reading)
+
+
+QUEUELAT = b"""\
+max_queue_len = 400
+[0 - 99] = 7  packetfillrates=[0 - 0]
+...
+[70000 - END] = 0
+default_n=25000 nr_packets_drain_per_block=200
+[0 - 99] = 0
+...
+[300 - 399] = 5
+[400 - 499] = 9
+...
+[70000 - END] = 0
+
+ ----------------\x20
+Min loop processing time: [100 - 199] = 5
+Max loop processing time: [400 - 499] = 9
+Avg loop processing time: 374
+"""
+
+
+def test_queuelat_leaves_out_buckets_that_are_equal() -> None:
+    """For "..." each bucket has as many values as the next row: 100 and 200 have five each. The
+    table with fill rates is that of the calibration."""
+    reading = read(QUEUELAT)
+    (one,) = reading.series
+    assert one.buckets == [(100, 5), (200, 5), (300, 5), (400, 9)]
+    assert (one.count, one.mean, one.overflow) == (24, 374.0, 0)
+    assert not reading.is_cut and [each.passed for each in reading.verdicts] == [True]
+    late = QUEUELAT.replace(
+        b"\n[0 - 99] = 0\n",
+        b"\nqueue length exceeded:  queue_size=401 max_queue_len=400\n[0 - 99] = 0\n",
+    )
+    assert [each.passed for each in read(late).verdicts] == [False]
+    over = QUEUELAT.replace(b"[70000 - END] = 0\n\n", b"[69900 - 69999] = 0\n[70000 - END] = 2\n\n")
+    assert read(over).series[0].overflow == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b"[400 - 499]", b"[200 - 299]", "line 9: '[200 - 299] = 9' does not ascend"),
+        (b"[400 - 499]", b"[410 - 499]", "line 9: '[410 - 499] = 9' is no bucket of queuelat"),
+        (b"[400 - 499] = 9", b"[400 - 499] = 9.5", "line 9: '9.5' is not a whole number"),
+        (b"[400 - 499]", b"[500 - 599]", "bucket 400: it is missing"),
+        (b"Avg loop", b"Avg", "it ends before the end of its table"),
+    ],
+)
+def test_broken_queuelat_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(QUEUELAT.replace(old, new, 1))
+
+
+DEADLINE = b"""
+[2211]
+missed deadlines  = 0
+missed periods    = 2
+Total adjustments = 12 us
+# adjustments = 3 avg: 4 us
+deadline   : 10000 us
+runtime    : 5000 us
+nr_periods : 998
+max_time: 4321us\tmin_time: 4100us\tavg_time: 4150us
+ctx switches vol:998 nonvol:3 migration:0
+highest prime: 8011
+
+"""
+
+
+def test_deadline_test() -> None:
+    assert "setup of deadline_test only" in refused(sample("deadline_test.stdout"))
+    reading = read(sample("deadline_test.stdout") + DEADLINE)
+    assert {name: us(one) for name, one in by_label(reading, "work", "thread").items()} == {
+        0: (998, 4100, 4150, 4321)
+    }
+    assert [one.values for one in reading.series[1:]] == [[0], [2]]
+    assert [each.passed for each in reading.verdicts] == [True]
+    late = read(DEADLINE.replace(b"deadlines  = 0", b"deadlines  = 5"))
+    assert [each.passed for each in late.verdicts] == [False]
+    assert "thread 0: it ends before 'nr_periods'" in refused(
+        DEADLINE.replace(b"nr_periods", b"nr")
+    )
+    assert "line 10: 'max_time: x" in refused(DEADLINE.replace(b"4321us", b"x 4321us"))

@@ -1,0 +1,330 @@
+"""signaltest, cyclicdeadline, rt-migrate-test, pmqtest and its sisters, and the JSON of rt-tests:
+figures taken from each file by hand, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from hardstone.importers import rt_pairs
+from tests.unit.importers.one_file import by_label, losses, read, refused, sample, us
+
+# ---- pmqtest and its sisters ----
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "quantity", "figures"),
+    [
+        ("pmqtest.json", "pmqtest", "message", {0: (3799, 1, 2.96, 31), 1: (2622, 1, 2.86, 48)}),
+        ("pmqtest.stdout", "pmqtest", "message", {0: (3799, 1, 3, 31), 1: (2622, 1, 3, 48)}),
+        ("pmqtest-S.stdout", "pmqtest", "message", {0: (2000, 1, 3, 23), 1: (1864, 1, 3, 77)}),
+        (
+            "ptsematest.json",
+            "ptsematest",
+            "mutex",
+            {0: (3741, 1, 2.78, 212), 1: (2617, 1, 2.76, 31)},
+        ),
+        ("svsematest.json", "svsematest", "semaphore", {0: (2871, 1, 2.69, 163)}),
+        ("sigwaittest.json", "sigwaittest", "signal", {0: (3794, 2, 4.15, 40)}),
+        (
+            "qemu-pmqtest-rt.stdout",  # text, and JSON after it, which has more digits
+            "pmqtest",
+            "message",
+            {0: (1704, 27, 68.11, 4008), 1: (1167, 33, 78.49, 2876)},
+        ),
+        (
+            "ptsematest.stdout",
+            "ptsematest-or-sister",
+            "handover",
+            {0: (3739, 1, 3, 212), 1: (2616, 1, 3, 31)},
+        ),
+        ("svsematest.stdout", "ptsematest-or-sister", "handover", {0: (2871, 1, 3, 163)}),
+        ("sigwaittest.stdout", "ptsematest-or-sister", "handover", {0: (3794, 2, 4, 40)}),
+        ("sigwaittest-fork.stdout", "ptsematest-or-sister", "handover", {0: (2855, 2, 4, 43)}),
+    ],
+)
+def test_pairs(name: str, tool: str, quantity: str, figures: dict[int, tuple[float, ...]]) -> None:
+    reading = read(sample(name))
+    assert reading.tool == tool and "count" in losses(reading)
+    found = by_label(reading, quantity)
+    assert {cpu: us(one) for cpu, one in found.items()} == figures
+    assert all(one.step_ns == 1000 and one.buckets is one.values is None for one in found.values())
+
+
+def test_head_of_json() -> None:
+    reading = read(sample("qemu-pmqtest-rt.stdout"))
+    assert (reading.version, reading.format) == ("2.40", "JSON")
+    assert reading.command == "pmqtest -S -p 90 -i 1000 -D 3 -q --json=p.json"
+    assert (reading.started_utc, reading.duration_ns) == ("2026-11-21T01:54:29Z", 3 * 10**9)
+    assert reading.facts == {
+        "kernel.name": "Linux",
+        "machine.node": "(none)",
+        "kernel.release": "6.1.0-56-rt-amd64",
+        "kernel.version": "#1 SMP PREEMPT_RT Debian 6.1.192-2 (2026-11-16)",
+        "machine.arch": "x86_64",
+        "kernel.realtime": True,
+    }
+    assert (reading.conditions.policy, reading.conditions.priority) == ("fifo", 90)
+    assert reading.params == {}  # the intervals of the threads differ
+    assert read(sample("svsematest.json")).params == {"interval_ns": 1_000_000}
+
+
+def test_a_sister_that_a_person_names() -> None:
+    (found,) = [one for one in rt_pairs.FORMATS if one.title == "svsematest, text"]
+    assert not found.recognises(sample("svsematest.stdout"))
+    reading = found.read(sample("svsematest.stdout"))
+    assert (reading.tool, reading.series[0].name) == ("svsematest", "semaphore")
+    assert "conditions" not in losses(reading)
+
+
+def test_keys_without_the_colon_and_unknown_ones() -> None:
+    text = sample("pmqtest.json").replace(b'e:":', b'e":').replace(b'n:":', b'n":')
+    text = text.replace(b'"timeoutcount": 0', b'"timeoutcount": 3, "median": 2', 1)
+    reading = read(text)
+    assert reading.version == "2.40" and reading.series[0].count == 3799
+    assert reading.unknown == {"thread.0.receiver.median": "2"}
+    assert reading.events[0].data == {"pair_0_count": 3}
+
+
+def test_a_pair_without_a_value() -> None:
+    text = sample("svsematest.json").replace(b'"min": 1', b'"min": -1')
+    reading = read(text.replace(b'"avg": 2.69', b'"avg": -nan').replace(b'"max": 163', b'"max": 0'))
+    assert us(reading.series[0]) == (0, None, None, None)
+    text = sample("svsematest.stdout").splitlines()[0] + b"\n#1 -> #0 (not yet ready)\n"
+    assert read(text).series[0].count == 0
+
+
+def test_threads_that_are_not_bound_are_told_apart_by_number() -> None:
+    text = sample("pmqtest.stdout").replace(b"CPU1", b"CPU0")
+    assert [one.labels for one in read(text).series] == [{"thread": 0}, {"thread": 1}]
+
+
+def test_live_display() -> None:
+    """Each time it goes up by its lines and writes over them."""
+    text = sample("pmqtest.stdout")
+    first = (
+        text.replace(b"Max   31", b"Max    9").replace(b"3799", b"  12").replace(b"12", b"12   ")
+    )
+    live = first + b"\x1b[4A" + text + b"\x1b[6B"
+    assert [us(one) for one in read(live).series] == [(3799, 1, 3, 31), (2622, 1, 3, 48)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b'"min": 1', b'"min": 99', "pair 0: the minimum 99000 ns is above the maximum 31000 ns"),
+        (b'"avg": 2.96', b'"avg": 2960', "pair 0: the mean 2960000 ns is not between"),
+        (b'"samples": 3799', b'"samples": -3799', "thread.0.sender.samples: -3799 is not a count"),
+        (b'"samples": 3799', b'"samples": 3.5', "'3.5' is not a whole number"),
+        (b'"samples": 3799', b'"samples": true', "'True' is not a whole number"),
+        (b'"max": 31', b'"max": 99999999999999999999', "is not a whole number"),
+        (b'"max": 31', b'"maximum": 31', "thread.0.receiver.max: it is missing"),
+        (b'"num_threads": 2', b'"num_threads": 3', "'3', but there are 2 threads"),
+        (b'"1": {', b'"0": {', "a key is there twice"),
+        (b'"1": {', '\u0661": {'.join(['"', ""]).encode(), "is not a whole number"),
+        (b'"thread": {', b'"thread": 7, "x": {', "thread: it is not an object"),
+        (b'"receiver": {', b'"receiver": [], "x": {', "thread.0.receiver: it is not an object"),
+        (b'      "sender": {', b"      sender: {", "line 19: it is no JSON from here on"),
+    ],
+)
+def test_broken_json_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(sample("pmqtest.json").replace(old, new, 1))
+
+
+def test_json_that_is_cut_or_double_is_refused() -> None:
+    text = sample("pmqtest.json")
+    assert "it is no JSON from here on" in refused(text[:700])
+    assert refused(text + text) == "it has 2 results"
+    deep = text.replace(b'"num_threads": 2', b'"x": ' + b"[" * 100_000)
+    assert "it is no JSON" in refused(deep)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b"Max   31", b"Max   -31", "line 3: '-31' is not a count"),
+        (b"Max   31", b"Max   3 1", "line 3: '#1 -> #0"),
+        (b"Cycles 3799", b"Cycles 37x9", "line 3: '37x9' is not a whole number"),
+        (b"Cycles 3799", "Cycles ٣٧".encode(), "'٣٧' is not a whole number"),
+        (b"#3 -> #2, Min    1, Cur    3, Avg    3, Max   48\n", b"", "thread #2 has no line"),
+        (b"Min    1, Cur    3, Avg    3, Max   48", b"Min    1, Cur", "line 4: '#3 -> #2, Min"),
+    ],
+)
+def test_broken_text_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(sample("pmqtest.stdout").replace(old, new, 1))
+
+
+# ---- signaltest ----
+
+
+def test_signaltest() -> None:
+    reading = read(sample("signaltest.stdout"))
+    assert {
+        thread: us(one) for thread, one in by_label(reading, "round-trip", "thread").items()
+    } == {
+        0: (6051, 8, 22, 5124),
+        1: (6050, 8, 657, 21601),
+    }
+    assert (reading.conditions.policy, reading.conditions.priority) == ("fifo", 80)
+
+
+def test_signaltest_with_single_values() -> None:
+    """The first one, 0, was never measured; the last one is in "Act:" only."""
+    reading = read(sample("signaltest-l.stdout"))
+    first, second = reading.series
+    assert first.values is not None and len(first.values) == first.count == 2000
+    assert list(first.values[:3]) == [83_000, 76_000, 23_000] and first.values[-1] == 18_000
+    assert (min(first.values), max(first.values)) == (first.min, first.max) == (9000, 5_584_000)
+    assert us(second) == (2000, 9, 659, 13862) and second.values is None
+    assert "single values" in losses(reading)
+
+
+def test_signaltest_of_which_not_all_values_are_there() -> None:
+    lines = sample("signaltest-l.stdout").splitlines(keepends=True)
+    reading = read(b"".join(lines[:1000] + lines[2000:]))
+    assert reading.series[0].values is None and us(reading.series[0]) == (2000, 9, 31, 5584)
+    assert "999 of 2000" in reading.losses[-1].text
+    assert "value '1001' where number 1000" in refused(b"".join(lines[:1000] + lines[1001:]))
+    assert "do not make the figures" in refused(
+        b"".join(lines).replace(b":     124:      14", b":     124:   99914")
+    )
+
+
+def test_signaltest_json() -> None:
+    text = sample("cyclicdeadline.json").replace(b'"cyclicdeadline ', b'"signaltest ')
+    text = text.replace(b'"resolution_in_ns": 0,', b"").replace(b"57.76", b'57.76, "cpu": -1')
+    reading = read(text)
+    assert reading.tool == "signaltest" and not reading.unknown
+    assert [(one.labels, us(one)) for one in reading.series] == [
+        ({"thread": 0}, (401, 10, 57.76, 465))
+    ]
+
+
+def test_a_thread_that_never_ran() -> None:
+    text = b"T: 0 (14560) P: 0 C:      0 Min:1000000 Act:    0 Avg:    0 Max:-1000000\n"
+    reading = read(text)
+    assert us(reading.series[0]) == (0, None, None, None)
+    assert reading.conditions.policy == "other"
+    assert "line 1: the minimum" in refused(text.replace(b"C:      0", b"C:      7"))
+    assert "is no line of a thread" in refused(sample("signaltest.stdout")[:-30])
+
+
+# ---- cyclicdeadline ----
+
+
+@pytest.mark.parametrize(
+    ("name", "mean"), [("cyclicdeadline.json", 57.76), ("cyclicdeadline.stdout", 57)]
+)
+def test_cyclicdeadline(name: str, mean: float) -> None:
+    reading = read(sample(name))
+    assert [us(one) for one in reading.series] == [(401, 10, mean, 465)]
+    assert reading.conditions.policy == "deadline"
+    assert "extremes" in losses(reading)
+
+
+HISTOGRAM = b"""\
+# Histogram
+000003 000000\t000002
+000010 000007\t000000
+# Min Latencies: 00010 00003
+# Avg Latencies: 00034 00003
+# Max Latencies: 00200 00003
+# Histogram Overflows: 00001 00000
+# Histogram Overflow at cycle number:
+# Thread 0: 00004
+# Thread 1:\x20
+
+"""
+
+
+def test_histogram_of_cyclicdeadline() -> None:
+    """From 2.5 on; rows without a value are left out, and there is no line of totals."""
+    reading = read(HISTOGRAM)
+    first, second = reading.series
+    assert (reading.tool, reading.format) == ("cyclicdeadline", "histogram")
+    assert us(first) == (8, 10, 34, 200) and us(second) == (2, 3, 3, 3)
+    assert (first.buckets, first.overflow) == ([(10_000, 7)], 1)
+    assert (second.buckets, second.overflow) == ([(3000, 2)], 0)
+    live = sample("cyclicdeadline.stdout") + HISTOGRAM.replace(b"\t000002", b"").replace(
+        b"\t000000", b""
+    ).replace(b" 00003\n", b"\n").replace(b" 00000\n", b"\n")
+    assert [us(one) for one in read(live).series] == [(8, 10, 34, 200)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b"000007\t000000", b"000007", "line 3: 1 columns, and 2 above"),
+        (b"000007\t000000", b"000007\tx", "line 3: '000010 000007?x' is no row"),
+        (b"Avg Latencies: 00034 00003", b"Avg Latencies: 00034", "its columns differ"),
+        (b"00200 00003\n", b"00009 00003\n", "thread 0: the minimum 10000 ns is above"),
+    ],
+)
+def test_broken_histogram_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(HISTOGRAM.replace(old, new, 1))
+
+
+def test_histogram_in_json() -> None:
+    """It has no overflow: that is what it lacks to the count."""
+    text = sample("cyclicdeadline.json")
+    rows = b'"histogram": {"10": 300, "64": 98},'
+    reading = read(text.replace(b'"cycles": 401,', rows + b'"cycles": 401,'))
+    (one,) = reading.series
+    assert one.buckets == [(10_000, 300), (64_000, 98)] and one.overflow == 3
+    assert one.bucket_width_ns == 1000
+    more = rows.replace(b"98", b"980")
+    assert "879 more values" in refused(text.replace(b'"cycles": 401,', more + b'"cycles": 401,'))
+
+
+def test_threshold_of_cyclicdeadline() -> None:
+    text = sample("cyclicdeadline.stdout") + b"# Break thread: 14696\n# Break value: 465\n"
+    (verdict,) = read(text).verdicts
+    assert not verdict.passed and "465 us" in verdict.evidence
+
+
+# ---- rt-migrate-test ----
+
+
+def test_migrate() -> None:
+    reading = read(sample("rt-migrate-test.stdout"))
+    found = by_label(reading, "start", "thread")
+    assert {thread: (one.count, one.min, one.max) for thread, one in found.items()} == {
+        0: (5, 43_000, 20_142_000),
+        1: (5, 60_000, 125_000),
+        2: (5, 40_000, 115_000),
+    }
+    assert found[0].values == [20_083_000, 20_064_000, 43_000, 20_069_000, 20_142_000]
+    assert found[2].labels == {"thread": 2, "priority": 12}
+    assert [one.passed for one in reading.verdicts] == [True]
+    failed = read(sample("rt-migrate-test.stdout").replace(b" Passed!", b" Failed!"))
+    assert [one.passed for one in failed.verdicts] == [False]
+
+
+def test_migrate_json() -> None:
+    text = sample("cyclicdeadline.json").replace(b'"cyclicdeadline ', b'"rt-migrate-test ')
+    old = text[text.index(b'"cycles"') : text.index(b"57.76") + 5]
+    text = text.replace(old, b'"prio": 2, "min": 43, "avg": 16080, "max": 20142, "total": 80401')
+    reading = read(text)
+    assert us(reading.series[0]) == (None, 43, 16080, 20142)
+    assert reading.unknown == {"resolution_in_ns": "0"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b"   4:    20142", b"   6:    20142", "round 6 where round 4"),
+        (b"   Max: 115 us", b"   Max: 11x us", "'11x' is not a whole number"),
+        (b"   Max: 115 us", b"   Max: 116 us", "task 2: its values do not make"),
+        (b"   Max: 115 us\n", b"", "task 2: it has no value in a round, or no figures"),
+        (b" Task ", b" Job ", "it ends before the figures of its tasks"),
+    ],
+)
+def test_broken_migrate_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(sample("rt-migrate-test.stdout").replace(old, new))
+
+
+def test_help_text_is_refused() -> None:
+    text = (
+        b"pmqtest V 2.40\nUsage:\npmqtest <options>\n\nFunction: test POSIX message queue latency\n"
+    )
+    assert refused(text) == "it is the help text of pmqtest: nothing was measured"
+    assert "of oslat" in refused(b"oslat V 2.40\nUsage:\noslat <options>\n\nThis is an OS latency")

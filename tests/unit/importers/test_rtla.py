@@ -1,0 +1,400 @@
+"""rtla's timerlat and osnoise: figures taken from each file by hand, forms of other versions and
+options, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from hardstone.importers.reading import ReadSeries
+from tests.unit.importers.one_file import by_label, losses, read, refused, sample, us
+
+HIST = "rtla/rtla-timerlat-hist.stdout"
+
+
+def _rows(one: ReadSeries) -> dict[int, int]:
+    """The buckets in us."""
+    return {low // 1000: number for low, number in one.buckets or ()}
+
+
+# ---- timerlat hist ----
+
+
+def test_histogram() -> None:
+    """-b 50 -E 60: the width is in no line, and follows from the rows."""
+    reading = read(sample(HIST))
+    irq, thread = by_label(reading, "irq"), by_label(reading, "thread")
+    assert us(irq[0]) == (799, 17, 426, 9443) and us(irq[1]) == (799, 32, 334, 7006)
+    assert us(thread[0]) == (799, 80, 565, 10_423) and us(thread[1]) == (799, 69, 525, 11_087)
+    assert [one.overflow for one in reading.series] == [20, 38, 25, 36]
+    assert {one.bucket_width_ns for one in reading.series} == {50_000}
+    assert (_rows(irq[0])[0], _rows(irq[0])[50], _rows(irq[0])[2950]) == (79, 246, 1)
+    assert 0 not in _rows(thread[0]) and _rows(thread[0])[200] == 143
+    assert (reading.duration_ns, reading.format) == (8 * 10**9, "histogram")
+    assert {"bucket width", "mean"} <= losses(reading) and not reading.is_cut
+
+
+def test_nanoseconds() -> None:
+    reading = read(sample("rtla/rtla-timerlat-hist-nano.stdout"))
+    one = by_label(reading, "thread")[1]
+    assert (one.count, one.min, one.mean, one.max) == (499, 113_720, 731_986, 18_509_940)
+    assert (one.step_ns, one.bucket_width_ns, one.overflow) == (1, 100_000, 11)
+    assert one.buckets is not None and one.buckets[0] == (100_000, 46)
+    assert "mean" not in losses(reading)
+
+
+def test_without_index() -> None:
+    """Whether there is a summary follows from its counts; a bucket has no name."""
+    reading = read(sample("rtla/rtla-timerlat-hist-withzeros-noindex.stdout"))
+    found = by_label(reading, "thread")
+    assert us(found[0]) == (499, 103, 996, 11_022) and us(found[1]) == (499, 71, 895, 11_234)
+    assert found[0].buckets is None and "bucket width" in losses(reading)
+    lines = sample("rtla/rtla-timerlat-hist-withzeros-noindex.stdout").splitlines(keepends=True)
+    without = read(b"".join(lines[:-4]))
+    assert us(by_label(without, "thread")[0]) == (499, None, None, None)
+    assert "count" in losses(without)
+    assert refused(b"".join(lines[:-1])) == "it ends within its summary: rtla was stopped"
+
+
+def test_without_header_and_summary() -> None:
+    """Neither the unit nor the columns are known."""
+    reading = read(sample("rtla/rtla-timerlat-hist-nothread-nosummary.stdout"))
+    first, second = reading.series
+    assert [one.name for one in reading.series] == ["column", "column"]
+    assert [one.labels for one in reading.series] == [{"column": 1}, {"column": 2}]
+    assert (first.count, first.min, first.mean, first.max) == (393 + 7, None, None, None)
+    assert (second.count, second.overflow) == (381 + 16, 16)
+    assert _rows(first)[0] == 99 and first.bucket_width_ns == 100_000
+    assert {"unit", "conditions"} <= losses(reading)
+
+
+def test_a_cpu_without_a_value() -> None:
+    """Its minimum is that of no value. A trace after the figures is kept as events."""
+    reading = read(sample("rtla/rtla-timerlat-auto-trace.stdout"))
+    irq, thread = by_label(reading, "irq"), by_label(reading, "thread")
+    assert us(thread[0]) == (0, None, None, None) and us(irq[0]) == (1, 3120, 3120, 3120)
+    assert us(thread[1]) == (1, 3990, 3990, 3990) and irq[1].buckets is None
+    assert [(one.name, one.passed) for one in reading.verdicts] == [("below_stop_threshold", False)]
+    assert reading.events[3].text.endswith("#748 context irq timer_latency 953700 ns")
+    assert len(reading.events) == 32
+
+
+NEWER = b"""\
+# RTLA timerlat histogram
+# Time unit is microseconds (us)
+# Duration:   1 00:00:02
+Index   IRQ-001   Thr-001   Usr-001   IRQ-010   Thr-010   Usr-010
+0             9         2         0         7         0         0
+5             1         7         9         0         0         0
+15            0         1         1         1         0         0
+over:         0         0         1         2         0         0
+count:       10        10        11        10         0         0
+min:          1         3         5         0         -         -
+avg:          2         5         7        12         -         -
+max:          6        16        99       400         -         -
+ALL:        IRQ       Thr       Usr
+count:       20        10        11
+min:          0         3         5
+avg:          7         5         7
+max:        400        16        99
+12 (0.58%) osnoise events missed, results might not be accurate
+rtla timerlat hit stop tracing
+## CPU 10 hit stop tracing, analyzing it ##
+  IRQ handler delay:\t\t                \t     2.00 us (0.50 %)
+  IRQ latency:\t\t\t\t\t\t   399.92 us
+  Blocking thread:
+\t                 swapper/10:0
+------------------------------------------------------------------------
+  IRQ latency:\t\t\t\t\t   399.92 us (100%)
+
+Max timerlat IRQ latency from idle: 2.10 us in cpu 1
+  Saving trace to timerlat_trace.txt
+"""
+
+
+def test_newer_histogram() -> None:
+    """With user threads, rows of all CPUs, lost events and the analysis of what stopped it."""
+    reading = read(NEWER)
+    irq, user = by_label(reading, "irq"), by_label(reading, "user")
+    assert us(irq[1]) == (10, 1, 2, 6) and us(irq[10]) == (10, 0, 12, 400)
+    assert us(user[1]) == (11, 5, 7, 99) and us(user[10]) == (0, None, None, None)
+    assert (_rows(user[1]), user[1].overflow) == ({5: 9, 15: 1}, 1)
+    assert reading.duration_ns == (86_400 + 2) * 10**9
+    assert "12 (0.58%)" in "".join(loss.text for loss in reading.losses if loss.what == "count")
+    assert reading.verdicts[0].evidence == "rtla hit stop tracing; CPU 10: irq 399.92 us"
+    assert [event.text for event in reading.events][:2] == [
+        "## CPU 10 hit stop tracing, analyzing it ##",
+        "IRQ handler delay: 2.00 us (0.50 %)",
+    ]
+    assert not reading.unknown
+
+
+def test_newer_histogram_without_index() -> None:
+    text = NEWER.partition(b"12 (0")[0].replace(b"Index", b"").replace(b"ALL:", b"    ")
+    for name in (b"over: ", b"count:", b"min:  ", b"avg:  ", b"max:  ", b"0     ", b"5     "):
+        text = text.replace(b"\n" + name, b"\n")
+    text = text.replace(b"\n15    ", b"\n")
+    assert [us(one) for one in read(text).series] == [us(one) for one in read(NEWER).series]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (
+            b"50          246",
+            b"50          245",
+            "column 1: 778 values in its rows and 20 over make",
+        ),
+        (b"50          246", b"50          -46", "line 6: '-46' is not a count"),
+        (b"50          246", b"50          2 6", "line 6: 5 figures for 4 columns"),
+        (b"50          246", "50          ٢٤٦".encode(), "line 6: '٢٤٦' is not a whole number"),
+        (b"50          246", b"50 99999999999999999999", "line 6: '9999999999"),
+        (b"\n100  ", b"\n50   ", "line 7: row 50 does not ascend"),
+        (b"   Thr-001", b"   Thr-000", "line 4: a column is there twice"),
+        (b"   Thr-001", b"   Foo-001", "line 4: it is no line of columns"),
+        (b"   Thr-001", b"", "line 5: 4 figures for 3 columns"),
+        (b"max:       9443", b"max:         43", "column 1: minimum 17000 ns, mean"),
+        (b"max:       9443", b"max:       2000", "column 1: its minimum or maximum is not where"),
+        (b"min:         17", b"min:        417", "column 1: its minimum or maximum is not where"),
+        (b"min:         17", b"min:          -", "column 1: 'min:' is '-', but it has values"),
+        (b"avg:        426", b"avg:       426.x", "'426.x' is not a time"),
+        (b"over:        20", b"count:       20", "a second row 'count:'"),
+        (b"max:       9443", b"max:", "row 'max:': 3 figures for 4 columns"),
+    ],
+)
+def test_broken_histogram_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(sample(HIST).replace(old, new, 1))
+
+
+def test_a_value_above_the_rows_of_which_nothing_is_counted_is_refused() -> None:
+    """Only the histogram without anything above it bounds its maximum."""
+    text = NEWER.replace(b"max:          6", b"max:        116")
+    assert "column 1: the maximum 116000 ns is above its buckets" in refused(text)
+    assert "but the columns have [20, 10, 11]" in refused(
+        NEWER.replace(b"count:       20", b"count:       21")
+    )
+
+
+def test_a_file_that_ends_early() -> None:
+    text = sample(HIST)
+    reading = read(text.partition(b"over:")[0])
+    one = by_label(reading, "irq")[0]
+    assert reading.is_cut and (one.count, one.max, one.overflow) == (779, None, None)
+    assert "overflow" in losses(reading)
+    without = read(text.partition(b"avg:")[0])
+    assert us(by_label(without, "irq")[0]) == (799, 17, None, None)
+    assert "figures for 4 columns" in refused(text[:400])
+    assert "rtla was stopped" in refused(text[:90])
+    assert "a second histogram" in refused(text + text)
+
+
+def test_the_width_may_be_a_multiple() -> None:
+    """Rows 0, 100 and 300 of buckets of 50 allow 100: each still has all its values."""
+    rows = b"0 9\n100 3\n300 1\nover: 0\ncount: 13\nmin: 2\navg: 50\nmax: 310\n"
+    text = sample(HIST).partition(b"Index")[0] + b"Index   IRQ-000\n" + rows
+    (one,) = read(text).series
+    assert one.bucket_width_ns == 100_000
+    alone = text.replace(b"100 3\n300 1\n", b"").replace(b"13", b"9").replace(b"310", b"49")
+    reading = read(alone.replace(b"avg: 50", b"avg: 40"))
+    assert reading.series[0].buckets is None and "bucket width" in losses(reading)
+
+
+# ---- timerlat top ----
+
+
+@pytest.mark.parametrize(
+    ("name", "irq", "thread"),
+    [
+        (
+            "rtla/rtla-timerlat-top.stdout",
+            {0: (600, 29, 299, 8288), 1: (599, 32, 318, 7024)},
+            {0: (None, 94, 502, 8701), 1: (None, 95, 485, 8536)},
+        ),
+        (
+            "rtla/rtla-timerlat-top-live.stdout",  # the last screen
+            {0: (300, 39, 297, 6150), 1: (300, 39, 312, 6970)},
+            {0: (None, 93, 492, 6393), 1: (None, 82, 534, 7124)},
+        ),
+        (
+            "rtla/rtla-timerlat-top-aa.stdout",
+            {0: (1, 91, 91, 91)},
+            {0: (None, 303, 303, 303)},
+        ),
+    ],
+)
+def test_top(name: str, irq: dict[int, object], thread: dict[int, object]) -> None:
+    """The count is that of the interrupts."""
+    reading = read(sample(name))
+    assert {cpu: us(one) for cpu, one in by_label(reading, "irq").items()} == irq
+    assert {cpu: us(one) for cpu, one in by_label(reading, "thread").items()} == thread
+    assert {"count", "mean"} <= losses(reading) and reading.format == "top"
+    assert bool(reading.verdicts) == name.endswith("aa.stdout")
+
+
+USER_TOP = b"""\
+                                     Timer Latency
+  0 00:00:09   |          IRQ Timer Latency (ns)        |         Thread Timer Latency (ns)      \
+|    Ret user Timer Latency (ns)
+CPU COUNT      |      cur       min       avg       max |      cur       min       avg       max \
+|      cur       min       avg       max
+  3 #9000      |     1182       550      1351     24113 |     1939      1113      3563     34680 \
+|     2939      2113      4563     35680
+ 12 #8999      |     1182       550      1351     24113 |        -         -         -         - \
+|        -         -         -         -
+---------------|----------------------------------------|---------------------------------------\
+-|---------------------------------------
+ALL #17999  e0 |                550      1351     24113 |               1113      3563     34680 \
+|               2113      4563     35680
+"""
+
+
+def test_top_of_user_threads() -> None:
+    reading = read(USER_TOP)
+    user = by_label(reading, "user")
+    assert (user[3].min, user[3].mean, user[3].max) == (2113, 4563, 35_680)
+    assert user[12].count == 0 and by_label(reading, "irq")[12].count == 8999
+    assert (reading.series[0].step_ns, reading.duration_ns) == (1, 9 * 10**9)
+    assert not reading.unknown
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b"  0 #600 ", b"  0 #6x0 ", "line 4: '6x0' is not a whole number"),
+        (b"        29       299", b"         9       2 9", "line 4: '0 #600"),
+        (
+            b"      29       299      8288",
+            b"    9929       299      8288",
+            "line 4: minimum 9929000",
+        ),
+        (b"      29       299      8288", b"       -       299      8288", "some of its figures"),
+        (b"  1 #599", b"  0 #599", "CPU 0 is there twice"),
+        (b"  0 #600       |", b"  0 #600       ", "line 4: "),
+    ],
+)
+def test_broken_top_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(sample("rtla/rtla-timerlat-top.stdout").replace(old, new, 1))
+
+
+def test_top_without_a_row_is_refused() -> None:
+    assert "no row of a CPU" in refused(sample("rtla/rtla-timerlat-top.stdout")[:300])
+
+
+# ---- osnoise ----
+
+
+def test_osnoise_top() -> None:
+    reading = read(sample("rtla/rtla-osnoise-top.stdout"))
+    single, period = by_label(reading, "noise"), by_label(reading, "noise-per-period")
+    assert {cpu: one.max for cpu, one in single.items()} == {0: 19_743_000, 1: 20_454_000}
+    assert us(period[0]) == (6, None, None, 303_489) and us(period[1]) == (6, None, None, 319_777)
+    assert single[0].count is None
+    assert reading.events[0].data == {
+        "cpu": 0,
+        "periods_count": 6,
+        "runtime_us": 3_015_307,
+        "noise_us": 1_705_593,
+        "hw_count": 1759,
+        "nmi_count": 0,
+        "irq_count": 673,
+        "softirq_count": 0,
+        "thread_count": 145,
+    }
+
+
+def test_hwnoise_top() -> None:
+    text = sample("rtla/rtla-osnoise-top.stdout")
+    text = text.replace(b"Operating System Noise", b"Hardware-related Noise")
+    text = text.replace(b"673            0          145", b"").replace(
+        b"659            0          151", b""
+    )
+    reading = read(text)
+    assert [one.name for one in reading.series][:2] == ["hwnoise", "hwnoise-per-period"]
+    assert reading.events[1].data["hw_count"] == 2108 and "irq_count" not in reading.events[1].data
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b"0          145", b"145", "line 4: 11 fields where 12 are printed"),
+        (b"19743", b"1974x", "line 4: '1974x' is not a whole number"),
+        (b"      303489        19743", b"      303489       319743", "do not ascend"),
+        (b"  1 #6", b"  0 #6", "CPU 0 is there twice"),
+    ],
+)
+def test_broken_osnoise_is_refused(old: bytes, new: bytes, cause: str) -> None:
+    assert cause in refused(sample("rtla/rtla-osnoise-top.stdout").replace(old, new, 1))
+
+
+OSNOISE = b"""\
+# RTLA osnoise histogram
+# Time unit is microseconds (us)
+# Duration:   0 00:01:00
+Index   CPU-000   CPU-001
+0           430       434
+10          402       103
+over:         2         0
+count:      834       537
+min:          0         0
+avg:       5.22      1.92
+max:         90        10
+"""
+
+
+def test_osnoise_histogram() -> None:
+    """A value is the lower end of its bucket, here of 10 us."""
+    reading = read(OSNOISE)
+    first, second = reading.series
+    assert us(first) == (834, 0, 5.22, 90) and us(second) == (537, 0, 1.92, 10)
+    assert (first.buckets, first.overflow) == ([(0, 430), (10_000, 402)], 2)
+    assert first.step_ns == first.bucket_width_ns == 10_000
+    assert "extremes" in losses(reading)
+
+
+def test_osnoise_histogram_without_noise() -> None:
+    head = OSNOISE.partition(b"Index")[0] + b"Index\n"
+    (one,) = read(head + b"over: 0\ncount: 0\nmin: 0\navg: 0\nmax: 0\n").series
+    assert (one.name, one.count, one.labels) == ("noise", 0, {})
+
+
+# ---- analysis and trace alone ----
+
+
+def test_analysis_alone() -> None:
+    """--aa-only: the value that ended the run is the largest of its CPU."""
+    reading = read(NEWER[NEWER.index(b"rtla timerlat hit") :])
+    (one,) = reading.series
+    assert (one.name, one.labels, one.count, one.max) == ("irq", {"cpu": 10}, None, 399_920)
+    assert [each.passed for each in reading.verdicts] == [False]
+
+
+def test_trace_alone() -> None:
+    text = sample("rtla/rtla-timerlat-auto-trace.stdout")
+    reading = read(text[text.index(b"# tracer:") :])
+    assert {(one.name, one.labels["cpu"]): one.values for one in reading.series} == {
+        ("irq", 0): [953_700],
+        ("thread", 0): [1_224_230],
+    }
+    assert "count" in losses(reading) and reading.series[0].step_ns == 1
+    broken = text[text.index(b"# tracer:") :].replace(b"953700 ns", b"95x ns")
+    assert "'95x' is not a whole number" in refused(broken)
+
+
+def test_trace_of_osnoise_alone() -> None:
+    text = (
+        b"# tracer: osnoise\n#\n#           TASK-PID      CPU# ||||   TIMESTAMP    IN US\n"
+        b"           <...>-859     [000] ....    81.637220: 1000000        190  99.98100       9"
+        b"     18      0   1007     18      1\n"
+        b"           <...>-859     [000] ....    82.637220: 1000000        170  99.98300      11"
+        b"     18      0   1007     18      1\n"
+    )
+    reading = read(text)
+    assert by_label(reading, "noise-per-period")[0].values == [190_000, 170_000]
+    assert (by_label(reading, "noise")[0].count, by_label(reading, "noise")[0].max) == (
+        None,
+        11_000,
+    )
+
+
+def test_help_text_is_refused() -> None:
+    cause = refused(sample("rtla/rtla-timerlat-hist-noirq.stdout"))
+    assert cause.startswith("it is the help text of rtla, which says 'no-index set")
