@@ -585,7 +585,7 @@ def _document(content: bytes) -> dict[str, Any]:
     """The object in a file, in which lines of the tool may come before it and after it. Keys have
     no colon at their end, which rt-tests writes to some."""
     text = "\n".join(line for _, line in lines_of(content))
-    begin = re.search(r"^\s*\{", text, re.MULTILINE)
+    begin = re.search(r"^[ \t]*\{", text, re.MULTILINE)
     try:
         found, _ = json.JSONDecoder().raw_decode(
             _NAN.sub(r"\1null", text[begin.end() - 1 :] if begin else text)

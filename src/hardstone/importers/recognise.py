@@ -357,6 +357,14 @@ class _Screen:
         self._row = self._column = 0
 
 
+_LONG_BLANK = re.compile(r"[ \t]{257,}")
+
+
 def lines_of(content: bytes) -> Iterator[tuple[int, str]]:
-    """The lines of `text_of`, each with its number from 1 on, as errors name it."""
-    return enumerate(text_of(content).split("\n"), start=1)
+    """The lines of `text_of`, each with its number from 1 on, as errors name it.
+
+    No line has more than 256 blanks in a row: the time of a pattern with some `\\s*` would grow
+    with the square of their number.
+    """
+    text = _LONG_BLANK.sub(" " * 256, text_of(content))
+    return enumerate(text.split("\n"), start=1)

@@ -82,7 +82,7 @@ def is_json_of(tool: str) -> Callable[[bytes], bool]:
 def read_json(tool: str, content: bytes) -> RtJson:
     """The JSON of one result. InputError names the line or the key."""
     text = text_of(content)
-    pieces = [found.start() for found in re.finditer(r'^\s*"file_version"', text, re.MULTILINE)]
+    pieces = [found.start() for found in re.finditer(r'^[ \t]*"file_version"', text, re.MULTILINE)]
     if len(pieces) > 1:
         refuse("", f"it has {len(pieces)} results", _ONCE)
     begin = text.rfind("{", 0, text.find(_FILE_VERSION.decode()))

@@ -323,6 +323,7 @@ def _decimal(text: str | None, what: str) -> float:
 
 # --- The text report ----------------------------------------------------------------------------
 
+_IS_REPORT = re.compile(rb"^[ \t]*rteval \(v[\w.+-]{1,40}\) report\s*$", re.MULTILINE)
 _REPORT = re.compile(r"\s*rteval \(v([\w.+-]{1,40})\) report\s*$")
 _RUN_TIME = re.compile(r"(\d{1,6}) days (\d{1,3})h (\d{1,3})m (\d{1,3})s$")
 _CORE = re.compile(r"CPU core\s+(\d{1,5})\s+Priority:\s*(\d{1,3})?$")
@@ -340,8 +341,7 @@ _KEY = re.compile(r"([A-Z][A-Za-z. ]{1,20}):(?:\s+(.*))?$")
 
 def recognises_text(content: bytes) -> bool:
     """Whether this is the text of a report."""
-    head = content[:_HEAD_BYTES]
-    return re.search(rb"^\s*rteval \(v[\w.+-]{1,40}\) report\s*$", head, re.MULTILINE) is not None
+    return _IS_REPORT.search(content[:_HEAD_BYTES]) is not None
 
 
 def read_text(content: bytes) -> Reading:

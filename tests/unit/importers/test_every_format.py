@@ -3,6 +3,7 @@ another without the run's trust saying so. `make fuzz` tries 100 000 files."""
 
 from __future__ import annotations
 
+import time
 from random import Random
 
 import pytest
@@ -77,3 +78,13 @@ def test_a_number_that_python_does_not_read() -> None:
         )
         with pytest.raises(InputError):
             read(source)
+
+
+@pytest.mark.parametrize("blank", [b" ", b"\n", b" \n"])
+def test_blanks_take_no_time(blank: bytes) -> None:
+    """Patterns that begin with blanks were of quadratic time: minutes for a page of them."""
+    started = time.process_time()
+    for content in samples()[::16]:
+        lines = content.splitlines(keepends=True)
+        _check(b"".join([*lines[:1], blank * 30_000, *lines[1:4]]))
+    assert time.process_time() - started < 20
