@@ -12,7 +12,7 @@ import msgspec
 from hardstone.model import (
     Unit,
 )
-from hardstone.stats.quantiles import Quantile, SeriesSummary, lacking, values_for, values_to_bound
+from hardstone.stats.quantiles import Quantile, SeriesSummary, lacking, values_to_bound
 from hardstone.systems.subjects import Amount, Missing
 from hardstone.units import format_count
 from hardstone.wording import format_value, range_text, ratio_text
@@ -107,29 +107,28 @@ def quantile_value(quantile: Quantile | None, unit: Unit, quantum_ns: float = 1.
     if quantile.value is not None:
         return format_value(quantile.value, unit, quantum_ns)
     if quantile.above is None:
-        return "below 0"
+        return f"below {format_value(quantile.below or 0, unit) if quantile.below else 0}"
     return f"above {format_value(quantile.above, unit, quantum_ns)}"
 
 
-def lacking_quantile(q: float, count: int) -> str:
-    """What the quantile `q` of `count` values lacks: "needs 1000 values, has 100"."""
-    return lacking(values_for(q), count)
-
-
-def quantile_cell(quantile: Quantile | None, unit: Unit, lacks: str = "") -> Cell:
+def quantile_cell(
+    quantile: Quantile | None, unit: Unit, lacks: str = "", quantum_ns: float = 1.0
+) -> Cell:
     """A quantile with its 95 % interval; if there is none, what it `lacks`."""
     if quantile is None:
         return Cell("-", lacks)
     if quantile.value is None:
-        return Cell(quantile_value(quantile, unit))
-    low = "unbounded" if quantile.low is None else format_value(quantile.low, unit)
-    high = "unbounded" if quantile.high is None else format_value(quantile.high, unit)
-    return Cell(quantile_value(quantile, unit), range_text(low, high))
+        return Cell(quantile_value(quantile, unit, quantum_ns))
+    low, high = (
+        "unbounded" if one is None else format_value(one, unit, quantum_ns)
+        for one in (quantile.low, quantile.high)
+    )
+    return Cell(quantile_value(quantile, unit, quantum_ns), range_text(low, high))
 
 
 def bound_text(summary: SeriesSummary) -> str:
     """Upper bound, at 95 % confidence, of the share of values above the worst observed."""
-    if summary.derived:
+    if summary.derived or summary.max is None or summary.count_text == "-":
         return "-"
     if summary.p_exceed_bound > _LARGEST_BOUND:
         return lacking(values_to_bound(_LARGEST_BOUND), summary.count)

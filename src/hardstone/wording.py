@@ -240,9 +240,16 @@ def claims_text(claims: list[Claim]) -> str:
     return f"{len(looks)} claims hold"
 
 
+_OF_MACHINE = ("machine.", "cpu.", "virtual.", "power.")
+
+
 def target_text(document: RunDocument) -> str:
-    """The machine, after the name of its target where that is not this machine."""
+    """The machine, after the name of its target where that is not this machine. A file of another
+    tool may not name one."""
     machine = machine_text(document.system)
+    if document.imported is not None:
+        is_known = any(name.startswith(_OF_MACHINE) for name in document.system)
+        return machine if is_known else "machine not known"
     target = document.plan.target
     return machine if target == "local" else f"{short(target, limit=40)}: {machine}"
 
@@ -262,6 +269,13 @@ def machine_text(facts: Mapping[str, Scalar]) -> str:
     governor = short(facts.get("power.governor"))
     parts.append(f"governor {governor}" if governor else "")
     return ", ".join(part for part in parts if part) or "unknown machine"
+
+
+def kernel_of(document: RunDocument) -> str:
+    """Its kernel, as `kernel_text`; "kernel not known" where a file of another tool has none."""
+    is_known = any(name.startswith(("kernel.", "os.")) for name in document.system)
+    is_bare = document.imported is not None and not is_known
+    return "kernel not known" if is_bare else kernel_text(document.system)
 
 
 def kernel_text(facts: Mapping[str, Scalar]) -> str:

@@ -70,6 +70,7 @@ from hardstone.gate.pairs import (
 )
 from hardstone.model import Result, RunDocument
 from hardstone.plan.params import PlanError
+from hardstone.present.origin import imported_lines
 from hardstone.stats.resampling import MOST_PAIRS
 from hardstone.stats.run_gate import ALPHA, DIFFERENCE, LEAST_PAIRS, LEAST_RUNS, MOST_RUNS, PairGate
 from hardstone.store.place import StoreError, is_run_id
@@ -249,7 +250,15 @@ def gate_by_limits(words: Sequence[str], options: GateOptions) -> int:
     limits = _limits(path, systems, options.pattern)
     checks = [check for one in systems for check in check_limits(limits, one)]
     named = [_name(one) for one in systems]
-    return _tell_outcome(gate_document("limits", named, [str(path)], checks), options)
+    document = gate_document("limits", named, [str(path)], checks, notes=_origins(systems))
+    return _tell_outcome(document, options)
+
+
+def _origins(systems: Sequence[Sequence[_System]]) -> list[str]:
+    """Whose figures they are that were read from files, and what these do not say."""
+    runs = [one.document for each in systems for one in each if isinstance(one, MeasuredRun)]
+    found = [(one.id, imported_lines(one)) for one in runs]
+    return list(dict.fromkeys(f"{run}: {'. '.join(lines)}" for run, lines in found if lines))
 
 
 def gate_by_baseline(words: Sequence[str], options: GateOptions) -> int:
@@ -261,7 +270,7 @@ def gate_by_baseline(words: Sequence[str], options: GateOptions) -> int:
     bases = [store.baselines(word) for word in options.baselines]
     pattern = options.pattern.upper()
     checks: list[Check] = []
-    notes: list[str] = []
+    notes = _origins(systems)
     used: list[str] = []
     studies = [one for base in bases for one in base if isinstance(one, PublishedSystem)]
     runs = [one for base in bases for one in base if isinstance(one, RunDocument)]

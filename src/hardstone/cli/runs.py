@@ -141,11 +141,13 @@ def _stars(entry: RunEntry) -> str:
 
 
 def _machine(entry: RunEntry) -> list[Text]:
-    """The target if that is not this machine, a setting a line, and the machine."""
+    """The target if that is not this machine, a setting a line, and the machine; of a file its
+    tool."""
     from hardstone.terminal.console import words
     from hardstone.wording import shorten
 
-    parts = [] if entry.target == _HERE else shorten(entry.target, _TARGET_CHARACTERS).split(",")
+    target = f"from {entry.tool}" if entry.tool else entry.target
+    parts = [] if target == _HERE else shorten(target, _TARGET_CHARACTERS).split(",")
     parts = [f"{part}," for part in parts[:-1]] + parts[-1:] + [entry.machine or ""]
     return [words(line, "dim") for part in parts for line in wrap(part, _LINE_CHARACTERS)]
 

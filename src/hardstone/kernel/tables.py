@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hardstone.errors import InputError
-from hardstone.figure_text import lacking_quantile, level_text, quantile_cell, quantile_value
+from hardstone.figure_text import level_text, quantile_cell, quantile_value
 from hardstone.kernel.results import (
     ALL,
     LEAST_IDLE,
@@ -20,7 +20,7 @@ from hardstone.kernel.results import (
 )
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import listed, names_in
-from hardstone.stats.quantiles import values_for
+from hardstone.stats.quantiles import lacking_quantile, values_for
 from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, labels_text, range_text, shorten
@@ -205,7 +205,7 @@ def _on_ranks(found: KernelTime) -> Iterator[str]:
             f"interval of {level} is not above that of the reference."
         )
     if found.reference and found.reference.quantile is None:
-        lacks = lacking_quantile(found.q, found.reference.series.count)
+        lacks = lacking_quantile(found.q, found.reference.series)
         yield f"Ranks are not compared with the reference: {level} {lacks}."
     few = [_name(one) for one in found.operations if one.quantile is None]
     if few:
@@ -444,7 +444,7 @@ def kernel_table(result: Result) -> KernelTable | None:
 
 
 def _operation_row(one: Operation, time: KernelTime, shared: set[int]) -> OperationRow:
-    cell = quantile_cell(one.quantile, "ns", lacking_quantile(time.q, one.series.count))
+    cell = quantile_cell(one.quantile, "ns", lacking_quantile(time.q, one.series))
     lengths = one.blocking.lengths if one.blocking else {}
     title = "reference" if one.name == REFERENCE else one.name.replace("_", " ")
     rate, interval = _rate(one.blocking)

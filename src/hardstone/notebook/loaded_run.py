@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,9 +17,11 @@ from hardstone.comparison.assemble import compare_view
 from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
+from hardstone.model import Imported
 from hardstone.notebook.loaded_series import RunTest
 from hardstone.notebook.plot import Chart
 from hardstone.stats.consistency import contradiction_messages, trust_of
+from hardstone.stats.trust import tool_text
 from hardstone.store.place import default_root
 from hardstone.store.store import Store, run_of_file
 from hardstone.systems.rating import Rating, rate, rate_run
@@ -105,6 +108,14 @@ class Run:
         """Why it is not fully trusted."""
         first = self._subjects[0]
         return list(trust_of(first.document).reasons) if isinstance(first, MeasuredRun) else []
+
+    @property
+    def imported(self) -> Imported | None:
+        """The file of another tool that it was read from, with what that does not say; None where
+        hardstone measured it. A copy."""
+        first = self._subjects[0]
+        document = first.document if isinstance(first, MeasuredRun) else None
+        return None if document is None else copy.deepcopy(document.imported)
 
     @property
     def tests(self) -> list[str]:
@@ -219,6 +230,8 @@ class Run:
 
     def __repr__(self) -> str:
         trust = f", trust {self.trust}" if self.trust else ""
+        if self.imported is not None:
+            trust += f", read from a file of {one_line(tool_text(self.imported))}"
         return f"<Run {self.id}, {shorten(self.name, 60)}: {len(self)} tests{trust}>"
 
     def _repr_html_(self) -> str:

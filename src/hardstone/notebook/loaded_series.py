@@ -23,15 +23,18 @@ from hardstone.stats.quantiles import (
     Quantile,
     ShareInterval,
     exceedance,
+    is_count_known,
     is_printable,
     lacking,
     misses_of,
     quantile_of_series,
     values_for,
+    why_no_quantile,
 )
 from hardstone.systems.subjects import Amount, Missing, Subject, SubjectSeries
 from hardstone.wording import format_value, one_line, shorten
 
+_WORDS = {"min": "minimum", "max": "maximum"}
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
@@ -92,7 +95,9 @@ class RunSeries:
 
     @property
     def count(self) -> int:
-        """The number of values."""
+        """The number of values; at least that many where the file of another tool lost some."""
+        if not is_count_known(self._sound):
+            raise self._lacking("the file does not say how many values there were")
         return self._sound.count
 
     @property
@@ -121,11 +126,14 @@ class RunSeries:
 
         `value` is None if it is beyond all buckets: then it is above `above`. `low` and `high`
         assume independent values, which those of one run are not: it is the least uncertainty.
-        InputError unless ten values at least are expected beyond it.
+        InputError unless ten values at least are expected beyond it, and where the file of another
+        tool has no distribution.
         """
         series = self._sound
         if not (0 < q < 1 and 0 < confidence < 1):
             raise InputError(f"{q} and {confidence} do not lie between 0 and 1")
+        if why := why_no_quantile(series):
+            raise self._lacking(why)
         if not is_printable(q, series.count):
             raise self._too_few(q, series.count)
         found = quantile_of_series(series, q, confidence)
@@ -160,7 +168,7 @@ class RunSeries:
 
     def above(self, limit: float) -> Above:
         """How many values are above `limit`: at least `low`, at most `high`. They differ where the
-        limit lies within a bucket."""
+        limit lies within a bucket; `high` is None where the file of another tool lost values."""
         if not isfinite(limit):
             raise InputError(f"{limit} is no limit", "name a number in the unit of the series")
         return above(self._sound, floor(limit))
@@ -188,7 +196,10 @@ class RunSeries:
         return misses_of(series, floor(deadline_ns), confidence)
 
     def exceedance(self) -> Exceedance:
-        """The complementary distribution function."""
+        """The complementary distribution function. InputError where the file of another tool has no
+        distribution."""
+        if why := why_no_quantile(self._sound):
+            raise self._lacking(why)
         points = exceedance(self._sound.histogram)
         return Exceedance(
             _fixed(np.array([one.value for one in points], dtype=np.int64)),
@@ -232,7 +243,8 @@ class RunSeries:
         if series is None or is_contradictory(series):
             return f"{said}: its figures cannot be true>"
         worst = format_value(series.max, self.unit)
-        return f"{said}: {series.count} values, max {worst}>" if series.count else f"{said}: empty>"
+        values = "count not known" if not is_count_known(series) else f"{series.count} values"
+        return f"{said}: {values}, max {worst}>" if series.count else f"{said}: empty>"
 
     @cached_property
     def _sound(self) -> Series:
@@ -251,6 +263,8 @@ class RunSeries:
         bound."""
         if self._held.series is not None:
             found: float | None = getattr(self._sound, statistic)
+            if found is None and self._sound.count:
+                raise self._lacking(f"the file has no {_WORDS.get(statistic, statistic)}")
             if found is None:
                 raise self._without("values")
             return found
@@ -285,6 +299,10 @@ class RunSeries:
             has = ", ".join(self.statistics()) or "words"
             return InputError(f"{address} is published without {what}; it has {has}")
         return InputError(f"{address} has no {what}", "measure longer")
+
+    def _lacking(self, why: str) -> InputError:
+        remedy = "run.imported.losses has all that the file does not say"
+        return InputError(f"{one_line(self.address)}: {why}", remedy)
 
     def _too_few(self, q: float, count: int) -> InputError:
         deepest = f"; the deepest is {1 - 10 / count:.6g}" if count > 10 else ""

@@ -26,6 +26,7 @@ from hardstone.doctor.diagnose import (
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
+from hardstone.present.origin import means_only, origin_text, tool_title
 from hardstone.present.overview import FailedClaim, families, timings
 from hardstone.present.why_late import LateValue, late_values
 from hardstone.stats.causes import cpu_of
@@ -45,7 +46,8 @@ from hardstone.stats.consistency import (
     series_contradictions,
     trust_of,
 )
-from hardstone.stats.quantiles import is_printable, median_of
+from hardstone.stats.identity import highest_of, step_of
+from hardstone.stats.quantiles import count_text, is_count_known, is_printable, median_of
 from hardstone.stats.trust import has_run, lacks_realtime
 from hardstone.systems.criteria import load_criteria
 from hardstone.systems.published import Address, figures_of, load_studies
@@ -90,6 +92,21 @@ class Figure:
     @property
     def count(self) -> int:
         return self.series.count
+
+    @property
+    def count_text(self) -> str:
+        """The count for people; of another tool it may be a bound, or not known."""
+        return count_text(self.series)
+
+    @property
+    def median_text(self) -> str:
+        """The median without digits below the step of the values; "-" if it is not known."""
+        return format_value(self.median_ns, "ns", step_of(self.series))
+
+    @property
+    def highest_ns(self) -> int:
+        """What the worst may stand for, where values are whole steps."""
+        return highest_of(self.series) or self.worst_ns
 
     @property
     def is_contradictory(self) -> bool:
@@ -202,6 +219,10 @@ def answer_of(document: RunDocument) -> Answer:
 def title_of(document: RunDocument, answer: Answer) -> str:
     """The machine and the answer: "AMD EPYC VM, Linux 6.18: worst wake-up 22.4 ms"."""
     facts = document.system
+    if document.imported is not None:
+        head = origin_text(document.imported)
+        worst = f"worst {answer.what} {worst_text(answer.figure.worst_ns)}" if answer.figure else ""
+        return f"{head}: {worst or f'{answer.sentence[:1].lower()}{answer.sentence[1:]}'}"
     machine = short(facts.get("machine.cpu_model"), 40) or short(facts.get("machine.arch"))
     is_virtual = facts.get("virtual.hypervisor") not in (None, "", "none", False)
     release = ".".join(str(facts.get("kernel.release") or "").split("-")[0].split(".")[:2])
@@ -247,7 +268,7 @@ def _judgement(document: RunDocument, wake_up: Figure | None) -> tuple[Grade, st
         return "unjudged", ""
     if (why := _why_unjudged(document, wake_up)) is not None:
         return "unjudged", f"not judged: {why}"
-    found = (one for one in JUDGEMENTS if wake_up.worst_ns <= one[0])
+    found = (one for one in JUDGEMENTS if wake_up.highest_ns <= one[0])
     _, grade, words = next(found, (0, "bad", _BAD))
     if grade == "bad":  # one value is a proof
         return grade, words
@@ -256,7 +277,8 @@ def _judgement(document: RunDocument, wake_up: Figure | None) -> tuple[Grade, st
         return "unjudged", f"not judged: fewer than {format_count(LEAST_VALUES)} values{each}"
     loads = _loads(document)
     if not loads:
-        return grade, f"{words}, without load"
+        is_known = wake_up.result.conditions.load is not None
+        return grade, f"{words}, {'without load' if is_known else 'load not known'}"
     is_named = len({one.load for one in conditions_in(document)}) > 1  # by the sentence before it
     return grade, words if is_named else f"{words}, load {listed(loads)}"
 
@@ -270,6 +292,7 @@ def _why_unjudged(document: RunDocument, wake_up: Figure) -> str | None:
         least_ns = max(_LEAST_PAIRS * instrument.pair.median, instrument.quantum_ns)
     reason = one_line(trust.reasons[0]) if trust.reasons else "no reason is stored"
     is_ordinary = document.plan.policy == "other" or not _is_realtime(result)
+    is_unsaid = document.imported is not None and result.conditions.policy is None
     found = (
         (any(series_contradictions(result)), "figures of the test cannot be true"),
         (trust.grade == "untrustworthy", f"not trustworthy, {reason}"),
@@ -277,6 +300,8 @@ def _why_unjudged(document: RunDocument, wake_up: Figure) -> str | None:
         (kind is not KindOfTime.HARDWARE, "the processor is or may be emulated"),
         (result.status != "measured", f"{WAKE_UP} {result.status}"),
         (is_ordinary, f"the thread was {_NOT_REALTIME}"),
+        (is_unsaid, "the file does not say whether the thread was real-time"),
+        (not is_count_known(wake_up.series), "the file does not say how many values there were"),
         (wake_up.worst_ns <= least_ns, "the clock cannot resolve it"),
     )
     return next((why for is_so, why in found if is_so), None)
@@ -303,18 +328,32 @@ def _loads(document: RunDocument) -> list[str]:
 
 
 def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement: str) -> str:
+    if figure is None and document.imported is not None and _lacks_maxima(document):
+        has = "means only" if any(means_only(document)) else "no maximum"
+        return f"No worst value: the file of {tool_title(document.imported)} has {has}"
     if figure is None:
         return _without_times(document)
-    median = "" if figure.median_ns is None else f"median {format_value(figure.median_ns, 'ns')}, "
+    median = "" if figure.median_ns is None else f"median {figure.median_text}, "
     count = sum(figure.counts) if what == _WAKE_UP_WORDS and figure.counts else figure.count
     values = "1 value" if count == 1 else f"{format_count(count)} values"
+    if figure.series.histogram.is_cut is True:
+        is_known = is_count_known(figure.series)
+        values = f"{values} or more" if is_known else "count not known"
     about = f", {figure.about}" if figure.about else ""
     is_of_many = len(figure.counts) > 1 and what == _WAKE_UP_WORDS
     under = f"{f' on CPU {figure.cpu}' if is_of_many else ''}{_under(document, figure.result)}"
     text = f"Worst {what}{about} {worst_text(figure.worst_ns)}{under} ({median}{values})"
+    if document.imported is not None:
+        text += f", measured by {tool_title(document.imported)}"
+        return f"{text}: {judgement}" if judgement else text
     if judgement:
         return f"{text}: {judgement}"
     return f"{text}; wake-up latency {_why_no_wake_up(document)}"
+
+
+def _lacks_maxima(document: RunDocument) -> bool:
+    timed = [one for each in document.results for one in each.series if one.unit == "ns"]
+    return any(one.count and one.max is None for one in timed)
 
 
 def worst_text(worst_ns: int) -> str:
@@ -355,7 +394,12 @@ def _without_times(document: RunDocument) -> str:
 
         return next(iter(tire_lines(document)), "Nothing was measured")
     claims = [verdict for one in document.results for verdict in one.verdicts]
-    counted = [(one, own) for one in document.results for own in one.series if own.count]
+    counted = [
+        (one, own)
+        for one in document.results
+        for own in one.series
+        if own.count and worst_value(own) is not None
+    ]
     if counted and not claims:
         result, series = counted[0]
         worst = format_value(worst_value(series), series.unit)
@@ -380,6 +424,8 @@ def _steps(document: RunDocument, late: LateValue | None, judgement: str) -> Ite
         if line.startswith(_NOT_REALTIME):
             text, _, command = line.partition("; type: ")
             yield NextStep(text, granting(command))
+    if document.imported is not None:  # its machine is not at hand, and another tool measured
+        return
     target = document.plan.target
     steps = [step for finding in _by_effect(document, late) for step in _step_of(finding, target)]
     yield from steps[:1]
@@ -427,6 +473,8 @@ def _step_of(finding: Finding, target: str) -> Iterator[NextStep]:
 
 def more_advice(document: RunDocument) -> str:
     """The command that shows all advice; "" where the run has none."""
+    if document.imported is not None:
+        return ""
     return doctor_command(document.plan.target) if document.advice else ""
 
 
@@ -487,10 +535,11 @@ def _row(
         own = [pair for pair in fitting if condition_of(pair[0]) == condition]
         worst = max(own, key=lambda pair: pair[1].max or 0, default=None)
         figures.append(_figure(*worst, about, [series for _, series in own]) if worst else None)
-        states.append("" if worst else _state(results, condition))
+        is_imported = document.imported is not None
+        states.append("" if worst else _state(results, condition, is_imported=is_imported))
     worst_of = max(fitting, key=lambda pair: pair[1].max or 0, default=None)
     # What stands for a figure is another interval: no reference for it.
-    has_reference = is_of_hardware and not about
+    has_reference = is_of_hardware and not about and document.imported is None
     reference = _reference(row, worst_of) if has_reference else None
     return ScreenRow(row.name, row.test, figures, states, reference)
 
@@ -510,12 +559,13 @@ def _fits(series: Series, labels: Mapping[str, str]) -> bool:
     return all(str(series.labels.get(key)) == value for key, value in labels.items())
 
 
-def _state(results: Sequence[Result], condition: Condition) -> str:
+def _state(results: Sequence[Result], condition: Condition, *, is_imported: bool) -> str:
     own = [one for one in results if condition_of(one) == condition]
     if not own:
         return NOT_RUN
     if own[0].status == "measured":
-        return "no values"
+        has_values = any(one.count for one in own[0].series)
+        return "no maximum in the file" if has_values and is_imported else "no values"
     reason = f": {one_line(own[0].reason)}" if own[0].reason else ""
     return f"{own[0].status}{reason}"
 

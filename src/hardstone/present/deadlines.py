@@ -28,6 +28,7 @@ from hardstone.stats.quantiles import (
     misses_of,
     share_high,
     values_to_bound,
+    why_no_share,
 )
 from hardstone.units import format_count, format_ns
 from hardstone.wording import range_text, series_text, shorten
@@ -222,6 +223,8 @@ def misses_document(document: RunDocument, deadline_ns: int) -> MissesDocument:
 
 def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
     """One series of durations of `result`."""
+    from hardstone.stats.histogram import above
+
     condition = condition_of(result)
     one = Misses(
         test=result.test,
@@ -239,6 +242,8 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         return msgspec.structs.replace(one, problem=_CONTRADICTORY)
     if not series.count:
         return msgspec.structs.replace(one, problem="no values")
+    if why := why_no_share(series, above(series, deadline_ns)):
+        return msgspec.structs.replace(one, problem=why)
     found = misses_of(series, deadline_ns)
     return msgspec.structs.replace(
         one,

@@ -10,6 +10,7 @@ from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Event, Result, RunDocument
+from hardstone.present.origin import loss_texts, tool_title
 from hardstone.stats.conditions import conditions_in, listed, names_in
 from hardstone.stats.consistency import (
     TITLE,
@@ -194,6 +195,8 @@ def idle_remark(result: Result) -> str:
 
 def idle_remarks(document: RunDocument) -> list[str]:
     """The idle remarks of a run, each with the results that it concerns."""
+    if document.imported is not None:  # how another tool keeps idle states is its own affair
+        return []
     names = names_in(document)
     found: dict[str, list[str]] = {}
     for result in document.results:
@@ -236,9 +239,22 @@ def caveats(document: RunDocument) -> list[Banner]:
     if document.trust.grade == "untrustworthy":
         title = "Do not rely on these figures"
         found.append(Banner(title, document.trust.reasons, grave=True))
+    found.append(_read_from_file(document))
     if machine := time_machine(document.system):
         found.append(Banner(machine.capitalize(), [time_meaning(document.system)]))
     return [banner for banner in found if banner is not None]
+
+
+def _read_from_file(document: RunDocument) -> Banner | None:
+    """Whose figures they are, and what the file does not say of them."""
+    imported = document.imported
+    if imported is None:
+        return None
+    losses = loss_texts(imported)
+    more = len(losses) - _MOST_NAMED
+    rest = [f"And {more} more, under System and conditions."] if more > 0 else []
+    title = f"Read from a file of {tool_title(imported)}: hardstone did not measure it"
+    return Banner(title, [*losses[:_MOST_NAMED], *rest])
 
 
 def _not_put_back(document: RunDocument) -> Banner | None:

@@ -17,7 +17,7 @@ from typing import Literal
 from hardstone import event_names
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.errors import InputError
-from hardstone.figure_text import Cell, lacking_quantile, level_text, quantile_cell, share_text
+from hardstone.figure_text import Cell, level_text, quantile_cell, share_text
 from hardstone.model import (
     Conditions,
     Instrument,
@@ -30,6 +30,7 @@ from hardstone.model import (
     Series,
 )
 from hardstone.present.notices import deviations, idle_remark
+from hardstone.present.origin import origin_text
 from hardstone.stats.conditions import (
     NOT_KNOWN,
     condition_of,
@@ -45,13 +46,19 @@ from hardstone.stats.consistency import (
     counts_instructions,
     is_contradictory,
 )
-from hardstone.stats.identity import duration_problem
-from hardstone.stats.quantiles import median_of, summarise
+from hardstone.stats.identity import duration_problem, highest_of
+from hardstone.stats.quantiles import (
+    count_text,
+    is_count_known,
+    lacking_quantile,
+    median_of,
+    summarise,
+)
 from hardstone.stats.trust import has_run, lacking_text, stopped_least_ns
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
     format_value,
-    kernel_text,
+    kernel_of,
     one_line,
     series_text,
     shorten,
@@ -124,12 +131,15 @@ _IDLE = "idle states allowed"
 
 
 def headline(document: RunDocument) -> list[str]:
-    """Run, state, machine, kernel, conditions, and the instrument if it is known."""
+    """Run, state, machine, kernel, conditions, and the instrument if it is known; of a run of
+    another tool the file that it is from."""
+    imported = document.imported
     lines = [
         f"{document.id}  {document.name}",
+        *([] if imported is None else [f"read from {origin_text(imported)}"]),
         state_text(document),
         target_text(document),
-        kernel_text(document.system),
+        kernel_of(document),
         conditions_text(document),
     ]
     return [*lines, _instrument_text(document.instrument)] if document.instrument else lines
@@ -138,6 +148,8 @@ def headline(document: RunDocument) -> list[str]:
 def state_text(document: RunDocument, *, has_start: bool = True) -> str:
     """Status, start (omitted where the ID shows it), and the total measuring time; of a guest
     whose clock counts instructions also how long the run took."""
+    if document.imported is not None:
+        return _imported_state(document)
     spent_ns = sum(result.duration_ns for result in document.results)
     is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
     mark = MARK if is_wrong else ""
@@ -147,6 +159,19 @@ def state_text(document: RunDocument, *, has_start: bool = True) -> str:
     if stopped_ns > 0:
         spent += f" ({format_span(stopped_ns)} or more of it stopped)"
     return f"{status_text(document)}, {started}{spent}"
+
+
+def _imported_state(document: RunDocument) -> str:
+    """Status, and what the file says of start and length."""
+    losses = document.imported.losses if document.imported is not None else []
+    has_start = not any(one.what == "time" for one in losses)
+    spent_ns = max((result.duration_ns for result in document.results), default=0)
+    parts = [
+        status_text(document),
+        moment_text(document.started_utc) if has_start else "",
+        f"{format_span(spent_ns)} of measuring" if spent_ns > 0 else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _measuring_text(document: RunDocument) -> str:
@@ -186,9 +211,32 @@ def conditions_text(document: RunDocument, *, is_brief: bool = False) -> str:
 
     `is_brief` leaves out that memory was locked, as it should be.
     """
+    if document.imported is not None:
+        return _imported_conditions(document)
     text = _ran_text(document, is_brief=is_brief)
     repeat = repeat_text(document)
     return f"{text}, repeat {repeat}" if repeat else text
+
+
+def _imported_conditions(document: RunDocument) -> str:
+    """How another tool ran, as far as its file says, and what it does not say."""
+    ran = [one.conditions for one in document.results]
+    latency_us = {one.dma_latency_us for one in ran}
+    known = {
+        "scheduling": [policy_text(one) for one in ran if one.policy],
+        "CPUs": [cpu_text(one) for one in document.results if _has_cpu(one)],
+        "memory lock": [_memory_text(one) for one in ran if one.memory_locked is not None],
+        "idle states": [f"cpu_dma_latency {one} us" for one in latency_us if one is not None],
+        "load": [f"load {one.load}" for one in ran if one.load],
+    }
+    texts = [", ".join(dict.fromkeys(found)) for found in known.values() if found]
+    lacking = [name for name, found in known.items() if not found]
+    return ", ".join([*texts, *([f"not known: {', '.join(lacking)}"] if lacking else [])])
+
+
+def _has_cpu(result: Result) -> bool:
+    own = any(isinstance(one.labels.get("cpu"), int) for one in result.series)
+    return own or result.conditions.cpu is not None
 
 
 def repeat_text(document: RunDocument) -> str:
@@ -695,18 +743,21 @@ def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> F
     worst = format_value(series.max, series.unit)
     if series.derived:
         bound = f"derived: {series.derived}"
+    elif series.max is None or not is_count_known(series):
+        bound = "-"
     else:
-        bound = _bound_text(series.count, worst, summary.p_exceed_bound)
+        highest = format_value(highest_of(series), series.unit)
+        bound = _bound_text(series.count, highest, summary.p_exceed_bound)
     return Finding(
         test=result.test,
         anchor=anchor,
         condition=condition,
         series=f"{series_text(series)}, {work}" if work else series_text(series),
         worst=worst,
-        median=quantile_cell(quantiles.get(0.5), series.unit, lacking_quantile(0.5, series.count)),
+        median=quantile_cell(quantiles.get(0.5), series.unit, lacking_quantile(0.5, series)),
         deepest_level="" if last in (None, 0.5) else level_text(last or 0),
         deepest=quantile_cell(quantiles.get(last or 0), series.unit),
-        count=format_count(series.count),
+        count=count_text(series),
         span=format_span(result.duration_ns) if result.duration_ns else "-",
         bound=bound,
     )

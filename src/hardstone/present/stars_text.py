@@ -122,6 +122,8 @@ def run_stars_lines(document: RunDocument) -> list[str]:
     rating = rated[0][1] if rated else None
     if rating is None:
         return []
+    if document.imported is not None:  # nobody asked it for stars
+        return []
     if counts_instructions(document.system):
         return [f"none: {rating.why_none}"]
     if all(one.stars is None for one in rating.categories):

@@ -11,7 +11,7 @@ from typing import Literal
 
 from hardstone.catalogue import kind_of
 from hardstone.errors import InputError
-from hardstone.figure_text import lacking_quantile, level_text, quantile_value
+from hardstone.figure_text import level_text, quantile_value
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.measured_tables import works_of
 from hardstone.stats.conditions import (
@@ -33,7 +33,7 @@ from hardstone.stats.consistency import (
     why_incomparable,
 )
 from hardstone.stats.consistency import is_contradictory as contradicts
-from hardstone.stats.quantiles import Quantile, summarise
+from hardstone.stats.quantiles import Quantile, lacking_quantile, summarise
 from hardstone.units import format_count
 from hardstone.wording import (
     claim_of,
@@ -157,7 +157,7 @@ def _quantiles(series: Series | None) -> dict[float, Quantile]:
 def _quantile_text(quantile: Quantile | None, q: float, series: Series | None) -> str:
     if series is None:
         return _ABSENT
-    lacks = lacking_quantile(q, series.count) if quantile is None else ""
+    lacks = lacking_quantile(q, series) if quantile is None else ""
     return lacks or quantile_value(quantile, series.unit)
 
 

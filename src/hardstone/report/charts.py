@@ -40,7 +40,13 @@ from hardstone.report.chart_frame import (
     value_title,
 )
 from hardstone.stats.histogram import Bins, IntArray, bins_of
-from hardstone.stats.identity import LogLinear, has_quantiles, highest_of, parse_layout
+from hardstone.stats.identity import (
+    NO_DISTRIBUTION,
+    LogLinear,
+    has_quantiles,
+    highest_of,
+    parse_layout,
+)
 from hardstone.stats.quantiles import counts_above, upper_bound
 from hardstone.stats.sustained import Step
 from hardstone.wording import format_value, is_rate, shorten, worst_value
@@ -59,7 +65,8 @@ def range_chart(group: Group, unit: Unit) -> Spec:
     """A line from minimum to maximum, a tick at the average, a dot at the worst observed. Of a
     series with few values each one is a dot, and no line joins them."""
     lines = [line for line in group.lines if line.series.count]
-    extremes = [value for line in lines for value in (line.series.min, line.series.max)]
+    ends = ("min", "mean", "max")
+    extremes = [getattr(line.series, end) for line in lines for end in ends]
     low, high = domain([value for value in extremes if value is not None], 1.15)
     x = value_channel("max", low, high, unit, value_title(group, unit))
     axis = {"labelLimit": _WIDEST_LABEL, "grid": True, "ticks": False, "domain": False}
@@ -116,12 +123,15 @@ def _name(line: Line) -> str:
 def _range_rows(line: Line) -> list[Row]:
     series = line.series
     own: Row = {**keys(line), "name": _name(line)}
-    average = round(drawn(series.mean or 0), 1)
-    if series.count < LEAST_VALUES:
+    means: Row = {} if series.mean is None else {"avg": round(drawn(series.mean), 1)}
+    if series.count < LEAST_VALUES and series.histogram.layout != NO_DISTRIBUTION:
         dots: list[Row] = [{**own, "v": drawn(one)} for one in values_of(series)]
-        return [{**own, "avg": average}, *dots]
-    values = {"min": series.min or 0, "max": series.max or 0, "w": worst_value(series) or 0}
-    return [{**own, "avg": average, **{key: drawn(one) for key, one in values.items()}}]
+        return [{**own, **means}, *dots]
+    values = {"min": series.min, "max": series.max, "w": worst_value(series)}
+    known = {key: drawn(one) for key, one in values.items() if one is not None}
+    if len(known) < len(values):  # a file may lack an end of the line
+        known.pop("max", None)
+    return [{**own, **means, **known}]
 
 
 def values_of(series: Series) -> list[int]:
@@ -217,7 +227,8 @@ def histogram_chart(group: Group, unit: Unit) -> Spec:
     rows: list[Row] = []
     for line, bins in found:
         rows += [{**keys(line), "v": v, "n": n} for v, n in steps(bins)]
-        rows.append({**keys(line), "v": drawn(line.series.max or 0), "w": FLOOR})
+        if line.series.max is not None:
+            rows.append({**keys(line), "v": drawn(line.series.max), "w": FLOOR})
     layers = [_outline(group, x, top, unit), _worst(group, x)]
     return figure(group, rows, layers)
 

@@ -11,6 +11,7 @@ from hardstone.report import charts
 from hardstone.report.chart_frame import CONFIG, Group, Spec, common_numbers, group
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.page_frame import json_for_script
+from hardstone.stats.identity import has_quantiles
 from hardstone.stats.join import joins_of
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, is_rate, series_text, shorten
@@ -46,6 +47,11 @@ def has_values(series: Series) -> bool:
     return series.count >= LEAST_VALUES and bool(series.histogram.buckets)
 
 
+def _has_curve(series: Series) -> bool:
+    is_ended = series.min is not None and series.max is not None
+    return has_values(series) and is_ended and has_quantiles(series.histogram)
+
+
 def _has_any(series: Series) -> bool:
     return series.count > 0
 
@@ -57,7 +63,7 @@ KINDS = (
         "Share of values above each duration. The open triangle is the upper bound, at 95 %, of "
         "the share above the worst observed.",
         charts.exceedance_chart,
-        has_values,
+        _has_curve,
     ),
     Kind(
         "Histogram",
@@ -125,6 +131,8 @@ def figures_of(
     for place, unit in enumerate(dict.fromkeys(series.unit for series in result.series)):
         series = [one for one in result.series if one.unit == unit]
         if sum(one.count for one in series) < _LEAST_DOTS:
+            continue
+        if all(one.min is one.mean is one.max is None for one in series if one.count):
             continue
         for number, kind in _kinds_for(series, most):
             shown = kind_for(kind, unit)

@@ -144,7 +144,8 @@ def _is_loaded(result: Result) -> bool:
 
 
 def _is_sound(series: Series) -> bool:
-    return series.count > 0 and series.max is not None and not is_contradictory(series)
+    is_drawable = series.max is not None and bool(series.histogram.buckets)
+    return series.count > 0 and is_drawable and not is_contradictory(series)
 
 
 def lead_chart(

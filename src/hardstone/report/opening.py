@@ -12,6 +12,7 @@ from hardstone.facts import load_facts
 from hardstone.model import ChangedFact, Instrument, RunDocument, Scalar
 from hardstone.present.answer import Answer, ScreenRow, answer_of, screen_rows, title_of
 from hardstone.present.notices import Banner, caveats
+from hardstone.present.origin import origin_rows, origin_text
 from hardstone.present.overview import (
     FailedClaim,
     StandsOut,
@@ -34,11 +35,11 @@ from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.stats.consistency import MARK, trust_of
 from hardstone.systems.rating import Rating, rate_run
 from hardstone.systems.subjects import MeasuredRun
-from hardstone.units import format_count, format_ns
+from hardstone.units import format_ns
 from hardstone.wording import (
     fact_text,
     format_value,
-    kernel_text,
+    kernel_of,
     ratio_text,
     shorten,
     target_text,
@@ -70,9 +71,8 @@ def head_of(document: RunDocument) -> Head:
     trust = trust_of(document)
     return Head(
         name=document.name or document.id,
-        subject=f"{target_text(document)}; {kernel_text(document.system)}",
-        summary=f"{moment_text(document.started_utc)}; profile {document.plan.profile}; "
-        f"{conditions_text(document)}",
+        subject=f"{target_text(document)}; {kernel_of(document)}",
+        summary=_summary(document),
         banners=caveats(document),
         status=status_text(document),
         trust=_TRUST_WORDS[trust.grade],
@@ -82,7 +82,20 @@ def head_of(document: RunDocument) -> Head:
     )
 
 
+def _summary(document: RunDocument) -> str:
+    conditions = conditions_text(document)
+    if document.imported is not None:
+        return f"read from {origin_text(document.imported)}; {conditions}"
+    start = moment_text(document.started_utc)
+    return f"{start}; profile {document.plan.profile}; {conditions}"
+
+
 def _facts(document: RunDocument) -> list[tuple[str, str]]:
+    imported = document.imported
+    if imported is not None:
+        found = [(name.capitalize(), text) for name, text in origin_rows(imported)]
+        found += [("SHA-256", imported.sha256), ("Read by", f"hardstone {document.tool.version}")]
+        return [*found, ("Run", document.id)]
     tool, plan = document.tool, document.plan
     built = ", ".join(part for part in (tool.compiler, tool.libc) if part)
     # Those of the results where the plan has no list.
@@ -318,7 +331,7 @@ def opening_of(
         second=worst_second_chart(answer, drawer),
         conditions=[names.label(one) for one in conditions] if len(conditions) > 1 else [],
         rows=[_row(one, anchors) for one in rows if not _is_absent(one)],
-        absent=[one.name for one in rows if _is_absent(one)],
+        absent=[one.name for one in rows if _is_absent(one) and document.imported is None],
         rated=[(names.label(run.condition), rating) for run, rating in rated],
         headline_reason=headline_reason(rated) if rated else "",
         failed=answer.failed,
@@ -362,8 +375,8 @@ def _row(row: ScreenRow, anchors: Mapping[int, str]) -> Row:
         if one is None
         else RowFigure(
             worst=format_value(one.worst_ns, "ns") + (f" {MARK}" if one.is_contradictory else ""),
-            median="-" if one.median_ns is None else format_value(one.median_ns, "ns"),
-            count=format_count(one.count),
+            median=one.median_text,
+            count=one.count_text,
             about=one.about,
             state="",
         )

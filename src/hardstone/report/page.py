@@ -16,6 +16,7 @@ from hardstone.model import Descriptor, Histogram, Result, RunDocument, Series
 from hardstone.present import overview
 from hardstone.present.deadlines import decisive_projection
 from hardstone.present.measured_tables import load_table
+from hardstone.present.origin import loss_texts, unknown_rows, unknown_text
 from hardstone.present.why_late import NOTE
 from hardstone.report import opening
 from hardstone.report.drawing import Drawer, helpers_for
@@ -206,8 +207,21 @@ def _context(
         "fact_groups": opening.fact_groups(document.system),
         "changed": opening.changed_rows(document.environment_moved),
         "advice": document.advice,
+        "imported": _imported(document),
         "command": overview.run_command(document.plan),
         "commands": opening.short_commands(overview.test_commands(document)),
+    }
+
+
+def _imported(document: RunDocument) -> dict[str, Any] | None:
+    """What the file of another tool does not say, and what of it is not known."""
+    imported = document.imported
+    if imported is None:
+        return None
+    return {
+        "losses": loss_texts(imported),
+        "unknown": unknown_rows(imported),
+        "unknown_text": unknown_text(imported),
     }
 
 
@@ -236,6 +250,7 @@ def settings_of(
         names=names_in(document),
         instrument=document.instrument,
         run_id=document.id,
+        is_imported=document.imported is not None,
         worst_each=worst_each(results),
         limits=limits,
         watched_ns=document.plan.watched_ns,

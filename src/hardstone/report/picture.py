@@ -16,6 +16,7 @@ from markupsafe import escape
 from hardstone.files import regular_target, replace_file
 from hardstone.model import RunDocument
 from hardstone.present.answer import Answer, answer_of
+from hardstone.present.origin import origin_text, tool_title
 from hardstone.present.overview import conditions_text
 from hardstone.report.drawing import render
 from hardstone.report.lead import lead_of, lead_spec
@@ -71,7 +72,9 @@ def picture(document: RunDocument, limits: Sequence[int] = ()) -> str:
     grade = palette()[_COLOURS[answer.grade]]
     parts.append(f'<rect width="14" height="{HEIGHT}" fill="{grade}"/>')
     kernel = [short(document.system.get(f"kernel.{one}")) for one in ("name", "release")]
-    machine = ", ".join(filter(None, (target_text(document), " ".join(kernel).strip())))
+    imported = document.imported
+    where = target_text(document) if imported is None else origin_text(imported)
+    machine = ", ".join(filter(None, (where, " ".join(kernel).strip())))
     y = 66.0
     parts.append(_line(machine, y, 24, "quiet"))
     for text in _wrapped(answer.sentence, 40):
@@ -81,7 +84,8 @@ def picture(document: RunDocument, limits: Sequence[int] = ()) -> str:
     parts += _chart(document, answer, limits, y)
     day = document.started_utc[:10]
     trust = _TRUST[trust_of(document).grade]
-    foot = f"hardstone, {day}. {trust}; {conditions_text(document, is_brief=True)}"
+    whose = f"hardstone, {day}" if imported is None else "Read by hardstone, not measured by it"
+    foot = f"{whose}. {trust}; {conditions_text(document, is_brief=True)}"
     parts.append(_line(foot, HEIGHT - 26, 19, "quiet"))
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     words = f"<title>{_escaped(f'{machine}: {answer.sentence}', 300)}</title>"
@@ -163,6 +167,8 @@ def badge_text(document: RunDocument, answer: Answer) -> str:
     if answer.figure is None:
         return answer.sentence
     worst = f"worst {answer.what} {format_ns(answer.figure.worst_ns)}"
+    if document.imported is not None:
+        worst += f" ({tool_title(document.imported)})"
     if kind := time_machine(document.system):  # a badge stands alone: no figure that could flatter
         return f"not judged, {kind}"
     if answer.grade == "unjudged":

@@ -256,6 +256,7 @@ class Settings:
     instrument: Instrument | None
     names: Names
     run_id: str
+    is_imported: bool
     worst_each: int
     limits: Sequence[int]
     watched_ns: int | None
@@ -302,7 +303,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         shown=is_shown(result),
         family=load_catalogue().entry(result.test).category,
         finding=None if behaves else finding_of(result, anchor, "", settings.deepest),
-        setting=_setting(result),
+        setting=_setting(result, is_imported=settings.is_imported),
         moments=_moments(result, spec),
         claims=claims,
         failed=[one for one in claims if not one.passed],
@@ -376,7 +377,7 @@ def _charted(result: Result) -> Result:
 
 
 def _notes(result: Result, settings: Settings) -> list[str]:
-    idle = idle_remark(result)
+    idle = "" if settings.is_imported else idle_remark(result)
     notes = [idle] if idle else []
     for one in joins_of(result):
         gap = "" if one.gap_ns is None else f" after a gap of {format_ns(one.gap_ns)}"
@@ -407,8 +408,12 @@ def _outcome(result: Result, claims: list[Claim]) -> str:
     return "; ".join(parts)
 
 
-def _setting(result: Result) -> list[tuple[str, str]]:
+def _setting(result: Result, *, is_imported: bool) -> list[tuple[str, str]]:
+    """How it ran; of another tool what its file says of that."""
     conditions = result.conditions
+    cpu = cpu_text(result)
+    if is_imported and not cpu.startswith("CPU"):
+        cpu = f"CPU {NOT_KNOWN}"
     latency_us = conditions.dma_latency_us
     found = [
         ("Load", conditions.load or NOT_KNOWN),
@@ -416,7 +421,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("CPU configuration", config_text(conditions)),
         ("Settings in force", ", ".join(conditions.settings)),
         ("Preemption model, switched to", conditions.preemption or ""),
-        ("CPU", cpu_text(result).removeprefix("CPU ")),
+        ("CPU", cpu.removeprefix("CPU ")),
         ("Policy", policy_text(conditions).removeprefix("policy ")),
         ("Real-time", fact_text(conditions.realtime)),
         ("Memory locked", fact_text(conditions.memory_locked)),
@@ -433,7 +438,8 @@ def _setting(result: Result) -> list[tuple[str, str]]:
             ),
         ),
     ]
-    return [(name, value) for name, value in found if value]
+    lacking = (NOT_KNOWN, fact_text(None)) if is_imported else ()
+    return [(name, value) for name, value in found if value and value not in lacking]
 
 
 def _counter(name: str, value: int) -> str:

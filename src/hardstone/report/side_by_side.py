@@ -8,7 +8,7 @@ import msgspec
 
 from hardstone.catalogue import kind_of
 from hardstone.errors import remedy_text
-from hardstone.figure_text import lacking_quantile, level_text, quantile_value
+from hardstone.figure_text import level_text, quantile_value
 from hardstone.model import Result, Series
 from hardstone.present.measured_tables import common_work, works_of
 from hardstone.present.notices import column_note
@@ -24,7 +24,7 @@ from hardstone.stats.conditions import (
     ratio_to_first,
 )
 from hardstone.stats.consistency import MARK, MARK_NOTE, UNEQUAL, UNLIKE_COUNTS, is_contradictory
-from hardstone.stats.quantiles import printable_quantiles, summarise
+from hardstone.stats.quantiles import lacking_quantile, printable_quantiles, summarise
 from hardstone.units import format_count
 from hardstone.wording import claim_of, format_value, ratio_text, series_text, shorten, worst_value
 
@@ -143,7 +143,7 @@ def _series_cell(
     common = max(printable_quantiles(min(counts), _TAIL), default=0.5)
     shown = [found for found in summary.quantiles if found.q in (0.5, common)]
     lines = [f"{level_text(found.q)} {quantile_value(found, series.unit)}" for found in shown]
-    lacks = lacking_quantile(0.5, series.count)
+    lacks = lacking_quantile(0.5, series)
     if lacks:
         lines.append(f"median {lacks}")
     if max(counts) > UNLIKE_COUNTS * min(counts):

@@ -10,12 +10,14 @@ from hardstone.figure_text import Cell, level_text, quantile_cell
 from hardstone.model import Instrument, Result, Series, Stopped, Unit, Verdict
 from hardstone.present.why_late import LateValue
 from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
+from hardstone.stats.identity import parse_layout, step_of
 from hardstone.stats.quantiles import (
     LADDER,
     Quantile,
     SeriesSummary,
     instrument_limit,
     summarise,
+    why_no_quantile,
 )
 from hardstone.units import format_count
 from hardstone.wording import (
@@ -75,9 +77,14 @@ def table_of(
     summaries = [summarise(series, deepest=deepest) for series in found]
     present = {quantile.q for summary in summaries for quantile in summary.quantiles}
     levels = [q for q in LADDER if q in present or q == LADDER[0]]
-    quantum_ns = instrument.quantum_ns if instrument else 1.0
     rows = [
-        _row(series, summary, levels, quantum_ns, _series_notes(series, instrument, calibrated))
+        _row(
+            series,
+            summary,
+            levels,
+            _quantum(series, instrument),
+            _series_notes(series, instrument, calibrated),
+        )
         for series, summary in zip(found, summaries, strict=True)
     ]
     first = rows[0].notes if len(rows) >= _LEAST_SHARED else []
@@ -85,6 +92,12 @@ def table_of(
     rows = [replace(one, notes=[note for note in one.notes if note not in shared]) for one in rows]
     left_out = len(filled) - len(found)
     return Table([level_text(q) for q in levels], rows, empty, left_out, tuple(shared))
+
+
+def _quantum(series: Series, instrument: Instrument | None) -> float:
+    """What no digit of a figure is below: the step of the clock, or of imported values."""
+    own = instrument.quantum_ns if instrument else 1.0
+    return max(own, float(step_of(series))) if step_of(series) > 1 else own
 
 
 def _highest(found: list[Series]) -> list[Series]:
@@ -101,23 +114,29 @@ def _row(
     notes: list[str],
 ) -> Row:
     unit = series.unit
+    own_ns = 1.0 if step_of(series) > 1 else quantum_ns  # a mean is between the steps
     by_level = {quantile.q: quantile for quantile in summary.quantiles}
     mark = f" {MARK}" if is_contradictory(series) else ""
     return Row(
         label=series_text(series) + mark,
-        count=format_count(series.count),
+        count=summary.count_text,
         minimum=format_value(series.min, unit),
-        quantiles=[_quantile(by_level.get(q), unit) for q in levels],
-        mean=format_value(series.mean if series.count > 1 else None, unit, quantum_ns),
+        quantiles=[_quantile(by_level.get(q), unit, float(step_of(series))) for q in levels],
+        mean=format_value(series.mean if _has_mean(series) else None, unit, own_ns),
         stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
         worst=format_value(worst_value(series), unit),
         notes=notes,
     )
 
 
-def _quantile(found: Quantile | None, unit: Unit) -> Cell:
+def _has_mean(series: Series) -> bool:
+    """Of a single value it says nothing; of a file it may be all that there is."""
+    return series.count > 1 or series.max is None
+
+
+def _quantile(found: Quantile | None, unit: Unit, quantum_ns: float) -> Cell:
     """A quantile, with its interval only where that is wider than _NARROW on a side."""
-    cell = quantile_cell(found, unit)
+    cell = quantile_cell(found, unit, quantum_ns=quantum_ns)
     if found is None or not found.value or found.low is None or found.high is None:
         return cell
     if max(found.high - found.value, found.value - found.low) <= _NARROW * found.value:
@@ -136,8 +155,12 @@ def _series_notes(
     limit = instrument_limit(series, instrument)
     if limit:
         notes.append(limit)
+    if why := why_no_quantile(series):
+        return [*notes, why]
+    least = format_value(parse_layout(series.histogram.layout).least, series.unit)
+    least = least if parse_layout(series.histogram.layout).least else "0"
     if series.histogram.underflow:
-        notes.append(f"{format_count(series.histogram.underflow)} values below 0, not drawn")
+        notes.append(f"{format_count(series.histogram.underflow)} values below {least}, not drawn")
     if series.histogram.overflow:
         lost = format_count(series.histogram.overflow)
         notes.append(

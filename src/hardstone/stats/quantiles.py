@@ -24,6 +24,7 @@ import msgspec
 from hardstone.errors import InputError
 from hardstone.model import Histogram, Instrument, Series, Unit
 from hardstone.stats.identity import (
+    NO_DISTRIBUTION,
     has_quantiles,
     highest_of,
     parse_layout,
@@ -117,6 +118,22 @@ def why_no_quantile(series: Series) -> str:
         return "the file has no distribution, so no quantile"
     named = f"{', '.join(has[:-1])} and {has[-1]}" if len(has) > 1 else f"a {has[0]}"
     return f"the file has {named} only, so no quantile"
+
+
+def is_count_known(series: Series) -> bool:
+    """Whether the source of an imported series says, at least, how many values it kept: with none
+    and without a distribution there is nothing that could have counted them."""
+    histogram = series.histogram
+    return not (histogram.is_cut is True and histogram.layout == NO_DISTRIBUTION)
+
+
+def count_text(series: Series) -> str:
+    """The number of values: "8 000", "8 000 or more" where the source dropped some, "-" where it
+    does not say."""
+    if not is_count_known(series):
+        return "-"
+    more = " or more" if series.histogram.is_cut is True else ""
+    return f"{format_count(series.count)}{more}"
 
 
 def lacking_quantile(q: float, series: Series) -> str:
@@ -316,9 +333,9 @@ class SeriesSummary(msgspec.Struct, kw_only=True, frozen=True):
     """Figures of one series in its unit, None if it has no value.
 
     `quantiles` are only those that the count supports. `why_no_quantile`: why the source of an
-    imported series gives none; "". `p_exceed_bound` is the upper bound, at
-    95 % confidence, of the probability that a value exceeds `max`. It assumes independent
-    samples.
+    imported series gives none; "". `count_text` is the count for people. `p_exceed_bound` is the
+    upper bound, at 95 % confidence, of the probability that a value exceeds `max`. It assumes
+    independent samples.
     """
 
     name: str
@@ -334,6 +351,7 @@ class SeriesSummary(msgspec.Struct, kw_only=True, frozen=True):
     overflow: int
     underflow: int
     derived: str | None
+    count_text: str
     why_no_quantile: str = ""
 
 
@@ -353,10 +371,11 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
         stddev=series.stddev,
         max=series.max,
         quantiles=[_within_extremes(one, series) for one in quantiles if one is not None],
-        p_exceed_bound=upper_bound(0, max(series.count, 0)),
+        p_exceed_bound=upper_bound(0, max(series.count, 0) if is_count_known(series) else 0),
         overflow=series.histogram.overflow,
         underflow=series.histogram.underflow,
         derived=series.derived,
+        count_text=count_text(series),
         why_no_quantile=why_no_quantile(series),
     )
 
@@ -466,9 +485,8 @@ def why_no_share(series: Series, found: Above) -> str:
     Without a distribution it is where minimum or maximum decide it.
     """
     why = why_no_quantile(series).replace("so no quantile", "so no share above a deadline")
-    if not why or (found.high == 0 and series.count > 1):
-        return ""
-    return "" if found.is_exact and series.count > 1 else why
+    is_decided = found.is_exact and is_count_known(series)
+    return "" if is_decided else why
 
 
 def share_low(count: int, total: int, error: float) -> float:

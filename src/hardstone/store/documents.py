@@ -38,7 +38,7 @@ from hardstone.model import (
 from hardstone.raw_facts import read_again
 from hardstone.stats.consistency import trust_of
 from hardstone.stats.identity import histogram_problem, table_problem, windows_problem
-from hardstone.stats.trust import lacking_text
+from hardstone.stats.trust import lacking_text, tool_text
 from hardstone.store.place import Place, StoreError, is_run_id, store_errors
 
 _DOCUMENT_LIMIT_BYTES = 128 * 2**20
@@ -205,6 +205,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     `lacking`: the results that were not measured, "2 failed, 1 denied"; None in a list of before.
     `repeats`: the id of the first of several runs of one plan, also in itself; "": it is alone.
     `machine`: processor and kernel, "" where neither is known; None in a list of before.
+    `tool`: the tool from whose file it was read, with its version; "": hardstone measured it.
     """
 
     id: str
@@ -223,6 +224,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     repeats: str = ""
     lacking: str | None = None
     machine: str | None = None
+    tool: str = ""
 
 
 class _Summary(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -264,6 +266,9 @@ def entry_of(document: RunDocument) -> RunEntry:
         repeats="" if repeat is None else repeat.first or document.id,
         lacking=lacking_text(document.results),
         machine=_machine_of(document.system),
+        tool=printable(tool_text(document.imported))[:_MACHINE_CHARACTERS]
+        if document.imported is not None
+        else "",
     )
 
 

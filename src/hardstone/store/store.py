@@ -73,8 +73,8 @@ _VERSION = 8
 _TABLE = """CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT, started_utc TEXT, status TEXT, grade TEXT,
     tests INTEGER, profile TEXT, target TEXT, stars REAL, is_at_most INTEGER, lowest REAL,
-    rated_as TEXT, formula TEXT, repeats TEXT, lacking TEXT, machine TEXT, size_bytes INTEGER,
-    changed_ns INTEGER)"""
+    rated_as TEXT, formula TEXT, repeats TEXT, lacking TEXT, machine TEXT, tool TEXT,
+    size_bytes INTEGER, changed_ns INTEGER)"""
 _COLUMNS = (*RunEntry.__struct_fields__, *Stamp._fields)
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"  # noqa: S608 - names of ours
 _WRITE = f"INSERT INTO runs VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608

@@ -537,7 +537,7 @@ def _command(address: Address) -> str:
     return f"hardstone run {address.test}" + (f" --load {load}" if load else "")
 
 
-_OF_A_SERIES = ("min", "mean", "max")
+_OF_A_SERIES = {"min": "minimum", "mean": "mean", "max": "maximum"}
 _OF_KERNEL_TIME = {"time_90": 0.9, "time_99": 0.99}
 
 
@@ -585,16 +585,26 @@ def _operation(found: Resolved) -> tuple[KernelTime, Operation]:
 
 def value_of(series: Series, statistic: str) -> float:
     """The `statistic` of `series` in its unit. AddressError if the series has none."""
-    from hardstone.stats.quantiles import is_printable, lacking, quantile_of_series, values_for
+    from hardstone.stats.quantiles import (
+        is_printable,
+        lacking,
+        quantile_of_series,
+        values_for,
+        why_no_quantile,
+    )
 
     if statistic in _OF_A_SERIES:
         value = getattr(series, statistic)
+        if value is None and series.count:
+            raise AddressError(f"the file has no {_OF_A_SERIES[statistic]}")
         if value is None:
             raise AddressError(f"the series {series.name} has no values", "measure longer")
         return float(value)
     if not statistic.startswith("p"):
         raise AddressError(f"a series has no '{statistic}'")
     q = float(statistic[1:]) / 100
+    if why := why_no_quantile(series):
+        raise AddressError(why)
     found = quantile_of_series(series, q) if is_printable(q, series.count) else None
     if found is None or found.value is None:
         lacks = lacking(values_for(q), series.count) or "has no value"

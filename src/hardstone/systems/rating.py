@@ -392,9 +392,10 @@ _MOST_CHARACTERS = 200
 
 
 def rate(subject: Subject) -> Rating:
-    """The stars of `subject`. None follow from instructions: they are no time of hardware."""
-    if isinstance(subject, MeasuredRun) and counts_instructions(subject.document.system):
-        return _without_stars(subject)
+    """The stars of `subject`. None follow from instructions: they are no time of hardware; and none
+    from the file of another tool, which has a figure or two, and not how they came about."""
+    if isinstance(subject, MeasuredRun) and (why := why_no_stars(subject.document)):
+        return _without_stars(subject, why)
     categories = [_category(subject, *one) for one in load_criteria().categories.items()]
     scores = {one.category: one.score for one in categories if one.score is not None}
     is_range = any(one.lowest_stars is not None for one in categories)
@@ -423,14 +424,22 @@ def rate(subject: Subject) -> Rating:
 
 
 _NO_TIME = "time counts instructions, and stars are of time of hardware"
+_IMPORTED = "read from a file of another tool, and stars are of what hardstone measured"
 
 
-def _without_stars(run: MeasuredRun) -> Rating:
+def why_no_stars(document: RunDocument) -> str:
+    """Why no star follows from any figure of a run; "" where stars may."""
+    if counts_instructions(document.system):
+        return _NO_TIME
+    return _IMPORTED if document.imported is not None else ""
+
+
+def _without_stars(run: MeasuredRun, why: str) -> Rating:
     return Rating(
         overall=None,
         is_at_most=False,
-        why_none=_NO_TIME,
-        categories=[_not_rated(name, _NO_TIME) for name in load_criteria().categories],
+        why_none=why,
+        categories=[_not_rated(name, why) for name in load_criteria().categories],
         caps=[],
         rated_as=rated_as(run),
         configuration=configuration_of(run),

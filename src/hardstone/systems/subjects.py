@@ -212,15 +212,18 @@ class MeasuredSeries:
         return tuple(found)
 
     def statistics(self) -> list[str]:
-        from hardstone.stats.quantiles import printable_quantiles
+        from hardstone.stats.quantiles import quantiles_of
 
-        quantiles = [f"p{100 * q:.8g}" for q in printable_quantiles(self.series.count)]
+        quantiles = [f"p{100 * q:.8g}" for q in quantiles_of(self.series)]
         kernel = [
             one
             for one in _KERNEL_TIME
             if self.test == "KRN-P-PRE" and isinstance(self.amount(one), Amount)
         ]
-        return ["min", "mean", *quantiles, "max", *kernel]
+        known = {name for name in _OWN_FIGURES if getattr(self.series, name) is not None}
+        named = ["min", "mean", *quantiles, "max"]
+        lacking = _OWN_FIGURES - known if self.series.count else set()
+        return [*(one for one in named if one not in lacking), *kernel]
 
     def amount(self, statistic: str) -> Amount | Missing:
         """The figure for `statistic`: a value, a bound, or why there is none."""

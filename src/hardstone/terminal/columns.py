@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.errors import InputError
-from hardstone.figure_text import lacking_quantile
 from hardstone.model import RunDocument, Series
 from hardstone.present.measured_tables import common_work, load_table, works_of
 from hardstone.present.notices import idle_remarks
@@ -30,7 +29,7 @@ from hardstone.stats.consistency import (
     MARK_NOTE,
     is_contradictory,
 )
-from hardstone.stats.quantiles import median_of
+from hardstone.stats.quantiles import lacking_quantile, median_of
 from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
 from hardstone.wording import format_value, labels_text, ratio_text, spoken
 
@@ -168,7 +167,7 @@ def _cell_lines(row: SeriesRow, place: int, work: str) -> Iterator[Text]:
 
 def _median(series: Series) -> str:
     """The median, or how many values it needs; "?" if the histogram is unreadable."""
-    lacks = lacking_quantile(0.5, series.count) if series.count else ""
+    lacks = lacking_quantile(0.5, series) if series.count else ""
     if lacks:
         return f"median {lacks}"
     try:

@@ -19,10 +19,16 @@ from hardstone.stats.identity import (
     highest_of,
     parse_layout,
     ranked_counts_of,
+    step_of,
 )
-from hardstone.stats.quantiles import is_printable, quantile_between
+from hardstone.stats.quantiles import (
+    count_text,
+    is_printable,
+    quantile_between,
+    why_no_quantile,
+)
 from hardstone.units import format_count, format_ns, format_span
-from hardstone.wording import clean
+from hardstone.wording import clean, format_value
 
 TEST = "TMR-P-LAT"
 MOST_ROWS = 10
@@ -30,6 +36,7 @@ _WAKEUP = "wakeup"
 _MOST_CPUS = 8
 _STEPS = (1, 2, 5)
 _LABELS = 26  # columns before a bar
+_PLACES = {"CPU": 4, "thread": 6}  # columns
 _WIDEST = 80
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -69,15 +76,20 @@ def wakeups(result: Result) -> list[Series]:
 def table_rows(found: Sequence[Series]) -> list[str]:
     """A title, and a row for each CPU; of many CPUs those with the highest latencies."""
     titles = ("min", "median", "p99", "max")
-    head = f"{'CPU':>4}{'wake-ups':>15}" + "".join(f"{one:>10}" for one in titles) + "  max at"
+    labels = {label for one in found for label in one.labels}
+    place = "thread" if "thread" in labels and "cpu" not in labels else "CPU"
+    figures = "".join(f"{one:>10}" for one in titles)
+    has_times = any(one.worst or not _is_imported(one) for one in found)
+    head = f"{place:>{_PLACES[place]}}{'wake-ups':>15}{figures}" + "  max at" * has_times
     highest = sorted(found, key=lambda one: -(one.max or 0))[:_MOST_CPUS]
-    rows = [_cpu_row(one) for one in found if one in highest]
+    rows = [_cpu_row(one, place, has_time=has_times) for one in found if one in highest]
     if len(found) > len(highest):
-        rows.append(f"and {len(found) - len(highest)} CPUs with a lower maximum, with --all")
-    return [head, *rows]
+        rows.append(f"and {len(found) - len(highest)} {place}s with a lower maximum, with --all")
+    reasons = dict.fromkeys(filter(None, map(why_no_quantile, found)))
+    return [head, *rows, *(f"-: {why}" for why in reasons)]
 
 
-def _cpu_row(series: Series) -> str:
+def _cpu_row(series: Series, place: str, *, has_time: bool) -> str:
     mark = MARK if is_contradictory(series) else ""
     figures = (
         format_ns(series.min),
@@ -85,8 +97,17 @@ def _cpu_row(series: Series) -> str:
         _quantile_text(series, 0.99),
         format_ns(series.max) + mark,
     )
-    start = f"{str(series.labels.get('cpu', '-'))[:4]:>4}{format_count(series.count):>15}"
-    return start + "".join(f"{one:>10}" for one in figures) + f"  {moment_of_worst(series)}"
+    wide = _PLACES[place]
+    start = f"{str(series.labels.get(place.lower(), '-'))[:wide]:>{wide}}{count_text(series):>15}"
+    moment = f"  {moment_of_worst(series)}" * has_time
+    return start + "".join(f"{one:>10}" for one in figures) + moment
+
+
+def _is_imported(series: Series) -> bool:
+    try:
+        return parse_layout(series.histogram.layout).is_imported
+    except InputError:
+        return False
 
 
 def moment_of_worst(series: Series) -> str:
@@ -95,7 +116,7 @@ def moment_of_worst(series: Series) -> str:
 
 
 def _quantile_text(series: Series, q: float) -> str:
-    """ "-" where too few values lie beyond it; "> 20 us" out of the range of the histogram."""
+    """ "-" where too few values lie beyond it; ">20 us" out of the range of the histogram."""
     if not is_printable(q, series.count):
         return "-"
     try:
@@ -106,10 +127,11 @@ def _quantile_text(series: Series, q: float) -> str:
     if not bins.total or not bins.has_quantiles:
         return "-"
     found = quantile_between(bins, q, (0, bins.total + 1), 0.95)
+    step, highest = step_of(series), highest_of(series)
     if found.value is None:
-        return f"> {format_ns(found.above)}" if found.above is not None else "-"
-    highest = highest_of(series)
-    return format_ns(found.value if highest is None else min(found.value, highest))
+        return f">{format_value(found.above, 'ns', step)}" if found.above is not None else "-"
+    value = found.value if highest is None else min(found.value, highest)
+    return format_value(value, "ns", step)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from hardstone.present.answer import (
     screen_rows,
 )
 from hardstone.present.measured_tables import noise_line
+from hardstone.present.origin import loss_texts, means_only, origin_text, unknown_text
 from hardstone.present.overview import (
     conditions_text,
     families,
@@ -46,13 +47,14 @@ from hardstone.stats.consistency import (
     trust_of,
 )
 from hardstone.stats.identity import has_quantiles, histogram_problem, parse_layout
+from hardstone.stats.quantiles import why_no_quantile
 from hardstone.stats.trust import lacks_realtime
 from hardstone.terminal.console import Row, make_console, print_command, words
 from hardstone.units import format_count
 from hardstone.wording import (
     clean,
     format_value,
-    kernel_text,
+    kernel_of,
     ratio_text,
     short,
     shorten,
@@ -207,11 +209,29 @@ def _figure_lines(console: Console, document: RunDocument, width: int, room: int
     from hardstone.terminal.distribution import recording_lines
 
     lines = recording_lines(document, console) or _rows_of(document).lines(document, width)
+    lines += _mean_lines(document, width)
     if len(lines) <= max(room, 0):
         return lines
     kept = lines[: max(room - 1, 0)]
     more = len(lines) - len(kept)
     return [*kept, Text(f"and {more} more rows, with --all", style="dim")] if room > 2 else []
+
+
+def _mean_lines(document: RunDocument, width: int) -> list[Text]:
+    """A line for each mean of a file that has nothing else."""
+    found = list(means_only(document)) if document.imported is not None else []
+    if not found:
+        return []
+    name = width - _FIGURE - _ID - 2
+    head = Text(f"{'means only':{name}}{'mean':>{_FIGURE}}", style="bold")
+    return [
+        head,
+        *(
+            Text(f"{shorten(series, name - 1):{name}}{format_value(mean, 'ns'):>{_FIGURE}}  ")
+            + Text(shorten(test, _ID), style="dim")
+            for test, series, mean in found
+        ),
+    ]
 
 
 @dataclass(frozen=True)
@@ -220,6 +240,12 @@ class _Rows:
 
     rows: list[ScreenRow]
     absent: list[str]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why a figure has no median, where the file of another tool is the reason."""
+        found = [one.series for row in self.rows for one in row.figures if one is not None]
+        return list(dict.fromkeys(filter(None, map(why_no_quantile, found))))
 
     def lines(self, document: RunDocument, width: int) -> list[Text]:
         conditions = conditions_in(document)
@@ -231,6 +257,7 @@ class _Rows:
             lines = list(_single_lines(self.rows, width))
         if any(one.is_contradictory for row in self.rows for one in row.figures if one):
             lines.append(Text(MARK_NOTE))
+        lines += [Text(line) for why in self.reasons for line in textwrap.wrap(f"-: {why}", width)]
         if self.absent:
             text = f"not run: {', '.join(self.absent)}"
             lines += [Text(line, style="dim") for line in textwrap.wrap(text, width)]
@@ -243,13 +270,16 @@ def _rows_of(document: RunDocument) -> _Rows:
     run = [row for row in fixed if any(state != NOT_RUN for state in row.states)]
     if len(run) >= _FEW_ROWS:
         return _Rows(fixed, [])
+    if document.imported is not None:  # nobody asked another tool for the others
+        run = [row for row in run if row.figure is not None]
+        return _Rows([*run, *other_rows(document, run)], [])
     absent = [row.name for row in fixed if row not in run]
     return _Rows([*run, *other_rows(document, run)], absent if run else [])
 
 
 def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
     """Worst observed, median, count and mark of each row."""
-    counts = [format_count(row.figure.count) for row in rows if row.figure is not None]
+    counts = [row.figure.count_text for row in rows if row.figure is not None]
     values = max(_COUNT, *(len(one) + 2 for one in counts), 0)
     # Names of series need more room than those of the fixed rows; then only the ratio is shown.
     is_fixed = all(len(row.name) < _NAME for row in rows)
@@ -271,11 +301,11 @@ def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
             line += Text(f"{shorten(row.state, room - 1):{room}} ", style="yellow")
         else:
             mark = MARK if figure.is_contradictory else ""
-            median = "-" if figure.median_ns is None else format_value(figure.median_ns, "ns")
+            median = figure.median_text
             style = _MARK_STYLES.get(row.mark.rstrip("?"), "")
             worst = f"{format_value(figure.worst_ns, 'ns') + mark:>{_FIGURE}}"
             line += Text(worst, style=style or "bold")
-            line += Text(f"{median:>{_FIGURE}}{format_count(figure.count):>{values}}")
+            line += Text(f"{median:>{_FIGURE}}{figure.count_text:>{values}}")
             if has_reference:
                 line += Text("  ") + Text(f"{row.mark:{_MARK}}", style=style)
                 said = figure.about or _reference_text(row)
@@ -441,7 +471,10 @@ class _Texts:
         room = self.width - len(state) - len(document.id) - 1
         name = f" {shorten(document.name, room)}" if room >= _LEAST_NAME else ""
         yield Text(f"{document.id}{name}{state}", style="bold")
-        machine, kernel = target_text(document), kernel_text(document.system)
+        if document.imported is not None:
+            origin = f"read from {origin_text(document.imported)}"
+            yield from map(Text, self._wrapped(origin, self.width, self.limits.head_lines))
+        machine, kernel = target_text(document), kernel_of(document)
         if self.limits.head_lines == 1:
             kernel = ", ".join(kernel.split(", ")[:2]).partition(" (")[0]
             if kind := time_machine(document.system):  # what matters most of the machine
@@ -450,9 +483,14 @@ class _Texts:
                 machine = shorten(machine, max(self.width - len(kernel) - 2, self.width // 3))
             yield Text(shorten(f"{machine}; {kernel}", self.width))
         else:
-            yield from (Text(shorten(one, self.width)) for one in (machine, kernel))
-        how, comma, load = conditions_text(document, is_brief=True).partition(", load ")
-        conditions = f"load {load}, {how}" if comma else how  # the load is never cut off
+            both = [machine, kernel]
+            if document.imported is not None and not document.system:
+                both = ["machine and kernel not known"]
+            yield from (Text(shorten(one, self.width)) for one in both)
+        conditions = conditions_text(document, is_brief=True)
+        how, comma, load = conditions.partition(", load ")
+        if comma and document.imported is None:
+            conditions = f"load {load}, {how}"  # the load is never cut off
         yield from map(Text, self._wrapped(conditions, self.width, self.limits.head_lines))
         style = _GRADES.get(answer.grade, "bold")
         yield from self._labelled("how late", answer.sentence, style, _MOST_SENTENCE)
@@ -464,6 +502,7 @@ class _Texts:
         yield from self._why()
         yield from self._next()
         yield from self._trust()
+        yield from self._lost()
 
     def below(self) -> Iterator[Text]:
         """Stars, and the commands that show more."""
@@ -545,7 +584,24 @@ class _Texts:
             if len(_graded(trust, [*shown, reason])) <= room:
                 shown.append(reason)
         style = _TRUST_STYLE[trust.grade]
-        yield from self._labelled("trust", _graded(trust, shown), style, most=1)
+        most = 1 if self.document.imported is None else 2
+        yield from self._labelled("trust", _graded(trust, shown), style, most=most)
+
+    def _lost(self) -> Iterator[Text]:
+        """What the file of another tool does not say: as many lines as there is room for."""
+        imported = self.document.imported
+        if imported is None:
+            return
+        losses = loss_texts(imported)
+        shown = losses[: 2 * self.limits.problems]
+        for number, text in enumerate(shown):
+            label = "" if number else "not said"
+            yield from self._labelled(label, text, "yellow", self.limits.lines_each)
+        more = [f"{len(losses) - len(shown)} more"] if len(losses) > len(shown) else []
+        more += filter(None, [unknown_text(imported)])
+        if more:
+            label = "" if shown else "not said"
+            yield from self._labelled(label, f"and {', '.join(more)}: see --all", "dim")
 
     def _labelled(self, label: str, text: str, style: str = "", most: int = 1) -> Iterator[Text]:
         for number, line in enumerate(self._wrapped(text, self.width - _GUTTER, most)):

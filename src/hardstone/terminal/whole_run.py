@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.errors import InputError
-from hardstone.figure_text import amount_text, lacking_quantile, level_text, quantile_value
+from hardstone.figure_text import amount_text, level_text, quantile_value
 from hardstone.kernel.screen import show_kernel_time
 from hardstone.model import Instrument, Result, RunDocument, Series
 from hardstone.posix.screen import show_posix
@@ -36,6 +36,13 @@ from hardstone.present.measured_tables import (
     step_rows,
 )
 from hardstone.present.notices import deviations, idle_remarks, notes
+from hardstone.present.origin import (
+    loss_texts,
+    origin_rows,
+    tool_title,
+    unknown_rows,
+    unknown_text,
+)
 from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.present.stars_text import (
     category_number,
@@ -62,6 +69,7 @@ from hardstone.stats.quantiles import (
     SeriesSummary,
     deepest_of,
     instrument_limit,
+    lacking_quantile,
     summarise,
     values_for,
 )
@@ -225,12 +233,15 @@ class _SeriesTable:
         is_wrong = is_contradictory(series)
         if is_wrong:
             self._note(MARK_NOTE)
-        self._note_missing(figures)
+        self._note_missing(figures, series)
         table.add_row(label, *cells_of(figures, quantum_ns, mark, MARK if is_wrong else ""))
 
-    def _note_missing(self, figures: SeriesSummary) -> None:
+    def _note_missing(self, figures: SeriesSummary, series: Series) -> None:
         """Explains "-" in the place of a quantile."""
-        if not self._has_missing and any(lacking_quantile(q, figures.count) for q in LADDER[:2]):
+        if figures.why_no_quantile:
+            self._note(f"-: {figures.why_no_quantile}")
+            return
+        if not self._has_missing and any(lacking_quantile(q, series) for q in LADDER[:2]):
             self._has_missing = True
             needs = ", ".join(f"{level_text(q)} {format_count(values_for(q))}" for q in LADDER[:4])
             self.notes.append(f"-: too few values. A quantile needs 10 beyond it: {needs} values")
@@ -275,7 +286,7 @@ def cells_of(figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str) -
     quantile = (
         f"{level_text(deepest.q)} {quantile_value(deepest, unit, quantum_ns)}" if deepest else "-"
     )
-    yield Text(format_count(figures.count) + wrong)
+    yield Text(figures.count_text + wrong)
     yield Text(format_value(figures.min, unit, quantum_ns) + wrong)
     yield Text(quantile_value(median, unit, quantum_ns) + mark)
     yield Text(quantile)
@@ -401,6 +412,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
         print_side_by_side(console, document)
     else:
         _print_series(console, replace(document, results=listed_results(document)))
+    _print_imported(console, document)
     _print_noise(console, document)
     for pair in pairs_in(document):
         show_pair(console, pair)
@@ -430,6 +442,23 @@ def _print_series(console: Console, document: RunDocument) -> None:
         console.print(words(note))
     console.print(Text(LIMIT_OF_MAXIMA, style="dim"))
     console.print()
+
+
+def _print_imported(console: Console, document: RunDocument) -> None:
+    """The file that the run was read from, what it could not say, and what of it is not known."""
+    imported = document.imported
+    if imported is None:
+        return
+    rows: list[Row] = [(words(name), words(text)) for name, text in origin_rows(imported)]
+    print_rows(console, f"from a file of {tool_title(imported)}", rows)
+    losses = loss_texts(imported)
+    if losses:
+        print_rows(
+            console, "what the file does not say", [(words("-"), words(one)) for one in losses]
+        )
+    unknown: list[Row] = [(words(key), words(text)) for key, text in unknown_rows(imported)]
+    if unknown:
+        print_rows(console, unknown_text(imported), unknown)
 
 
 def _print_why_late(console: Console, document: RunDocument) -> None:

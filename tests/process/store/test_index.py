@@ -51,7 +51,7 @@ def test_runs_are_listed_oldest_first(filled: Store) -> None:
     said = {"name": "run 0", "status": "complete", "grade": "full", "tests": 1, "target": "local"}
     said |= {"profile": "standard", "started_utc": "2026-11-20T00:00:00Z"}
     said |= {"stars": None, "is_at_most": True, "lowest": None, "rated_as": "", "formula": FORMULA}
-    said |= {"repeats": "", "lacking": "", "machine": "6.12.0-rt"}
+    said |= {"repeats": "", "lacking": "", "machine": "6.12.0-rt", "tool": ""}
     assert msgspec.to_builtins(entries[0]) == {"id": IDS[0], **said}
 
 
@@ -204,7 +204,7 @@ def rows(store: Store) -> int:
         "UPDATE runs SET stars = -1",
         "PRAGMA user_version = 99",
         "INSERT INTO runs VALUES ('x', 'x', 'x', 'complete', 'full', 1, 'quick', 'local', 1, 0, "
-        "NULL, '', 'hardstone.rating/3', '', '', '', 1, 1)",
+        "NULL, '', 'hardstone.rating/3', '', '', '', '', 1, 1)",
     ],
 )
 def test_an_index_that_does_not_fit_the_documents_is_mended(filled: Store, damage: str) -> None:
