@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from pathlib import PurePath
 
 import msgspec
@@ -157,34 +158,39 @@ def _finished(reading: Reading) -> str | None:
 
 
 def _in_unit(reading: Reading, unit: str, file: str) -> Reading:
-    """The reading of a file whose unit the person knows. An importer took microseconds."""
+    """The reading of a file whose unit the person knows. An importer took microseconds, or ns
+    where the values hint at them; then no value is a multiple of one."""
     if not any(loss.what == "unit" for loss in reading.losses):
         raise InputError(f"{printable(file)} says its unit itself", "leave out --unit")
     losses = [loss for loss in reading.losses if loss.what != "unit"]
-    if unit == "us":
+    taken = "ns" if all(one.step_ns == 1 for one in reading.series) else "us"
+    if unit == taken:
         return replace(reading, losses=losses)
-    return replace(reading, losses=losses, series=[_in_ns(one) for one in reading.series])
+    factor = Fraction(1, 1000) if unit == "ns" else Fraction(1000)
+    series = [_scaled(one, factor) for one in reading.series]
+    return replace(reading, losses=losses, series=series)
 
 
-def _in_ns(one: ReadSeries) -> ReadSeries:
-    """A series whose file has ns, and which was read as if it had microseconds."""
+def _scaled(one: ReadSeries, factor: Fraction) -> ReadSeries:
+    """A series in the other unit. Whole values stay whole."""
     if one.unit != "ns":
         return one
     buckets, values = one.buckets, one.values
     return replace(
         one,
-        min=None if one.min is None else one.min // 1000,
-        mean=None if one.mean is None else one.mean / 1000,
-        max=None if one.max is None else one.max // 1000,
-        stddev=None if one.stddev is None else one.stddev / 1000,
-        step_ns=max(1, one.step_ns // 1000),
-        buckets=None if buckets is None else [(low // 1000, count) for low, count in buckets],
-        bucket_width_ns=one.bucket_width_ns // 1000,
-        values=None if values is None else [value // 1000 for value in values],
+        min=None if one.min is None else int(one.min * factor),
+        mean=None if one.mean is None else float(Fraction(one.mean) * factor),
+        max=None if one.max is None else int(one.max * factor),
+        stddev=None if one.stddev is None else float(Fraction(one.stddev) * factor),
+        step_ns=max(1, int(one.step_ns * factor)),
+        buckets=None if buckets is None else [(int(low * factor), count) for low, count in buckets],
+        bucket_width_ns=int(one.bucket_width_ns * factor),
+        values=None if values is None else [int(value * factor) for value in values],
         worst=[
-            msgspec.structs.replace(worst, value_ns=worst.value_ns // 1000) for worst in one.worst
+            msgspec.structs.replace(worst, value_ns=int(worst.value_ns * factor))
+            for worst in one.worst
         ],
-        maxima_per_s=[None if most is None else most // 1000 for most in one.maxima_per_s],
+        maxima_per_s=[None if most is None else int(most * factor) for most in one.maxima_per_s],
     )
 
 

@@ -259,14 +259,16 @@ def _read_text(content: bytes) -> Reading:
                 raise InputError(f"line {number}: a second run begins", "import each by itself")
             found[thread] = number, match
     hits = list(_HIT.finditer(text))
-    unit_ns = 1 if any(hit[4] == "ns" for hit in hits) else _US
+    unit_ns, loss = _unit_by_values([match for _, match in found.values()])
+    if hits:
+        unit_ns = 1 if hits[0][4] == "ns" else _US
     series = [_of_line(match, unit_ns, f"line {at}") for _, (at, match) in sorted(found.items())]
     return Reading(
         tool=_TOOL,
         format="text",
         series=series,
         events=[_event_of(hit) for hit in hits],
-        losses=[] if hits else [_unit_loss(series)],
+        losses=[] if hits else [loss],
         is_cut=is_cut,
     )
 
@@ -291,21 +293,25 @@ def _of_line(match: re.Match[str], unit_ns: int, place: str) -> ReadSeries:
     )
 
 
-_HARDLY_NS = 5_000_000
+def _unit_by_values(rows: Sequence[re.Match[str]]) -> tuple[int, Loss]:
+    """The unit that the shortest wake-up allows, and what is not known of it.
+
+    No thread is woken within 300 ns of the release, nor is each wake-up a millisecond late.
+    """
+    least = min((int(row["min"]) for row in rows if int(row["count"])), default=0)
+    if least < _TOO_SHORT_NS:
+        why = f"in nanoseconds the shortest wake-up, {least} ns, would be too short"
+        return _US, Loss(what="unit", text=f"{_NO_TEXT_UNIT} microseconds were taken, since {why}.")
+    if least < _HARDLY_US:
+        why = "with jitterdebugger -N it is nanoseconds (--unit ns)"
+        return _US, Loss(what="unit", text=f"{_NO_TEXT_UNIT} microseconds were taken; {why}.")
+    why = f"in microseconds no wake-up would have taken less than {least // 1000} ms (--unit us)"
+    return 1, Loss(what="unit", text=f"{_NO_TEXT_UNIT} nanoseconds were taken, since {why}.")
 
 
-def _unit_loss(series: Sequence[ReadSeries]) -> Loss:
-    """The unit is that of the tool's default. A shortest wake-up of milliseconds hints at -N."""
-    text = (
-        "The text does not say its unit, and was read in microseconds: if jitterdebugger ran with"
-        " -N, all values are 1000 times smaller (import it with --unit ns)."
-    )
-    least = min((one.min for one in series if one.min is not None), default=0)
-    if least >= _HARDLY_NS:
-        text += (
-            f" That is likely here: in microseconds no wake-up took less than {least // 10**6} ms."
-        )
-    return Loss(what="unit", text=text)
+_NO_TEXT_UNIT = "The text does not state its unit:"
+_TOO_SHORT_NS = 300
+_HARDLY_US = 1000
 
 
 def _event_of(hit: re.Match[str]) -> Event:

@@ -11,7 +11,10 @@ import pytest
 
 from hardstone.errors import InputError
 from hardstone.importers import jitterdebugger
+from hardstone.importers.imported import Added, document_of
 from hardstone.importers.reading import Reading, ReadSeries
+from hardstone.importers.recognise import SourceFile
+from hardstone.model import Series
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 RESULTS = SAMPLES / "jd-out" / "results.json"
@@ -103,14 +106,37 @@ def test_text(name: str, expected: list[tuple[int, int, float, int]]) -> None:
     assert [one.labels for one in reading.series] == [{"cpu": 0}, {"cpu": 1}]
     assert all(one.buckets is None and one.values is None for one in reading.series)
     (loss,) = reading.losses
-    assert loss.what == "unit" and "likely" not in loss.text
+    assert loss.what == "unit" and "microseconds were taken, since in nanoseconds" in loss.text
 
 
-def test_text_in_ns_hints_at_its_unit() -> None:
+def test_text_in_ns() -> None:
     reading = read((SAMPLES / "jitterdebugger-N.stdout").read_bytes())
-    assert figures(reading.series[0]) == (2, 93_093_000, 102_921_500.0, 112_750_000)
+    assert [figures(one) for one in reading.series] == [
+        (2, 93_093, 102_921.5, 112_750),
+        (2, 55_892, 75_000.5, 94_109),
+    ]
     (loss,) = reading.losses
-    assert loss.what == "unit" and "no wake-up took less than 55 ms" in loss.text
+    assert loss.what == "unit" and "no wake-up would have taken less than 55 ms" in loss.text
+
+
+@pytest.mark.parametrize(("unit", "least"), [(None, 700_000), ("us", 700_000), ("ns", 700)])
+def test_text_of_either_unit(unit: str | None, least: int) -> None:
+    text = "T: 0 (1) A: 0 C: 9 Min:       700 Avg: 900.00 Max:      1100 \n"
+    assert imported_in(text, unit).min == least
+
+
+@pytest.mark.parametrize(("unit", "least"), [(None, 1700), ("us", 1_700_000), ("ns", 1700)])
+def test_the_unit_that_a_person_names_wins(unit: str | None, least: int) -> None:
+    text = "T: 0 (1) A: 0 C: 9 Min:      1700 Avg:1900.00 Max:      2100 \n"
+    one = imported_in(text, unit)
+    assert (one.min, one.max) == (least, least // 17 * 21)
+
+
+def imported_in(text: str, unit: str | None) -> Series:
+    content = text.encode()
+    source = SourceFile(name="t", content=content, sha256="", size_bytes=len(content))
+    run = document_of(read(content), source, "id", Added(unit=unit))
+    return run.results[0].series[0]
 
 
 def test_live_text_that_is_cut_in_a_line() -> None:
