@@ -121,9 +121,16 @@ def not_drawn(place: Place) -> str:
             )
             if value is not None
         ]
-        why = why_no_quantile(cell.series).removesuffix(", so no quantile") or "too few values"
-        texts.append(f"{system_name(column)}, {why}: {', '.join(known) or 'no figure'}")
+        why, figures = _why_not_drawn(cell.series), ", ".join(known) or "no figure"
+        texts.append(f"{system_name(column)}, {why}: {figures}")
     return f" Not drawn: {'; '.join(texts)}." if texts else ""
+
+
+def _why_not_drawn(series: Series) -> str:
+    why = why_no_quantile(series).removesuffix(", so no quantile")
+    if not why and (series.min is None or series.max is None):
+        return "its file has not both ends of the curve"
+    return why or "too few values"
 
 
 def beyond_buckets(place: Place) -> str:
@@ -242,7 +249,8 @@ _TAIL = 0.999
 
 def exceedance_figure(place: Place) -> Figure | None:
     """Share of values above each duration."""
-    found = list(place.curves)
+    found = [one for one in place.curves if None not in (one.series.min, one.series.max)]
+    place = replace(place, curves=found)
     if not found or is_rate(place.row.unit):
         return None
     is_many = len(found) > MOST_OVERLAID
@@ -257,15 +265,9 @@ def exceedance_figure(place: Place) -> Figure | None:
     if not is_many:
         about += " Open triangle: upper bound, at 95 %, of the share above the worst observed."
     about += beyond_buckets(place)
-    exact = [(one, [_first_point(one, points), *points[1:]]) for one, points in lines]
+    exact = [(one, [(one.series.min, points[0][1]), *points[1:]]) for one, points in lines]
     table = _table(place, [unit_title("above", place.row.unit), "share"], exact)
     return _figure(place, "exceedance", "Exceedance", about, spec, table, found)
-
-
-def _first_point(one: Curve, points: Sequence[Point]) -> Point:
-    """Every value is at or above the least, where that is known."""
-    first, share = points[0]
-    return (first if one.series.min is None else float(one.series.min), share)
 
 
 def histogram_figure(place: Place) -> Figure | None:

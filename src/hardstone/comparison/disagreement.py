@@ -76,15 +76,14 @@ def _moments(found: _Found) -> Iterator[str]:
 
 
 def _questions(found: _Found) -> Iterator[str]:
-    """Who answers a question that no other system answers."""
+    """Who answers a question that no other system answers, and has no figure in common."""
     shared = {one.column.number for one in found.compared}
+    texts = []
     for question, measured in found.questions.items():
         alone = [one for one in measured if one and one.column.number not in shared]
-        if alone:
-            yield (
-                f"Another question: {_named(alone)} measures {QUESTIONS[question]}, and no other "
-                "system does."
-            )
+        texts += [f"{_named(alone)} measures {QUESTIONS[question]}"] if alone else []
+    if texts:
+        yield f"Other questions: {'; '.join(texts)}. No other system has a figure of that."
 
 
 def _systems(found: _Found) -> Iterator[str]:

@@ -617,6 +617,11 @@ _QUESTION_LABELS = {
     "wakeup": "wake-up latency, worst CPU",
     "interrupt": "interrupt latency, worst CPU",
     "cpu loss": "lost CPU time, worst CPU",
+    "switch": "switch between threads",
+    "message": "message latency",
+    "semaphore": "semaphore hand-over",
+    "mutex": "mutex hand-over",
+    "signal": "signal latency",
 }
 
 
@@ -637,7 +642,7 @@ def decisive_rows(
         if question == WAKEUP or sum(one is not None for one in measured) > 1:
             row = figure_row(question, measured)
             tests = {one.series.test for one in measured if one is not None}
-            label = _QUESTION_LABELS.get(question, f"{question}, worst CPU")
+            label = _QUESTION_LABELS.get(question, question)
             if question == WAKEUP and len(tests) == 1:
                 label = "wakeup, total, worst CPU"
             rows.append(_compared_row(row, systems, label, decisive=True, question=question))

@@ -88,6 +88,17 @@ def test_the_reference_may_be_the_one_that_measures_something_else() -> None:
     assert not any(one.is_grey for one in again)
 
 
+def test_other_questions_have_rows_where_two_tools_answer_them() -> None:
+    signals = labelled(spread(4000), "latency", receiver="sigwaitinfo", scope="thread")
+    battery = run_with(result("SIG-P-LAT", series=[signals], conditions=FIFO))
+    other = result("sigwaittest", series=[labelled(spread(3000), "signal")], conditions=FIFO)
+    view = compare_view([battery, imported("sigwaittest", other)])
+    (row,) = view.decisive
+    assert (row.question, row.label) == ("signal", "signal latency") and row.known_count == 2
+    assert row.cells[1].why.startswith("sends an ordinary signal")
+    assert compare_view([battery, cyclictest()]).decisive[0].question == "wakeup"
+
+
 def test_where_the_reference_has_no_figure_the_first_that_has_one_decides() -> None:
     other = own(series=[])
     first, second, third = cells(other, cyclictest(), relative())[:3]
@@ -204,14 +215,14 @@ def test_a_rule_fires_where_it_applies_and_nowhere_else(rule: str) -> None:
 def test_a_question_that_one_system_alone_answers_is_said() -> None:
     found = reasons(own(), cyclictest(), gaps())
     assert found["questions"].startswith(
-        "Another question: 3 (hardstone) measures what takes the CPU from a thread that computes"
+        "Other questions: 3 (hardstone) measures what takes the CPU from a thread that computes. No"
     )
     assert "questions" not in reasons(gaps(), own(), cyclictest(), gaps())
 
 
 def test_where_no_two_systems_answer_one_question_only_that_is_a_reason() -> None:
     found = tools(gaps(), cyclictest())
-    assert [one.rule for one in found.reasons] == ["questions", "questions"]
+    assert [one.rule for one in found.reasons] == ["questions"]
     (pair,) = found.pairs
     assert not pair.is_same and pair.question == ""
     assert pair.why == (
@@ -270,6 +281,15 @@ def test_curves_of_linear_and_log_linear_series_name_who_is_missing() -> None:
     ]
     # exact values of 1 us buckets: the share changes at their edges only
     assert all((one + 1) % 1000 == 0 for one in drawn[1:-1])
+
+
+def test_a_series_without_its_maximum_has_no_curve_and_is_named() -> None:
+    open_end = msgspec.structs.replace(linear(spread(5000), 1000), max=None)
+    view = compare_view([own(), cyclictest(series=[open_end])])
+    with Drawer(0) as drawer:
+        (figure, *_) = BegunFigures(view, drawer).tools
+    assert "its file has not both ends of the curve: least" in figure.about
+    assert {row[0] for row in figure.table.rows} == {1}
 
 
 def test_a_file_that_does_not_say_the_kernel_or_the_load_is_not_called_another_system() -> None:
