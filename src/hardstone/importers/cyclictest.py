@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -53,8 +54,9 @@ _SUMMARY = re.compile(
     r" Act:(?P<act> *-?\d{1,19}) Avg:(?P<avg> *-?\d{1,19}) Max:(?P<max> *-?\d{1,19})"
     r"(?: SMI: *(?P<smi>\d{1,19}))?\s*"
 )
-_SAMPLE = re.compile(r"\s*(\d{1,5}): *(\d{1,19}): *(-?\d{1,19})(?: +\d{1,19})?\s*")
+_SAMPLE = re.compile(r"\s*(\d{1,5}): *(\d{1,18}): *(-?\d{1,18})(?: +\d{1,18})?\s*")
 _ROW = re.compile(r"(\d{6,19}) (\d{6,19}(?:\s+\d{6,19})*)\s*")
+_KNOWN_BEGIN = re.compile(r"(?:\^C)?T: *\d+ \(|# (?:Min|Max|Avg) Lat|# Total:|# Histogram Over")
 _ROW_BEGIN = re.compile(r"\d{6,19}(?: |$)")
 _FIGURES = re.compile(
     r"# (Total|(?:Min|Avg|Max) Latencies|Histogram Overflows|SMIs):((?: +-?\d{1,20})*)\s*"
@@ -100,12 +102,23 @@ class _Summary:
 
 
 @dataclass
+class _Samples:
+    """Lines of -v of one thread: two numbers each, and there may be millions."""
+
+    cycles: array[int] = field(default_factory=lambda: array("q"))
+    values: array[int] = field(default_factory=lambda: array("q"))
+
+
+@dataclass
 class _Text:
-    """The lines of a text, sorted by kind. Rows are (latency, counts of the threads)."""
+    """The lines of a text, sorted by kind. `rows` are (latency, counts of the threads) of the rows
+    that count something, `columns` and `last_row` those of all."""
 
     summaries: dict[int, _Summary] = field(default_factory=dict)
-    samples: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    samples: dict[int, _Samples] = field(default_factory=dict)
     rows: list[tuple[int, list[int]]] = field(default_factory=list)
+    columns: int = 0
+    last_row: int = -1
     figures: dict[str, list[int]] = field(default_factory=dict)
     late_cycles: dict[int, tuple[list[int], int]] = field(default_factory=dict)
     breaks: dict[str, int] = field(default_factory=dict)
@@ -117,28 +130,32 @@ class _Text:
 
 def _sorted_lines(content: bytes) -> _Text:
     text = _Text()
-    lines = list(lines_of(content))
-    last = max((number for number, line in lines if line.strip()), default=0)
-    ends_whole = content.endswith((b"\n", b"\r"))
-    for number, line in lines:
-        _take(text, number, line, is_torn=number == last and not ends_whole)
+    before: tuple[int, str] | None = None
+    for found in lines_of(content):
+        if before is not None:
+            _take(text, *before, is_torn=False)
+        before = found
+    if before is not None:
+        _take(text, *before, is_torn=not content.endswith((b"\n", b"\r")))
     return text
 
 
 def _take(text: _Text, number: int, line: str, *, is_torn: bool) -> None:
     """Sorts one line. The last one of a file may be cut off in its middle."""
-    if (found := _SAMPLE.fullmatch(line)) is not None:
+    if (found := _SAMPLE.fullmatch(line)) is not None and " " in line:
         if is_torn:
             text.is_cut = True
             return
-        thread, cycle, value = (int(part) for part in found.groups())
-        text.samples.setdefault(thread, []).append((cycle, value))
+        thread, cycle, value = map(int, found.groups())
+        samples = text.samples.setdefault(thread, _Samples())
+        samples.cycles.append(cycle)
+        samples.values.append(value)
     elif _ROW_BEGIN.match(line) is not None:
         _take_row(text, number, line, is_torn=is_torn)
     elif (found := _SUMMARY.fullmatch(line)) is not None:
-        text.summaries[int(found["thread"])] = _summary(found)
+        _take_summary(text, number, line, found)
     elif not _take_note(text, line) and _SILENT.fullmatch(line) is None:
-        if re.match(r"(?:\^C)?T: *\d+ \(|# (?:Min|Max|Avg) Lat", line):
+        if _KNOWN_BEGIN.match(line):
             if not is_torn:
                 raise _bad(number, line, "is not as cyclictest prints it")
             text.is_cut = True
@@ -146,19 +163,30 @@ def _take(text: _Text, number: int, line: str, *, is_torn: bool) -> None:
             text.unknown[f"line {number}"] = json.dumps(line[:1000])
 
 
+def _take_summary(text: _Text, number: int, line: str, found: re.Match[str]) -> None:
+    """A live display has many for each thread, of which the last counts most."""
+    thread, summary = int(found["thread"]), _summary(found)
+    before = text.summaries.get(thread)
+    if before is not None and (before.tid != summary.tid or before.count > summary.count):
+        raise _bad(number, line, "is of another run: the file has more than one")
+    text.summaries[thread] = summary
+
+
 def _take_row(text: _Text, number: int, line: str, *, is_torn: bool) -> None:
     found = _ROW.fullmatch(line)
     counts = [] if found is None else [int(part) for part in found[2].split()]
-    columns = len(text.rows[0][1]) if text.rows else len(counts)
-    if found is None or len(counts) != columns or (is_torn and not text.figures):
+    text.columns = text.columns or len(counts)
+    if found is None or len(counts) != text.columns or (is_torn and not text.figures):
         if not is_torn:
-            raise _bad(number, line, "is no row of a histogram")
+            raise _bad(number, line, "is not a row of a histogram")
         text.is_cut = True
         return
     latency = int(found[1])
-    if text.rows and latency <= text.rows[-1][0]:
+    if latency <= text.last_row:
         raise _bad(number, line, "does not ascend: the file has more than one histogram")
-    text.rows.append((latency, counts))
+    text.last_row = latency
+    if any(counts):
+        text.rows.append((latency, counts))
 
 
 def _take_note(text: _Text, line: str) -> bool:
@@ -241,7 +269,7 @@ def _read_text(content: bytes, kind: str) -> Reading:
     losses = [Loss(what="conditions", text=_ASSUMED)]
     if not unit.is_known:
         losses.append(Loss(what="unit", text=_NO_UNIT))
-    if text.rows:
+    if text.last_row >= 0:
         series = _of_rows(text, unit)
     elif text.samples:
         series = list(_of_samples(text, unit, losses))
@@ -260,7 +288,7 @@ def _read_text(content: bytes, kind: str) -> Reading:
         events=list(_events_of(text, unit)),
         losses=losses,
         unknown=text.unknown,
-        is_cut=text.is_cut or bool(text.rows and "Histogram Overflows" not in text.figures),
+        is_cut=text.is_cut or (text.last_row >= 0 and "Histogram Overflows" not in text.figures),
     )
 
 
@@ -348,12 +376,11 @@ def _of_rows(text: _Text, unit: _Unit) -> list[ReadSeries]:
 def _of_column(
     text: _Text, thread: int, overflows: Sequence[int] | None, unit: _Unit
 ) -> ReadSeries:
-    last = text.rows[-1][0]  # also without values: the overflow begins above it
     buckets = [
-        (latency * unit.scale, counts[thread])
-        for latency, counts in text.rows
-        if counts[thread] or latency == last
+        (latency * unit.scale, counts[thread]) for latency, counts in text.rows if counts[thread]
     ]
+    if not buckets or buckets[-1][0] < text.last_row * unit.scale:
+        buckets.append((text.last_row * unit.scale, 0))  # the overflow begins above it
     inside = sum(count for _, count in buckets)
     inside = _figure(text, "Total", thread, inside)
     overflow = None if overflows is None else overflows[thread]
@@ -382,7 +409,7 @@ def _figure(text: _Text, name: str, thread: int, otherwise: Any) -> Any:
 
 def _thread_count(text: _Text) -> int:
     """The columns that are threads: with -H the last one is their sum."""
-    columns = len(text.rows[0][1])
+    columns = text.columns
     least = text.figures.get("Min Latencies")
     if least is None:  # cut off before
         is_sum = columns > 2 and all(sum(one[:-1]) == one[-1] for _, one in text.rows)
@@ -403,34 +430,34 @@ def _thread_count(text: _Text) -> int:
 
 def _of_samples(text: _Text, unit: _Unit, losses: list[Loss]) -> Iterator[ReadSeries]:
     for thread, samples in sorted(text.samples.items()):
-        values = [value * unit.scale for _, value in samples]
-        cycles = [cycle for cycle, _ in samples]
+        values = array("q", (value * unit.scale for value in samples.values))
         series = ReadSeries(name="wakeup", labels={"thread": thread}, step_ns=unit.scale)
-        step = _reduction(cycles, thread)
+        step = _reduction(samples, thread)
         if step == 1:
-            _note_missing(text, thread, cycles, losses)
+            _note_missing(text, thread, samples.cycles, losses)
             yield replace(series, values=values, count=len(values))
             continue
-        losses.append(Loss(what="single values", text=_REDUCED.format(step=step)))
-        yield replace(series, count=len(values) * step, max=max(values))
+        losses.append(Loss(what="single values", text=_REDUCED.format(step=step or "N")))
+        yield replace(series, count=len(values) * step or None, max=max(values))
 
 
-def _reduction(cycles: Sequence[int], thread: int) -> int:
-    """How many values each line stands for: 1, or the N of -o N, of which the line has the cycle
-    of the largest. Of values of 0 the line has the cycle of an earlier one."""
-    first = cycles[0]
-    if all(cycle <= first + place for place, cycle in enumerate(cycles)):
+def _reduction(samples: _Samples, thread: int) -> int:
+    """How many values each line stands for: 1, or the N of -o N, of which the line has the largest
+    and its cycle; 0: several, and the lines are too few to tell. Where no value was above 0, the
+    cycle is that of an earlier line."""
+    known = [
+        (place, cycle)
+        for place, (cycle, value) in enumerate(zip(samples.cycles, samples.values, strict=True))
+        if value
+    ]
+    begin = known[0][1] - known[0][0] if known else 0
+    if all(cycle - place == begin for place, cycle in known):
         return 1
-    if cycles[0] >= 0 and len(cycles) > 1:
-        highest = min(
-            (cycle // max(place, 1) for place, cycle in enumerate(cycles) if place), default=1
-        )
-        for step in range(max(2, highest), 1, -1):
-            if all(
-                place * step <= cycle < (place + 1) * step for place, cycle in enumerate(cycles)
-            ):
-                return step
-    raise InputError(f"lines of thread {thread} are missing: its cycles have gaps", "")
+    least = max(cycle // (place + 1) + 1 for place, cycle in known)
+    most = min((cycle // place for place, cycle in known if place), default=least)
+    if least > max(most, 1) or least == 1:
+        raise InputError(f"the cycles of thread {thread} have gaps or begin again", "")
+    return least if least == most else 0
 
 
 def _note_missing(text: _Text, thread: int, cycles: Sequence[int], losses: list[Loss]) -> None:
@@ -587,15 +614,17 @@ def _document(content: bytes) -> dict[str, Any]:
     text = "\n".join(line for _, line in lines_of(content))
     begin = re.search(r"^[ \t]*\{", text, re.MULTILINE)
     try:
-        found, _ = json.JSONDecoder().raw_decode(
-            _NAN.sub(r"\1null", text[begin.end() - 1 :] if begin else text)
-        )
+        text = _NAN.sub(r"\1null", text[begin.end() - 1 :] if begin else text)
+        found, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError) as error:
-        where = f"line {error.lineno}: " if isinstance(error, json.JSONDecodeError) else ""
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deep"
-        raise InputError(f"{where}no JSON: {reason}", "") from None
+        reason = "nested too deep, or a number is too long"
+        if isinstance(error, json.JSONDecodeError):
+            reason = f"line {error.lineno}: {error.msg}"
+        raise InputError(f"not JSON: {reason}", "") from None
     if not isinstance(found, dict):
-        raise InputError("it is no JSON object", "")
+        raise InputError("it is not a JSON object", "")
+    if re.search(r"^\s*\{", text[end:], re.MULTILINE):
+        raise InputError("it has more than one JSON object", "import each as a file of its own")
     return {key.removesuffix(":"): value for key, value in found.items()}
 
 
@@ -635,10 +664,10 @@ def _of_thread(
     """`options`: of a command that asked for histograms."""
     where = f"thread {printable(key)[:20]}"
     if not isinstance(one, dict):
-        raise InputError(f"{where} is no object", "")
+        raise InputError(f"{where} is not an object", "")
     count = _whole(one, "cycles", where)
     if count is None or count < 0:
-        raise InputError(f"{where}: 'cycles' is no count", "")
+        raise InputError(f"{where}: 'cycles' is not a count", "")
     cpu = _whole(one, "cpu", where)
     number = int(key) if key.isascii() and key.isdigit() and len(key) < 6 else key[:60]
     series = ReadSeries(
@@ -647,7 +676,7 @@ def _of_thread(
         count=count,
         step_ns=unit.scale,
     )
-    if options is not None:
+    if options is not None and "histogram" in one:
         buckets = _json_buckets(one.get("histogram"), unit, where)
         last = (options.number("h", "H") or 0) - 1
         if last >= 0 and (not buckets or buckets[-1][0] < last * unit.scale):
@@ -665,13 +694,13 @@ def _of_thread(
 
 def _json_buckets(found: object, unit: _Unit, where: str) -> list[tuple[int, int]]:
     if not isinstance(found, dict):
-        raise InputError(f"{where} has no histogram", "")
+        raise InputError(f"{where}: 'histogram' is not an object", "")
     buckets = []
     for key, count in found.items():
         if not (key.isascii() and key.isdigit() and len(key) < 16):
-            raise InputError(f"{where}: the bucket '{printable(key)[:20]}' is no latency", "")
+            raise InputError(f"{where}: the bucket '{printable(key)[:20]}' is not a latency", "")
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            raise InputError(f"{where}: the count of the bucket {key} is no count", "")
+            raise InputError(f"{where}: the count of the bucket {key} is not a count", "")
         buckets.append((int(key) * unit.scale, count))
     return sorted(buckets)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -37,7 +38,7 @@ from hardstone.model import (
     Trust,
     VerdictSpec,
 )
-from hardstone.stats.identity import MAX_VALUE
+from hardstone.stats.identity import MAX_VALUE, histogram_problem
 from hardstone.stats.trust import grade_run
 from hardstone.systems.moments import Moments, ToolMoments, load_moments
 from hardstone.units import format_ns
@@ -48,6 +49,8 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_UNKNOWN = 256
 _MOST_TEXT = 4096
 _MOST_EVENTS = 4096
+_MOST_BUCKETS = 2_000_000
+_YEARS = range(1970, 2200)  # of a document
 _TITLES = {
     "wakeup": "Wake-up latency",
     "interrupt": "Interrupt latency",
@@ -83,7 +86,9 @@ def document_of(
     if added.load is not None:
         conditions = msgspec.structs.replace(conditions, load=added.load)
     moments = load_moments()[reading.tool]
-    started = reading.started_utc or source.changed_utc or datetime.now(UTC).strftime(_TIME)
+    reading = replace(reading, started_utc=_possible(reading.started_utc))
+    now = datetime.now(UTC).strftime(_TIME)
+    started = reading.started_utc or _possible(source.changed_utc) or now
     name = added.name or _name_of(source.name)
     document = RunDocument(
         schema=RUN_SCHEMA,
@@ -112,7 +117,31 @@ def document_of(
         ),
     )
     document.trust = grade_run(document)
+    _check_storable(document, source.name)
     return document
+
+
+def _check_storable(document: RunDocument, file: str) -> None:
+    """InputError where the document could not be read again."""
+    series = [one for result in document.results for one in result.series]
+    problem = next(filter(None, (histogram_problem(one.histogram) for one in series)), None)
+    if sum(len(one.histogram.buckets) for one in series) > _MOST_BUCKETS:
+        problem = f"more than {_MOST_BUCKETS} buckets"
+    try:
+        msgspec.json.decode(msgspec.json.encode(document), type=RunDocument)
+    except (msgspec.ValidationError, ValueError) as error:  # ValueError: half a character
+        problem = problem or str(error)[:200]
+    if problem is not None:
+        cause = f"{printable(file)} cannot become a run: {printable(problem)}"
+        raise InputError(cause, "import a file that is not damaged")
+
+
+def _possible(time: str | None) -> str | None:
+    """The time if a document can have it: a board without a clock says odd ones."""
+    with suppress(ValueError):
+        if time is not None and datetime.fromisoformat(time).year in _YEARS:
+            return time
+    return None
 
 
 def _short(text: str | None) -> str | None:

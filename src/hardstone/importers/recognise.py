@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import io
 import json
 import re
 import zlib
@@ -366,5 +367,5 @@ def lines_of(content: bytes) -> Iterator[tuple[int, str]]:
     No line has more than 256 blanks in a row: the time of a pattern with some `\\s*` would grow
     with the square of their number.
     """
-    text = _LONG_BLANK.sub(" " * 256, text_of(content))
-    return enumerate(text.split("\n"), start=1)
+    text = io.StringIO(_LONG_BLANK.sub(" " * 256, text_of(content)), newline="\n")
+    return enumerate((line.rstrip("\n") for line in text), start=1)

@@ -266,7 +266,8 @@ def series_problem(series: Series) -> str | None:
     minimum <= mean <= maximum; the deviation is not negative, and 0 only of equal values;
     minimum and maximum lie in the first and the last bucket in use; the worst value and the
     largest of the maxima are the maximum; every integer fits into 64 bits; the interval of
-    maxima is a time. The source of an imported series may lack any of the figures.
+    maxima is a time. The source of an imported series may lack any of the figures; its mean must be
+    one that its histogram allows.
     """
     problem = (
         histogram_problem(series.histogram) or _range_problem(series) or _stopped_problem(series)
@@ -299,7 +300,10 @@ def _figure_problem(series: Series) -> str | None:
     if not series.count:
         return None
     return (
-        _moment_problem(series, layout) or _end_problem(series, layout) or _largest_problem(series)
+        _moment_problem(series, layout)
+        or _end_problem(series, layout)
+        or _largest_problem(series)
+        or _mean_problem(series, layout)
     )
 
 
@@ -363,6 +367,32 @@ def _largest_problem(series: Series) -> str | None:
     largest = max([one for one in series.maxima_per_s if one is not None], default=most)
     if largest != most and most is not None:
         return f"the largest of the maxima is {largest} but the maximum is {most}"
+    return None
+
+
+_PRINTED_SHARE = 1e-3  # of a mean: tools print few digits
+
+
+def _mean_problem(series: Series, layout: Layout) -> str | None:
+    """The mean of an imported series against its histogram, which bounds it: every value by the
+    edges of its bucket, one that overflowed by the last bucket and the maximum."""
+    histogram, mean = series.histogram, series.mean
+    if not isinstance(layout, Linear) or mean is None or histogram.is_cut is True:
+        return None
+    if histogram.underflow or not histogram.buckets:
+        return None
+    low = sum(layout.edges_of(index)[0] * count for index, count in histogram.buckets)
+    high = low + (layout.width - 1) * (series.count - histogram.overflow)
+    above = layout.edges_of(histogram.buckets[-1][0])[1] + 1
+    least = (low + above * histogram.overflow) / series.count
+    slack = step_of(series) + _PRINTED_SHARE * abs(mean)
+    if mean < least - slack:
+        return f"the mean {mean:.10g} is below {least:.10g}, the least that the histogram allows"
+    if histogram.overflow and series.max is None:
+        return None
+    most = (high + (series.max or 0) * histogram.overflow) / series.count
+    if mean > most + slack:
+        return f"the mean {mean:.10g} is above {most:.10g}, the most that the histogram allows"
     return None
 
 
