@@ -818,12 +818,13 @@ def is_json_of(content: bytes, tool: str) -> bool:
 
 
 def _is_json(content: bytes) -> bool:
+    """Its own, or one from which the command was removed: other tools of rt-tests have no
+    histograms, and jitterdebugger does not count its threads."""
     if is_json_of(content, TOOL):
         return True
     head = content[:_HEAD_BYTES]
-    if _JSON_COMMAND.search(head) or re.search(rb'"cpu"\s*:\s*\{', head):  # jitterdebugger
-        return False
-    return b'"resolution_in_ns"' in head and b'"histogram"' in head
+    has_all = all(b'"%s"' % key in head for key in (b"num_threads", b"resolution_in_ns"))
+    return has_all and b'"histogram"' in head and _JSON_COMMAND.search(head) is None
 
 
 def _is_histogram(content: bytes) -> bool:

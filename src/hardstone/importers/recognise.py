@@ -64,14 +64,14 @@ class SourceFile:
     changed_utc: str | None = None
 
 
-def read_source(path: Path) -> SourceFile:
+def read_source(path: Path, most_bytes: int = MOST_BYTES) -> SourceFile:
     """A file that a person named, plain or compressed by gzip; links are followed. InputError."""
     shown = printable(str(path))
     try:
         # What lies behind a link is named, so that nobody is told to move the link away.
-        with open_regular(followed(path), MOST_BYTES) as file:
+        with open_regular(followed(path), most_bytes) as file:
             changed = datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
-            return source_of(file, path.name, changed.strftime(_TIME))
+            return source_of(file, path.name, changed.strftime(_TIME), most_bytes)
     except OddFileError as error:
         remedy = f"pipe its content in: hardstone import - < {shown}"
         raise InputError(f"{shown} cannot be read: {error.strerror}", remedy) from None
@@ -82,17 +82,19 @@ def read_source(path: Path) -> SourceFile:
         raise InputError(f"{shown} cannot be read", "check its name and its date") from None
 
 
-def source_of(file: BinaryIO, name: str, changed_utc: str | None = None) -> SourceFile:
+def source_of(
+    file: BinaryIO, name: str, changed_utc: str | None = None, most_bytes: int = MOST_BYTES
+) -> SourceFile:
     """All that `file` has, up to the limit. InputError beyond it, and where it is damaged."""
     raw = bytearray()
     while chunk := file.read(_CHUNK_BYTES):
         raw += chunk
-        if len(raw) > MOST_BYTES:
-            raise InputError(f"{printable(name)} has more than {_LIMIT}", _SMALLER)
+        if len(raw) > most_bytes:
+            raise InputError(f"{printable(name)} has more than {most_bytes} bytes", _SMALLER)
     content = bytes(raw)
     digest = hashlib.sha256(content).hexdigest()
     if content.startswith(_GZIP_MAGIC):
-        content = _unpacked(content, printable(name))
+        content = _unpacked(content, printable(name), most_bytes)
     return SourceFile(
         name=name,
         content=content,
@@ -102,18 +104,17 @@ def source_of(file: BinaryIO, name: str, changed_utc: str | None = None) -> Sour
     )
 
 
-_LIMIT = f"{MOST_BYTES >> 20} MiB"
 _SMALLER = "import the tool's summary or histogram instead of single values"
 
 
-def _unpacked(packed: bytes, name: str) -> bytes:
+def _unpacked(packed: bytes, name: str, most_bytes: int) -> bytes:
     content = bytearray()
     try:
         for _ in range(_MOST_MEMBERS):
             member = zlib.decompressobj(wbits=31)
-            content += member.decompress(packed, MOST_BYTES + 1 - len(content))
-            if len(content) > MOST_BYTES:
-                raise InputError(f"{name} has more than {_LIMIT} when unpacked", _SMALLER)
+            content += member.decompress(packed, most_bytes + 1 - len(content))
+            if len(content) > most_bytes:
+                raise InputError(f"{name} has more than {most_bytes} bytes unpacked", _SMALLER)
             if not member.eof:
                 raise InputError(f"{name} is cut short within its gzip data", "copy it again")
             packed = member.unused_data.lstrip(b"\0")
@@ -242,7 +243,7 @@ _CONTROL = re.compile(
     r"|[\x00-\x08\x0e-\x1f\x7f]"
 )
 _MOST_COLUMNS = 1024
-_MOST_STEPS = 4096
+_MOST_ROWS = 512
 
 
 def text_of(content: bytes) -> str:
@@ -302,7 +303,7 @@ class _Screen:
             self._obey_character(found["char"])
         elif found["code"] is not None and found["code"] in self._codes:
             number = found["args"].partition(";")[0]
-            count = min(int(number), _MOST_STEPS) if number.isdigit() else 1
+            count = min(int(number), _MOST_COLUMNS) if number.isdigit() else 1
             self._codes[found["code"]](count, found["args"])
         elif found["plain"] == "c":
             self._clear()
@@ -313,13 +314,19 @@ class _Screen:
         elif char == "\b":
             self._to(self._column - 1)
         else:
-            self._move(1)
-            self._column = 0
+            self._feed()
 
     def _move(self, rows: int) -> None:
-        self._row = max(0, self._row + rows)
-        missing = self._row + 1 - len(self._rows)
-        self._rows.extend([""] * missing)
+        """Codes that move the cursor make few rows: no display is higher."""
+        most = max(len(self._rows), _MOST_ROWS) - 1
+        self._row = max(0, min(self._row + rows, most))
+        self._rows.extend([""] * (self._row + 1 - len(self._rows)))
+
+    def _feed(self) -> None:
+        self._row += 1
+        self._column = 0
+        if self._row == len(self._rows):
+            self._rows.append("")
 
     def _to(self, column: int) -> None:
         self._column = max(0, min(column, _MOST_COLUMNS))

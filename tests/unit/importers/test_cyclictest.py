@@ -347,7 +347,9 @@ def test_the_command_tells_what_is_measured(command: str, name: str) -> None:
 
 def test_without_unit_or_command_microseconds_are_assumed() -> None:
     found = document()
-    del found["cmdline:"], found["resolution_in_ns"]
+    del found["cmdline:"]
+    assert recognise(source(json.dumps(found))).title == "cyclictest, JSON"
+    del found["resolution_in_ns"]
     content = json.dumps(found)
     with pytest.raises(InputError):  # nothing says that it is of cyclictest
         recognise(source(content))
