@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -80,29 +80,35 @@ def is_json_of(tool: str) -> Callable[[bytes], bool]:
 
 
 def read_json(tool: str, content: bytes) -> RtJson:
-    """The JSON of one result. InputError names the line or the key."""
+    """The JSON of one result; the tool's text may be before it. InputError names the line or the
+    key."""
     text = text_of(content)
-    pieces = [found.start() for found in re.finditer(r'^[ \t]*"file_version"', text, re.MULTILINE)]
-    if len(pieces) > 1:
-        refuse("", f"it has {len(pieces)} results", _ONCE)
+    results = text.count(_FILE_VERSION.decode())
+    if results > 1:
+        refuse("", f"it has {results} results", _ONCE)
     begin = text.rfind("{", 0, text.find(_FILE_VERSION.decode()))
     if begin < 0:
         refuse("", "it has no JSON")
-    document = _decoded(_NAN.sub(r"\1null", text[begin:]), text.count("\n", 0, begin))
+    document, rest = _decoded(_NAN.sub(r"\1null", text[begin:]), text.count("\n", 0, begin))
     plain = {key.removesuffix(":"): value for key, value in document.items()}
     body = {key: value for key, value in plain.items() if key not in {*_HEAD, "sysinfo"}}
-    return RtJson(body, _head(tool, plain))
+    base = _head(tool, plain)
+    if rest:
+        base = replace(base, unknown={**base.unknown, "text after it": json.dumps(rest[:1000])})
+    return RtJson(body, base)
 
 
-def _decoded(text: str, lines_before: int) -> Mapping[str, Any]:
+def _decoded(text: str, lines_before: int) -> tuple[Mapping[str, Any], str]:
+    """The object at the begin of `text`, and what comes after it."""
     try:
-        document, _ = json.JSONDecoder(object_pairs_hook=_without_doubles).raw_decode(text)
+        decoder = json.JSONDecoder(object_pairs_hook=_without_doubles)
+        document, end = decoder.raw_decode(text)
     except json.JSONDecodeError as error:
         place = f"line {lines_before + error.lineno}"
         refuse(place, f"it is no JSON from here on ({error.msg})")
     except (ValueError, RecursionError) as error:
         refuse("", f"it is no JSON ({quoted(error)})")
-    return mapping(document, "the JSON")
+    return mapping(document, "the JSON"), text[end:].strip()
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -160,10 +160,14 @@ def _read_ssdd_json(content: bytes) -> Reading:
 
 # ---- hackbench ----
 
-_IS_HACKBENCH = re.compile(rb"(?:^|\n)Running (?:in|with) [^\n]{1,200}== \d+ tasks\)")
+_IS_HACKBENCH = re.compile(rb"(?:^|\n)Running (?:in|with) [^\n]{1,200}== \d+(?: tasks\)|\) tasks)")
 _HACK_HEAD = re.compile(
     r"Running (?:in|with) (?P<mode>.{0,200}?)(?:mode )?with (?P<groups>\d{1,9}) groups using "
     r"(?P<fds>\d{1,9}) file descriptors each \(== (?P<tasks>\d{1,9}) tasks\)",
+    re.ASCII,
+)
+_HACK_OLD_HEAD = re.compile(
+    r"Running with (?P<groups>\d{1,9})\*(?P<fds>\d{1,9}) \(== (?P<tasks>\d{1,9})\) tasks\.",
     re.ASCII,
 )
 _HACK_SENDS = re.compile(
@@ -185,9 +189,11 @@ def _read_hackbench(content: bytes) -> Reading:
     params: dict[str, int | str] = {}
     for line, text in lines_of(content):
         place = f"line {line}"
-        if found := _HACK_HEAD.fullmatch(text.strip()):
+        found = _HACK_HEAD.fullmatch(text.strip()) or _HACK_OLD_HEAD.fullmatch(text.strip())
+        if found is not None:
             heads.append((text.strip(), ""))
-            params["mode"] = found["mode"].strip()
+            if "mode" in found.re.groupindex:
+                params["mode"] = found["mode"].strip()
             params |= {key: count(found[key], place) for key in ("groups", "fds", "tasks")}
         elif (found := _HACK_SENDS.fullmatch(text.strip())) and heads:
             heads[-1] = (heads[-1][0], text.strip())

@@ -217,6 +217,7 @@ def _with_buckets(
 # ---- cyclicdeadline ----
 
 _IS_CYCLICDEADLINE = re.compile(rb"T: ?\d+ \( *\d+\) I: ?\d+ C: *\d+ Min:")
+_HISTOGRAM_HEAD = re.compile(rb"# Histogram\r?\n")
 _FORGETS_ZERO = Loss(
     what="extremes",
     text="cyclicdeadline forgets a minimum of 0 at the next value, so the least value may be 0.",
@@ -234,7 +235,7 @@ def _is_cyclicdeadline(content: bytes) -> bool:
 def _is_deadline_histogram(content: bytes) -> bool:
     """cyclictest's has a line of totals too."""
     return (
-        b"# Histogram\n" in content
+        _HISTOGRAM_HEAD.search(content) is not None
         and b"# Histogram Overflows:" in content
         and b"# Total:" not in content
     )

@@ -83,6 +83,8 @@ def test_several_runs_of_hackbench() -> None:
     assert "different settings" in refused(text + sample("hackbench-pt.stdout"))
     assert "no line 'Time:'" in refused(text.replace(b"Time:", b"Tim"))
     assert "line 3: '0.8x6' is not a time" in refused(text.replace(b"0.806", b"0.8x6"))
+    old = read(b"Running with 10*40 (== 400) tasks.\nTime: 1.234\n")
+    assert old.series[0].values == [1_234_000_000] and old.params["tasks"] == 400
     cut = read(text + text.partition(b"Time:")[0])
     assert cut.is_cut and cut.series[0].count == 1
     assert read(b"Signal 2 caught, longjmp'ing out!\n" + text).is_cut

@@ -93,6 +93,14 @@ def test_a_pair_without_a_value() -> None:
     assert read(text).series[0].count == 0
 
 
+def test_signaltest_live_display() -> None:
+    """It goes up by three lines, and prints every thread once more at its end."""
+    text = sample("signaltest.stdout")
+    live = b"0.10 0.20 0.30 1/99 4242          \n\n" + text.splitlines(keepends=True)[0]
+    reading = read((live + b"\x1b[3A") * 3 + live.replace(b"6051", b"6049") + text)
+    assert [one.count for one in reading.series] == [6051, 6050]
+
+
 def test_threads_that_are_not_bound_are_told_apart_by_number() -> None:
     text = sample("pmqtest.stdout").replace(b"CPU1", b"CPU0")
     assert [one.labels for one in read(text).series] == [{"thread": 0}, {"thread": 1}]
@@ -134,6 +142,7 @@ def test_json_that_is_cut_or_double_is_refused() -> None:
     text = sample("pmqtest.json")
     assert "it is no JSON from here on" in refused(text[:700])
     assert refused(text + text) == "it has 2 results"
+    assert read(text + b"root@board:~# ").unknown == {"text after it": '"root@board:~#"'}
     deep = text.replace(b'"num_threads": 2', b'"x": ' + b"[" * 100_000)
     assert "it is no JSON" in refused(deep)
 
