@@ -175,7 +175,7 @@ def read(source: SourceFile, tool: str | None = None) -> Reading:
     try:
         return found.read(source.content)
     except InputError as error:
-        cause = f"{printable(source.name)} ({found.title}): {error.cause}"
+        cause = printable(f"{source.name} ({found.title}): {error.cause}")
         remedy = error.remedy or "import the file as the tool wrote it"
         raise InputError(cause, remedy) from None
 

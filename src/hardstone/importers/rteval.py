@@ -198,7 +198,7 @@ def _take_facts(found: _Found, text_of: Callable[[str], str | None]) -> None:
 def _take_system(found: _Found, root: ElementTree.Element) -> None:
     kernel = root.find("SystemInfo/uname/kernel")
     if kernel is not None and kernel.get("is_RT") in ("0", "1"):
-        found.facts["kernel.realtime"] = kernel.get("is_RT") == "1"
+        _take_realtime(found, is_realtime=kernel.get("is_RT") == "1")
     sources = root.findall("SystemInfo/Kernel/ClockSource/source")
     _take_clock_sources(
         found,
@@ -216,6 +216,13 @@ def _take_system(found: _Found, root: ElementTree.Element) -> None:
         found.keep("SystemInfo.Memory.memory_size", f"{memory.text} {memory.get('unit', 'kB')}")
     if profile := root.findtext("SystemInfo/Tuned/active_profile"):
         found.keep("SystemInfo.Tuned.active_profile", profile)
+
+
+def _take_realtime(found: _Found, *, is_realtime: bool) -> None:
+    found.facts["kernel.name"] = "Linux"  # rteval runs on no other kernel
+    found.facts["kernel.realtime"] = is_realtime
+    if is_realtime:
+        found.facts["kernel.preemption"] = "rt"
 
 
 def _take_clock_sources(found: _Found, names: list[str], current: str) -> None:
@@ -402,7 +409,7 @@ def _take_report(found: _Found, keys: Mapping[str, str], loads: list[tuple[str, 
     values = {_LINES[name]: text for name, text in keys.items() if name in _LINES}
     _take_facts(found, {**values, _LINES["Kernel"]: kernel}.get)
     if kernel:
-        found.facts["kernel.realtime"] = bool(realtime)
+        _take_realtime(found, is_realtime=bool(realtime))
     available = printable(keys.get("Available", "").strip())
     _take_clock_sources(found, [available], printable(keys.get("Clocksource", "").strip()))
     if match := re.match(r"\d+ \(online: (\d{1,6})", keys.get("CPU cores", "")):

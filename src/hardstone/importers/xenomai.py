@@ -62,6 +62,7 @@ _LATMUS_PAGE = re.compile(
     r"(?: priority (\d{1,3}),)? CPU(-?\d{1,5})(-noisol)?\)$"
 )
 _LATENCY_PLOT = re.compile(rf"#\s*{_LATENCY_AT}")
+_UNAME = re.compile(r"# Linux (\S{1,64}) (\S{1,100}) (#.{1,100}?)(?: \S+ GNU/Linux)?$")
 _PLOT_FIGURES = re.compile(rf"#\s*{_US}\|{_US}\|{_US}\|{_COUNT}\|{_COUNT}\|$")
 _PLOT_POINT = re.compile(r"(\d{1,9}(?:\.\d{1,6})?(?:e\+\d{2})?) (\d{1,15})$")
 _LATMUS_KEY = re.compile(r"# ((?:[a-z]+ )?[A-Za-z][A-Za-z -]*?(?: \(hhmmss\))?): ?(.*)$")
@@ -320,6 +321,7 @@ def _take_comment(found: _Found, number: int, line: str) -> None:
         found.unknown["C-state"] = '"restricted"'
     elif line.startswith("# Linux version "):
         version = line.removeprefix("# Linux version ")
+        found.facts["kernel.name"] = "Linux"
         found.facts["kernel.release"] = printable(version.split(" ", 1)[0])[:200]
         if place := re.search(r"#\d+ .*$", version):
             found.facts["kernel.version"] = printable(place[0])[:200]
@@ -336,6 +338,14 @@ def _take_latency_comment(found: _Found, line: str) -> None:
         found.overruns, found.switches = int(match[4]), int(match[5])
     elif line.startswith("# Xenomai version:"):
         found.version = printable(line.partition(":")[2].strip())[:200]
+    elif line.startswith("# Kernel parameters:"):
+        found.facts["kernel.cmdline"] = printable(line.partition(":")[2].strip())[:4096]
+    elif match := _UNAME.match(line):
+        names = ("machine.node", "kernel.release", "kernel.version")
+        found.facts |= {
+            name: printable(text) for name, text in zip(names, match.groups(), strict=True)
+        }
+        found.facts["kernel.name"] = "Linux"
 
 
 _NUMBERS = {

@@ -2,7 +2,9 @@
 # ----lat min|----lat avg|----lat max|-overrun|---msw|
 #       2.107|      4.879|     19.136|       0|     0|
 # Xenomai version: Xenomai/cobalt v3.2.4
-# Linux 5.15.133+ #1 SMP PREEMPT Mon Jun 3 10:00:00 UTC 2024 x86_64 x86_64
+# Linux board 5.15.133-xeno #1 SMP PREEMPT Mon Jun 3 10:00:00 UTC 2024 x86_64 GNU/Linux
+# Kernel parameters: console=ttyS0,115200 isolcpus=1
+# Cobalt core 3.2.4 detected
 2 1
 2.25 40
 2.75 42

@@ -51,7 +51,9 @@ def test_summary_of_cyclictest() -> None:
 def test_machine_and_load() -> None:
     reading = _read(SUMMARY)
     assert reading.facts == {
+        "kernel.name": "Linux",
         "kernel.release": "6.6.14-rt21",
+        "kernel.preemption": "rt",
         "kernel.realtime": True,
         "kernel.clocksource": "tsc",
         "kernel.clocksources": "tsc hpet acpi_pm",
@@ -120,7 +122,7 @@ def test_text_report() -> None:
     assert reading.command == "cyclictest  -qmu -h 2000 -p95 -t -a"
     assert reading.conditions.load == "rteval: kcompile, hackbench"
     assert reading.facts["kernel.release"] == "5.16.20-200.fc35.x86_64"
-    assert reading.facts["kernel.realtime"] is False
+    assert reading.facts["kernel.realtime"] is False and "kernel.preemption" not in reading.facts
     losses = _losses(reading)
     assert losses["count"].startswith("The system has 476376 values, but the CPUs in the file have")
     assert {"distribution", "extremes", "time"} <= set(losses)

@@ -120,6 +120,13 @@ def test_plot_of_latency() -> None:
     assert series.buckets[:2] == [(2000, 39), (2500, 41)]  # the plot has 1 more in each
     assert series.buckets[-1] == (19_000, 1) and series.count == 300
     assert reading.version == "Xenomai/cobalt v3.2.4" and reading.conditions.priority == 80
+    assert reading.facts == {
+        "kernel.name": "Linux",
+        "kernel.release": "5.15.133-xeno",
+        "kernel.version": "#1 SMP PREEMPT Mon Jun 3 10:00:00 UTC 2024",
+        "kernel.cmdline": "console=ttyS0,115200 isolcpus=1",
+        "machine.node": "board",
+    }
     _, text = _read(MADE / "xenomai-latency-kernel.stdout")
     assert (text.min, text.mean, text.max, text.count) == (2107, 4879.0, 19136, 300)
 
