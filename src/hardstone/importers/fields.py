@@ -13,20 +13,19 @@ from hardstone.importers.recognise import lines_of
 
 MOST = 2**62  # what any figure in ns may be
 _LONGEST_ROW = 1000
-_MOST_LINES = 1 << 19
 _NUMBER = re.compile(r"[-+]?[0-9]{1,25}(?:\.[0-9]{0,18})?(?:[eE][-+]?[0-9]{1,2})?", re.ASCII)
 _WHOLE = re.compile(r"[-+]?[0-9]{1,19}", re.ASCII)
 _NOT_A_NUMBER = re.compile(r"(?<=:)\s*-?nan\b", re.IGNORECASE)  # what printf makes of 0/0
 
 
-def rows_of(content: bytes) -> Iterator[tuple[int, str]]:
+def rows_of(content: bytes, most: int = 1 << 19) -> Iterator[tuple[int, str]]:
     """The lines of `lines_of`; one that is far too long for a row of a tool is empty.
 
-    InputError beyond the number of lines that a console has.
+    InputError beyond `most` lines: no console has that many.
     """
     for number, line in lines_of(content):
-        if number > _MOST_LINES:
-            raise InputError(f"line {number}: more than {_MOST_LINES} lines", "import a part of it")
+        if number > most:
+            raise InputError(f"line {number}: more than {most} lines", "import a part of it")
         yield number, line if len(line) <= _LONGEST_ROW else ""
 
 

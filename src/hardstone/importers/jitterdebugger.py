@@ -8,6 +8,8 @@ does not print and its source says:
 - The histogram ends at 1 ms in either unit. A larger value is in count, mean and maximum only.
 - Its numbers of CPUs in results.json and in the samples count the threads. Only with a thread on
   each CPU that is online are they those of the CPUs. The text has the CPU ("A:").
+- It runs with SCHED_FIFO, locked memory, CLOCK_MONOTONIC and /dev/cpu_dma_latency at 0, or ends
+  (since 2024 also where that file does not exist).
 - Samples are records of 28 bytes: thread (u32), time of the wake-up on CLOCK_MONOTONIC (s and ns,
   i64 each; i32 where time_t is), value (u64). They are written until the tool is told to end, and
   dropped while its buffer is full.
@@ -26,9 +28,12 @@ from typing import Any
 from hardstone.errors import InputError, printable
 from hardstone.importers import fields
 from hardstone.importers.reading import Format, Reading, ReadSeries
-from hardstone.model import Event, Loss, Scalar, Worst
+from hardstone.model import Conditions, Event, Loss, Scalar, Worst
 
 _TOOL = "jitterdebugger"
+_ALWAYS = Conditions(
+    policy="fifo", realtime=True, memory_locked=True, clock="monotonic", dma_latency_us=0
+)
 _US = 1000
 _RANGE_NS = 1_000_000
 _NEVER = 2**64 - 1  # the minimum of a thread without values
@@ -84,6 +89,7 @@ def _read_results(text: str) -> Reading:
     return Reading(
         tool=_TOOL,
         format="JSON",
+        conditions=_ALWAYS,
         series=sorted(series, key=_number_of),
         version=None,
         facts=_facts_of(system),
@@ -266,6 +272,7 @@ def _read_text(content: bytes) -> Reading:
     return Reading(
         tool=_TOOL,
         format="text",
+        conditions=_ALWAYS,
         series=series,
         events=[_event_of(hit) for hit in hits],
         losses=[] if hits else [loss],
@@ -432,6 +439,7 @@ def _of_samples(
     return Reading(
         tool=_TOOL,
         format=form,
+        conditions=_ALWAYS,
         series=[
             _of_values(number, one, start_ns, unit_ns or _US)
             for number, one in sorted(threads.items())

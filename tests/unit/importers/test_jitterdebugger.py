@@ -72,6 +72,7 @@ def test_results_with_values_beyond_the_histogram() -> None:
         "cpu.count": 2,
     }
     assert not reading.unknown and not reading.losses and not reading.is_cut
+    assert reading.conditions.dma_latency_us == 0 and reading.conditions.memory_locked
 
 
 def test_results_of_a_run_that_broke_off() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.importers import fields, zephyr
+from hardstone.importers import zephyr
 from hardstone.importers.reading import Reading
 from hardstone.systems.moments import load_moments
 
@@ -150,13 +150,6 @@ def test_a_console_without_figures_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         read(text[: text.index("| switching")])
     assert caught.value.cause == "it has no row with nanoseconds"
-
-
-def test_a_file_of_endless_lines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fields, "_MOST_LINES", 20)
-    with pytest.raises(InputError) as caught:
-        read(MEASURE + "\n" * 20)
-    assert caught.value.cause == "line 21: more than 20 lines"
 
 
 def test_a_line_of_a_megabyte_is_no_row() -> None:
