@@ -13,7 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hardstone.errors import InputError, UntrustworthyError
-from hardstone.exporters.exportable import Held, LeftOut, address_of, held_distributions
+from hardstone.exporters.exportable import (
+    Held,
+    LeftOut,
+    address_of,
+    held_distributions,
+    of_other_time,
+)
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import RunDocument, Series
 from hardstone.stats.conditions import condition_of, listed
@@ -51,7 +57,8 @@ def export_cyclictest(documents: Sequence[RunDocument], _: Wanted) -> Exported:
         raise error(cause, "choose another test with --test, or another format")
     columns = [_column(one) for one in held]
     lines = ["# Histogram", *_rows(columns), *_summary(columns)]
-    return Exported("".join(f"{line}\n" for line in lines).encode("ascii"), _lost(held, columns))
+    content = "".join(f"{line}\n" for line in lines).encode("ascii")
+    return Exported(content, [*of_other_time(document), *_lost(held, columns)])
 
 
 def _of_one_kind(document: RunDocument, found: Sequence[Held]) -> list[Held]:

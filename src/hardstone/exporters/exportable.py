@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.conditions import listed
-from hardstone.stats.consistency import is_contradictory
+from hardstone.stats.consistency import is_contradictory, why_not_comparable_to_hardware
 from hardstone.stats.identity import has_quantiles
 from hardstone.systems.subjects import MeasuredSeries
 
@@ -68,6 +68,12 @@ def why_no_distribution(series: Series) -> str:
     if series.histogram.is_cut is True:
         return "its source dropped the largest values without counting them"
     return "it has no distribution"
+
+
+def of_other_time(document: RunDocument) -> list[str]:
+    """A sentence where the times of a run may not be compared with those of hardware."""
+    why = why_not_comparable_to_hardware(document)
+    return [f"the times are {why}"] if why else []
 
 
 def held_distributions(

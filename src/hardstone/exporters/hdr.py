@@ -16,7 +16,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from hardstone.exporters.exportable import Held, LeftOut, address_of, held_distributions
+from hardstone.exporters.exportable import (
+    Held,
+    LeftOut,
+    address_of,
+    held_distributions,
+    of_other_time,
+)
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import RunDocument, Series
 from hardstone.stats.histogram import Bins, bins_of
@@ -34,7 +40,7 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.:;=@/+~-]", re.ASCII)
 def export_hdr(documents: Sequence[RunDocument], _: Wanted) -> Exported:
     """The log of one run, in ns; Interval_Max is in ms, as its readers expect."""
     (document,) = documents
-    left, lost = LeftOut(), []
+    left, lost = LeftOut(), of_other_time(document)
     intervals: list[tuple[float, list[str]]] = []
     tags: Counter[str] = Counter()
     for held in held_distributions(document, left):
@@ -51,7 +57,8 @@ def export_hdr(documents: Sequence[RunDocument], _: Wanted) -> Exported:
         intervals.append((start_s, [*(f"#{one}" for one in remarks), line]))
     intervals.sort(key=lambda one: one[0])
     first_s = intervals[0][0] if intervals else _seconds(document.started_utc)
-    lines = [f"#[Run {document.id}, values in ns]", _VERSION, _start(first_s), _LEGEND]
+    head = [f"#[Run {document.id}, values in ns]", *(f"#{one}" for one in of_other_time(document))]
+    lines = [*head, _VERSION, _start(first_s), _LEGEND]
     lines += [line for _, one in intervals for line in one]
     return Exported("".join(f"{line}\n" for line in lines).encode(), [*lost, *left.sentences()])
 

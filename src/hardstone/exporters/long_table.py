@@ -13,8 +13,8 @@ from math import isfinite
 from typing import NamedTuple
 
 from hardstone.exporters.registry import Exported, Wanted
-from hardstone.model import Result, RunDocument, Series
-from hardstone.stats.consistency import is_contradictory
+from hardstone.model import Result, RunDocument, Series, Stopped
+from hardstone.stats.consistency import is_contradictory, why_not_comparable_to_hardware
 from hardstone.stats.identity import NO_DISTRIBUTION, histogram_problem, step_of
 from hardstone.stats.quantiles import Quantile, summarise
 from hardstone.systems.subjects import CONTRADICTORY, MeasuredSeries
@@ -135,6 +135,9 @@ def series_figures(series: Series) -> Iterator[Figure]:
         for quantile in summarise(series).quantiles:
             yield from _quantile_figures(quantile, unit)
     yield Figure("max", unit, series.max)
+    if isinstance(series.stopped, Stopped):
+        yield Figure("stopped", "count", series.stopped.count)
+        yield Figure("stopped_max", unit, series.stopped.worst)
     if step_of(series) > 1:
         yield Figure("step", unit, step_of(series))
     yield Figure("underflow", "count", series.histogram.underflow)
@@ -191,9 +194,16 @@ def _series_place(document: RunDocument, result: Result, series: Series) -> Plac
         address=measured.address,
         notes=[
             *("cannot be true" if one == CONTRADICTORY else one for one in measured.notes),
+            *_of_other_time(document, series),
             *_losses(document, series),
         ],
     )
+
+
+def _of_other_time(document: RunDocument, series: Series) -> Iterator[str]:
+    why = why_not_comparable_to_hardware(document) if series.unit == "ns" else None
+    if why:
+        yield why
 
 
 def _losses(document: RunDocument, series: Series) -> Iterator[str]:

@@ -25,6 +25,7 @@ from hardstone.exporters.exportable import (
 )
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Result, RunDocument, Series, TrustGrade, Unit
+from hardstone.stats.consistency import why_not_comparable_to_hardware
 from hardstone.stats.histogram import above
 from hardstone.stats.identity import highest_of
 from hardstone.stats.quantiles import summarise
@@ -120,6 +121,7 @@ def _add_run(families: _Families, document: RunDocument) -> None:
         "preemption": facts.get("kernel.preemption"),
         "machine": facts.get("machine.cpu_model") or facts.get("machine.arch"),
         "hypervisor": facts.get("virtual.hypervisor"),
+        "incomparable": why_not_comparable_to_hardware(document),
     }
     known = {
         name: one_line(str(value)) for name, value in labels.items() if value not in (None, "")

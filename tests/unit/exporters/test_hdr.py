@@ -123,12 +123,12 @@ def test_values_outside_of_the_buckets_are_never_flattering(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("bits", "digits"), [(7, 3), (13, 4), (16, 5)])
 def test_other_layouts_are_held_by_as_many_digits(bits: int, digits: int, tmp_path: Path) -> None:
-    series = make.series([1, 10**5, 10**6 + 1], layout=f"log-linear/{bits}")
+    series = make.series([1, 10**4, 10**5 + 1], layout=f"log-linear/{bits}")
     one = read_one(series, tmp_path)
     assert one.significant_figures == digits
-    uppers = [1, bins_of(series.histogram).upper.tolist()[1], 10**6 + 1]
+    uppers = [1, bins_of(series.histogram).upper.tolist()[1], 10**5 + 1]
     assert all(found >= upper for (found, _), upper in zip(counts_of(one), uppers, strict=True))
-    assert one.get_max_value() >= 10**6 + 1
+    assert one.get_max_value() >= 10**5 + 1
 
 
 def test_linear_buckets_of_another_tool_count_at_their_upper_edge(tmp_path: Path) -> None:
@@ -167,3 +167,9 @@ def test_what_the_log_cannot_hold_is_told(results: list[Result], why: str, tmp_p
     assert read(document, tmp_path) == {}
     (lost,) = exported(document).lost
     assert why in lost and "TMR-P-LAT/total/" in lost
+
+
+def test_times_that_are_not_those_of_hardware_are_told() -> None:
+    made = exported(make.document(system={"virtual.emulated": True}))
+    assert made.lost[0] == "the times are emulated: not comparable with hardware"
+    assert f"#{made.lost[0]}" in made.content.decode().splitlines()

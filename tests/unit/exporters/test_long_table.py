@@ -10,7 +10,7 @@ import pytest
 
 from hardstone.exporters.long_table import export_csv, export_parquet, labels_text, series_buckets
 from hardstone.exporters.registry import Wanted
-from hardstone.model import Conditions, Imported, Loss, RunDocument, Verdict
+from hardstone.model import Conditions, Imported, Loss, RunDocument, Stopped, Verdict
 from tests.imported import bare, cyclictest, imported_run
 from tests.unit.stats import make
 
@@ -79,6 +79,25 @@ def test_figures_that_cannot_be_true_say_so() -> None:
     result = make.result()
     result.series[0].count = 7
     assert {row["note"] for row in rows_of(make.document(results=[result]))} == {"cannot be true"}
+
+
+def test_values_of_a_stopped_program_are_rows_of_their_own() -> None:
+    series = msgspec.structs.replace(make.series([1, 2]), stopped=Stopped(count=3, worst=10**9))
+    figures = figures_of(make.document(results=[make.result(series=[series])]))
+    assert (figures["count"], figures["stopped"], figures["stopped_max"]) == (
+        "2",
+        "3",
+        "1000000000",
+    )
+
+
+def test_times_that_are_not_those_of_hardware_say_so() -> None:
+    counted = {"virtual.time": "instructions"}
+    (note,) = {row["note"] for row in rows_of(make.document(system=counted))}
+    assert note == "time is an instruction count: not comparable with hardware"
+    other = msgspec.structs.replace(make.series([1]), unit="count")
+    counts = make.document(system=counted, results=[make.result(series=[other])])
+    assert {row["note"] for row in rows_of(counts)} == {""}
 
 
 def test_losses_of_an_imported_file_are_noted() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics import parser as openmetrics
@@ -116,6 +117,20 @@ def test_the_run_is_information_and_no_label_of_the_others() -> None:
     assert trust == {"full": 0, "indicative": 1, "untrustworthy": 0}
     started = values(document, "hardstone_run_started_timestamp_seconds")
     assert started == {"": 1_795_231_320}
+
+
+def test_times_that_are_not_those_of_hardware_are_named() -> None:
+    document = make.document(system={"virtual.emulated": True})
+    (info,) = (one for one in samples(document) if one.name == "hardstone_run_info")
+    assert info.labels["incomparable"] == "emulated: not comparable with hardware"
+
+
+def test_no_count_is_above_the_truth_and_none_far_below() -> None:
+    numbers = (np.random.default_rng(7).pareto(1, 4000) * 9000).astype(int)
+    buckets = values(of_values(*numbers.tolist()), "hardstone_duration_seconds_bucket")
+    for limit, count in buckets.items():
+        limit_ns = float(limit) * 1e9
+        assert (numbers <= limit_ns * (1 - 2**-10)).sum() <= count <= (numbers <= limit_ns).sum()
 
 
 def test_verdicts_and_states_are_1_or_0() -> None:
