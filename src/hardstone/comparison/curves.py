@@ -52,7 +52,7 @@ from hardstone.report.chart_frame import (
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
 from hardstone.stats.identity import has_quantiles, histogram_problem, parse_layout, top_of
-from hardstone.stats.quantiles import quantile, why_no_quantile
+from hardstone.stats.quantiles import count_text, quantile, why_no_quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
 from hardstone.systems.subjects import MeasuredRun, why_apart
@@ -105,7 +105,7 @@ def curves_of(row: ComparedRow, columns: Sequence[SystemColumn]) -> list[Curve]:
     ]
 
 
-def not_drawn(place: Place) -> str:
+def _not_drawn(place: Place) -> str:
     """The systems that have a figure in the row and no curve, and what is known of them."""
     drawn_ones = {one.column.number for one in place.curves}
     texts = []
@@ -133,8 +133,8 @@ def _why_not_drawn(series: Series) -> str:
     return why or "too few values"
 
 
-def beyond_buckets(place: Place) -> str:
-    """The systems whose curve is level between the last bucket and the largest value."""
+def _beyond(place: Place) -> str:
+    """The systems with values above their last bucket: "2 cyclictest, 34 from 400 us on"."""
     texts = []
     for one in place.curves:
         histogram = one.series.histogram
@@ -143,12 +143,23 @@ def beyond_buckets(place: Place) -> str:
             end = format_value(top_of(histogram.buckets, layout) + 1, place.row.unit)
             count = format_count(histogram.overflow)
             texts.append(f"{system_name(one.column)}, {count} from {end} on")
-    if not texts:
+    return "; ".join(texts)
+
+
+def _level_above(place: Place) -> str:
+    """The systems whose curve is level between the last bucket and the largest value."""
+    found = _beyond(place)
+    if not found:
         return ""
     return (
-        f" Above the last bucket only a count and the worst are known, and the line is an upper "
-        f"bound: {'; '.join(texts)}."
+        " Above the last bucket only a count and the worst are known, and the line is an upper "
+        f"bound: {found}."
     )
+
+
+def _in_no_bin(place: Place) -> str:
+    found = _beyond(place)
+    return f" In no bin: {found}." if found else ""
 
 
 def _curve_name(one: Curve, is_many: bool) -> str:
@@ -264,7 +275,7 @@ def exceedance_figure(place: Place) -> Figure | None:
     )
     if not is_many:
         about += " Open triangle: upper bound, at 95 %, of the share above the worst observed."
-    about += beyond_buckets(place)
+    about += _level_above(place)
     exact = [(one, [(one.series.min, points[0][1]), *points[1:]]) for one, points in lines]
     table = _table(place, [unit_title("above", place.row.unit), "share"], exact)
     return _figure(place, "exceedance", "Exceedance", about, spec, table, found)
@@ -290,7 +301,7 @@ def histogram_figure(place: Place) -> Figure | None:
     ]
     head = [*WHO, "series", unit_title("from", unit), unit_title("below", unit), "values"]
     table = ChartTable([*head, "source"], rows)
-    about = "Values per bin, both axes logarithmic."
+    about = f"Values per bin, both axes logarithmic.{_in_no_bin(place)}"
     if is_many:
         lines: _Lines = [(one, list(run_charts.steps(bins))) for one, bins in binned]
         spec = _panelled(place, lines, _count_axes(lines), tips=("from", "values"))
@@ -407,7 +418,7 @@ def _figure(
         about += f" Red lines: {'; '.join(one.text for one in shown)}." if shown else ""
     if any(one.is_grey for one in found):
         about += " Systems in grey are not comparable with the reference."
-    about += not_drawn(place) if kind != "time" else ""
+    about += _not_drawn(place) if kind != "time" else ""
     return system_figure(
         f"{place.name}-{kind}",
         f"{label}: {title.lower()}",
@@ -420,7 +431,7 @@ def _figure(
 
 
 def _spoken(one: Curve, unit: Unit) -> str:
-    texts = [f"{format_count(one.series.count)} values"]
+    texts = [f"{count_text(one.series)} values"]
     for q, words in ((0.5, "median"), (_TAIL, "99.9 %")):
         found = quantile(one.series.histogram, q)
         if found is not None and one.series.count * (1 - q) >= 10:

@@ -101,6 +101,7 @@ def _systems(found: _Found) -> Iterator[str]:
 def _cores(found: _Found) -> Iterator[str]:
     """Threads that a co-kernel schedules, compared with those of Linux."""
     values = _by_value(found.compared, "scheduled by")
+    values.pop(NOT_KNOWN, None)
     if len(values) > 1:
         cores = [
             f"{core} schedules {_named(ones)}" for core, ones in values.items() if core != LINUX
@@ -196,11 +197,7 @@ def _left_out(found: _Found) -> Iterator[str]:
 
 def _counts(found: _Found) -> Iterator[str]:
     """Numbers of values that differ by more than 10 %."""
-    counts = {
-        one.column.number: one.series.series.count
-        for one in found.compared
-        if one.series.series is not None
-    }
+    counts = {one.column.number: one.count for one in found.compared if one.count is not None}
     if len(counts) > 1 and max(counts.values()) > UNLIKE_COUNTS * min(counts.values()):
         texts = [f"{number} has {format_count(count)}" for number, count in counts.items()]
         yield f"Numbers of values: {', '.join(texts)}. More values usually show a larger worst."

@@ -20,6 +20,7 @@ from hardstone.present.overview import repeat_text
 from hardstone.stats.conditions import NOT_KNOWN as UNKNOWN
 from hardstone.stats.conditions import STEADY_FACTS, differing_parameters
 from hardstone.stats.consistency import UNLIKE_COUNTS
+from hardstone.stats.quantiles import count_text, is_count_known
 from hardstone.stats.sustained import SUSTAINED, steps_of
 from hardstone.stats.trust import lacks_realtime
 from hardstone.systems.criteria import find_figure, load_criteria, rated_figures
@@ -225,18 +226,21 @@ def why_alone_grey(one: SubjectSeries) -> str:
     return "measured without real-time scheduling" if lacks_realtime(one.result) else ""
 
 
+_MORE_VALUES = "more values usually show a larger worst"
+
+
 def why_worst_grey(one: SubjectSeries, against: SubjectSeries) -> str:
     """Why the worst alone may not be compared: it grows with the number of values."""
     ours, theirs = one.series, against.series
     if ours is None or theirs is None or one is against:
         return ""
+    if not (is_count_known(ours) and is_count_known(theirs)):
+        whose = "there" if is_count_known(theirs) else "of the reference there"
+        return f"how many values {whose} were is not known: {_MORE_VALUES}"
     counts = ours.count, theirs.count
     if max(counts) <= UNLIKE_COUNTS * min(counts):
         return ""
-    return (
-        f"{format_count(ours.count)} values, the reference {format_count(theirs.count)}: more "
-        "values usually show a larger worst"
-    )
+    return f"{count_text(ours)} values, the reference {count_text(theirs)}: {_MORE_VALUES}"
 
 
 def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
@@ -399,7 +403,7 @@ def _fact(document: RunDocument | None, name: str) -> str:
 
 def _counts(decisive: Sequence[ComparedRow]) -> Iterator[ConditionRow]:
     for row in decisive:
-        counts = [one.series.count if one.series else None for one in row.cells]
+        counts = [one.count for one in row.cells]
         known = [one for one in counts if one is not None]
         if known:
             cells = [NOT_KNOWN if one is None else format_count(one) for one in counts]

@@ -33,6 +33,7 @@ from hardstone.figure_text import ShownFigure, shown_figure
 from hardstone.model import FORMULA
 from hardstone.report.figures import CHART_CONFIG, Figure
 from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
+from hardstone.stats.conditions import NOT_KNOWN
 from hardstone.systems.moments import QUESTIONS
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount
@@ -304,11 +305,15 @@ class _ToolsPart:
 _FIGURE_ROWS: tuple[tuple[str, Callable[[ToolFigure], str]], ...] = (
     ("Begins at", lambda one: one.begin),
     ("Ends at", lambda one: one.end),
-    ("In", lambda one: f"{one.thread}, scheduled by {one.core}"),
+    ("In", lambda one: f"{one.thread}{_scheduled_by(one)}"),
     ("Steps of its values", lambda one: one.resolution),
     ("Values in no bucket", lambda one: one.beyond),
     ("Series", lambda one: one.address),
 )
+
+
+def _scheduled_by(one: ToolFigure) -> str:
+    return "" if one.core == NOT_KNOWN else f", scheduled by {one.core}"
 
 
 def _tools_part(view: CompareView, figures: Sequence[Figure]) -> _ToolsPart | None:

@@ -26,7 +26,7 @@ from hardstone.stats.conditions import NOT_KNOWN
 from hardstone.stats.consistency import UNLIKE_COUNTS
 from hardstone.stats.identity import NO_DISTRIBUTION, Linear, parse_layout
 from hardstone.stats.identity import step_of as value_step_of
-from hardstone.stats.quantiles import why_no_quantile
+from hardstone.stats.quantiles import count_text, is_count_known, why_no_quantile
 from hardstone.systems.moments import OWN, QUESTIONS, Moments, ToolMoments, load_moments
 from hardstone.systems.subjects import (
     Amount,
@@ -158,12 +158,12 @@ class Measured:
         return {name: text or NOT_KNOWN for name, text in self._settings()}
 
     def _settings(self) -> Iterator[tuple[str, str | None]]:
-        conditions, result, tool = self.column.subject.conditions, self.result, self.tool
+        conditions, result = self.column.subject.conditions, self.result
         document = self.document
         model = document.system.get("machine.cpu_model") if document else conditions.get("machine")
         yield "machine", str(model) if model else None
         yield "kernel", conditions.get("kernel")
-        yield "scheduled by", (tool.core if tool and tool.core else LINUX)
+        yield "scheduled by", self._scheduler
         yield "load", conditions.get("load")
         params = result.params if result else {}
         interval_ns = params.get("interval_ns")
@@ -175,6 +175,19 @@ class Measured:
         yield "resolution", format_ns(self.step_ns) if self.step_ns else None
 
     @property
+    def _scheduler(self) -> str | None:
+        """What schedules the thread: Linux for most tools, the system of a run of hardstone."""
+        tool = self.tool
+        if tool and tool.core:
+            return tool.core
+        if self.document is None:
+            return None
+        if self.document.imported is not None:
+            return LINUX
+        name = self.document.system.get("kernel.name")
+        return str(name) if name else None
+
+    @property
     def tool(self) -> ToolMoments | None:
         return tool_of(self.column.subject)
 
@@ -184,6 +197,12 @@ class Measured:
         is_imported = imported_of(self.column.subject) is not None
         result = self.result
         return is_imported and result is not None and result.conditions.dma_latency_us is None
+
+    @property
+    def count(self) -> int | None:
+        """How many values there are; None: not known."""
+        series = self.series.series
+        return series.count if series is not None and is_count_known(series) else None
 
     @property
     def step_ns(self) -> float | None:
@@ -403,9 +422,11 @@ def _differing(one: Measured, other: Measured) -> list[str]:
             found.append(f"{name}: {shorten(mine, _CHARACTERS)}, {shorten(its, _CHARACTERS)}")
         elif mine == NOT_KNOWN:
             found.append(f"{name}: {NOT_KNOWN}")
-    counts = [each.series.series.count for each in (one, other) if each.series.series is not None]
-    if len(counts) == 2 and max(counts) > UNLIKE_COUNTS * min(counts):
-        found.append(f"values: {format_count(counts[0])}, {format_count(counts[1])}")
+    counts = [each.count for each in (one, other)]
+    known = [count for count in counts if count is not None]
+    if len(known) < 2 or max(known) > UNLIKE_COUNTS * min(known):
+        texts = [NOT_KNOWN if count is None else format_count(count) for count in counts]
+        found.append(f"values: {', '.join(texts)}")
     lacking = [
         str(each.column.number)
         for each in (one, other)
@@ -469,4 +490,4 @@ def _beyond(series: Series) -> str:
     outside = histogram.overflow + histogram.underflow
     if not outside:
         return "none"
-    return f"{format_count(outside)} of {format_count(series.count)}, counted"
+    return f"{format_count(outside)} of {count_text(series)}, counted"

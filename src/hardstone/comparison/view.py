@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from hardstone.model import Series, Unit
+from hardstone.stats.quantiles import is_count_known
 from hardstone.stats.two_runs import QuantileRatio
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing, Subject, SubjectSeries
@@ -102,7 +103,7 @@ class ComparedCell:
 
     @property
     def count(self) -> int | None:
-        return self.series.count if self.series else None
+        return self.series.count if self.series and is_count_known(self.series) else None
 
     @property
     def series(self) -> Series | None:

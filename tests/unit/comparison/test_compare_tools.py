@@ -17,10 +17,16 @@ from hardstone.comparison.view import (
     ToolComparison,
     comparison_document,
 )
-from hardstone.model import Conditions
+from hardstone.model import Conditions, Histogram
 from hardstone.report.drawing import Drawer
 from hardstone.schema import schema_texts
-from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject
+from hardstone.systems.subjects import (
+    Amount,
+    MeasuredRun,
+    Missing,
+    Subject,
+    published_system,
+)
 from tests.unit.comparison.imported_systems import (
     FIFO,
     MACHINE,
@@ -244,6 +250,29 @@ def test_without_a_distribution_there_is_no_ratio_and_the_reason_is_said() -> No
         "without a distribution, so without a median: 2 (cyclictest)"
         in reasons(own(), bare)["resolution"]
     )
+
+
+def test_a_count_that_is_not_known_is_not_shown_as_a_number() -> None:
+    uncounted = msgspec.structs.replace(
+        without_distribution([2000, 3000, 50_000]),
+        count=1,
+        histogram=Histogram(layout="none", buckets=[], overflow=1, is_cut=True),
+    )
+    silent = cyclictest(series=[uncounted])
+    _, cell = cells(own(), silent)
+    assert cell.count is None
+    assert cell.worst_why.startswith("how many values there were is not known")
+    assert "values: 20\xa0000, not known" in tools(own(), silent).pairs[0].differing
+    assert "counts" not in reasons(own(), silent)
+
+
+def test_a_study_is_not_called_scheduled_by_linux() -> None:
+    found = compare_view([own(), cyclictest(), published_system("solaris-latstat")])
+    assert found.tools is not None
+    first, _, study = found.tools.tools
+    assert first.figures[0].core == "Linux" and study.figures[0].core == "not known"
+    assert "core" not in {one.rule for one in found.tools.reasons}
+    assert "scheduled by not known" not in render_compare(found, bundle=lambda: None)
 
 
 def test_a_cut_histogram_has_no_ratio() -> None:
