@@ -267,7 +267,9 @@ def _reading(form: str, head: Mapping[str, str], rows: Sequence[_Row], is_cut: b
         params=_params(head),
         events=[_totals(rows)],
         losses=list(_losses(form, rows)),
-        unknown=fields.as_json({printable(key): value for key, value in head.items()}),
+        unknown=fields.as_json(
+            {printable(key): head[key] for key in head if key not in _VERSION_KEYS}
+        ),
         duration_ns=sum(row.loop_ns for row in rows) or None,
         is_cut=is_cut,
     )

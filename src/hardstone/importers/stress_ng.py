@@ -286,7 +286,7 @@ def _losses_of(
         )
     if found.needed is not None and found.needed > found.count:
         yield Loss(
-            what="extremes",
+            what="count",
             text=f"Only the first {found.count} of {found.needed} values are in the figures: a"
             " later one may be larger than the maximum.",
         )

@@ -105,7 +105,7 @@ def _read(content: bytes) -> Reading:
         raise InputError(
             "it has no row with nanoseconds", "is it the console of latency_measure, to its end?"
         )
-    version = banner["version"] if banner is not None else None
+    version = None if banner is None else (banner["version"] or "").removeprefix("zephyr-") or None
     facts: dict[str, Scalar] = {"kernel.name": "Zephyr"}
     if version is not None:
         facts["kernel.release"] = printable(version)[:80]
