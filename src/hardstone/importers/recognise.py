@@ -150,6 +150,8 @@ def recognise(source: SourceFile, tool: str | None = None) -> Format:
     known.
     """
     asked = all_formats() if tool is None else _of_tool(tool)
+    if tool is not None:
+        _check_no_other(source, asked)
     found = next((one for one in asked if one.recognises(source.content)), None)
     if found is None and tool is not None:
         found = _first_that_reads(asked, source.content)
@@ -189,6 +191,18 @@ def _of_tool(tool: str) -> list[Format]:
             f"files of '{printable(tool)[:40]}' are not read", f"choose from {', '.join(tools())}"
         )
     return found
+
+
+def _check_no_other(source: SourceFile, asked: Sequence[Format]) -> None:
+    """InputError for a file that names another tool than that of `asked`: reading it as one of that
+    would give figures of nothing."""
+    head = source.content[:_HEAD_BYTES]
+    for one in all_formats():
+        title = tool_title(one)
+        is_other = title not in map(tool_title, asked) and title.encode() in head
+        if is_other and one.recognises(source.content):
+            cause = f"{printable(source.name)} is of {title}, and says so"
+            raise InputError(cause, "leave out --tool")
 
 
 def _first_that_reads(formats: Sequence[Format], content: bytes) -> Format | None:

@@ -1,0 +1,224 @@
+"""hardstone import: files of other tools become runs; and such a file in place of a run. What the
+command prints is in golden."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import hardstone as notebook
+from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
+from hardstone.model import RunDocument
+from hardstone.store.store import Store
+from tests.process.cli.conftest import Done
+from tests.process.cli.forked import Forked
+from tests.process.cli.test_looking import keep
+from tests.unit.stats import make
+from tests.waiting import wait_until
+
+Hardstone = Callable[..., Done]
+SAMPLES = Path(__file__).parents[2] / "samples"
+JSON, TEXT = SAMPLES / "cyclictest-hist.json", SAMPLES / "cyclictest-histfile.txt"
+NOTHING = SAMPLES / "cyclictest-norights.stderr"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, with a file."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    shutil.copyfile(JSON, folder / "c.json")
+    monkeypatch.chdir(folder)
+    yield folder
+
+
+def stored(store: Path) -> list[RunDocument]:
+    opened = Store(store)
+    return [opened.load(one.id) for one in opened.runs()]
+
+
+def test_each_file_becomes_a_run(hardstone: Hardstone, store: Path) -> None:
+    done = hardstone("import", JSON, TEXT, "-q", "--store", store)
+    assert done.code == EXIT_OK and not done.err
+    first, second = stored(store)
+    assert sorted(done.out.split()) == [first.id, second.id]
+    assert {first.name, second.name} == {"cyclictest-hist", "cyclictest-histfile"}
+    assert sum(series.count for one in (first, second) for series in one.results[0].series) == (
+        2 * 15_793 + 7985 + 7975
+    )
+
+
+def test_a_broken_file_leaves_the_others(hardstone: Hardstone, store: Path) -> None:
+    done = hardstone("import", NOTHING, JSON, "/nowhere", "--store", store)
+    assert done.code == EXIT_USAGE and len(done.told) == 2
+    assert "cyclictest-norights.stderr has none of the formats" in done.told[0]
+    assert "/nowhere cannot be read: No such file" in done.told[1]
+    assert [one.name for one in stored(store)] == ["cyclictest-hist"]
+
+
+def test_the_same_file_is_stored_once(hardstone: Hardstone, store: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.json"
+    shutil.copyfile(JSON, copy)
+    done = hardstone("import", JSON, copy, "--store", store)
+    (run,) = stored(store)
+    assert done.code == EXIT_OK and f"copy.json is stored already as {run.id}" in done.err
+    again = hardstone("import", JSON, "--store", store, "--json")
+    assert again.code == EXIT_OK and again.document["id"] == run.id
+    assert len(stored(store)) == 1
+
+
+def test_what_the_person_knows_is_kept(hardstone: Hardstone, store: Path) -> None:
+    words = ("--name", "idle", "--load", "none", "--unit", "ns", "--store", store)
+    assert hardstone("import", TEXT, *words).code == EXIT_OK
+    (run,) = stored(store)
+    assert run.name == "idle" and run.results[0].conditions.load == "none"
+    assert run.results[0].series[0].max == 2667
+    assert hardstone("show", "idle", "--store", store).code == EXIT_OK
+
+
+def test_standard_input_is_a_file(
+    hardstone: Hardstone, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.read_bytes())))
+    assert hardstone("import", "-", "--store", store).code == EXIT_OK
+    (run,) = stored(store)
+    assert run.name == "standard input" and run.imported is not None
+    assert any(loss.what == "time" for loss in run.imported.losses)
+
+
+def test_a_dry_run_stores_nothing(hardstone: Hardstone, store: Path) -> None:
+    done = hardstone("import", JSON, "--dry-run", "--store", store)
+    assert done.code == EXIT_OK and "not stored" in done.out and not store.exists()
+    shown = hardstone("import", JSON, "--dry-run", "--json", "--store", store)
+    assert shown.document["imported"]["tool"] == "cyclictest" and not store.exists()
+
+
+def test_json_has_one_run_or_all(hardstone: Hardstone, store: Path) -> None:
+    assert hardstone("import", JSON, "--json", "--store", store).document["schema"] == (
+        "hardstone.run/1"
+    )
+    both = hardstone("import", TEXT, NOTHING, "--json", "--store", store)
+    assert both.code == EXIT_USAGE
+    assert [one["name"] for one in both.document["runs"]] == ["cyclictest-histfile"]
+    (refused,) = both.document["not_run"]
+    assert refused["target"] == str(NOTHING) and refused["exit_code"] == EXIT_USAGE
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((JSON, "--unit", "ms"), "--unit is us or ns"),
+        ((JSON, TEXT, "--name", "x"), "--name names one run"),
+        ((JSON, "--tool", "top"), "files of 'top' are not read"),
+        ((JSON, "--tool", "oslat"), "cyclictest-hist.json is of cyclictest, and says so"),
+        ((NOTHING, "--tool", "oslat"), "none of the formats"),
+        ((), "Missing argument"),
+    ],
+)
+def test_wrong_usage_is_told(
+    hardstone: Hardstone, store: Path, words: tuple[object, ...], said: str
+) -> None:
+    done = hardstone("import", *words, "--store", store)
+    assert done.code == EXIT_USAGE and said in done.err
+
+
+def test_contradictions_of_a_file_are_told(
+    hardstone: Hardstone, store: Path, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(JSON.read_text().replace('"cycles": 15793', '"cycles": 15000'))
+    done = hardstone("import", wrong, "--store", store)
+    assert "! TMR-P-LAT wakeup [cpu 0, part total]" in done.out and "untrustworthy" in done.out
+    assert hardstone("show", "wrong", "--store", store).code == EXIT_UNTRUSTWORTHY
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_was_imported(store: Path) -> None:
+    begin, end = os.pipe()
+    with Forked("import", JSON, "-", "--store", store, before=lambda: os.dup2(begin, 0)) as child:
+        wait_until(lambda: any(store.glob("runs/*.json.gz")), "the first file is not stored")
+        child.send(signal.SIGINT)
+        assert child.wait() == EXIT_INTERRUPTED
+    os.close(begin)
+    os.close(end)
+    assert [one.name for one in stored(store)] == ["cyclictest-hist"]
+
+
+def test_a_file_is_looked_at_without_storing_it(
+    hardstone: Hardstone, store: Path, here: Path
+) -> None:
+    for word in ("c.json", "./c.json", str(here / "c.json")):
+        document = hardstone("show", word, "--json", "--store", store).document
+        assert document["imported"]["tool"] == "cyclictest"
+        assert document["id"] == (word if "/" in word else "./c.json")
+    assert not stored(store)
+
+
+def test_a_run_goes_before_a_file_of_its_name(
+    hardstone: Hardstone, store: Path, here: Path
+) -> None:
+    keep(store, make.document(name="c.json"))
+    assert hardstone("show", "c.json", "--json", "--store", store).document["imported"] is None
+    assert hardstone("show", "./c.json", "--json", "--store", store).document["imported"]
+
+
+def test_a_file_that_is_missing_is_told(hardstone: Hardstone, store: Path) -> None:
+    done = hardstone("show", "./none.json", "--store", store)
+    assert done.code == EXIT_USAGE and "there is no file './none.json'" in done.err
+    assert "there is no run 'none.json'" in hardstone(
+        "show", "none.json", "--store", store
+    ).err or ("holds no runs" in hardstone("show", "none.json", "--store", store).err)
+    broken = hardstone("show", NOTHING, "--store", store)
+    assert broken.code == EXIT_USAGE and "none of the formats" in broken.err
+
+
+def test_a_run_document_is_a_file_too(hardstone: Hardstone, store: Path, here: Path) -> None:
+    run_id = keep(store, make.document(name="own"))
+    shutil.copyfile(store / "runs" / f"{run_id}.json.gz", here / "own.json.gz")
+    found = hardstone("show", "./own.json.gz", "--json", "--store", here / "other").document
+    assert found["id"] == run_id and found["name"] == "own"
+
+
+@pytest.mark.slow
+def test_files_are_compared_and_reported(hardstone: Hardstone, store: Path, here: Path) -> None:
+    keep(store, make.document(name="own"))
+    done = hardstone("compare", "./c.json", TEXT, "last", "--json", "--store", store)
+    assert done.code == EXIT_OK
+    assert [one["id"] for one in done.document["systems"]][:2] == ["./c.json", str(TEXT)]
+    report = hardstone("report", "./c.json", "--store", store)
+    assert report.code == EXIT_OK and (store / "reports" / "c.json.html").is_file()
+
+
+def test_a_file_is_no_baseline_of_others(hardstone: Hardstone, store: Path, here: Path) -> None:
+    hardstone("import", TEXT, "--store", store)
+    done = hardstone("gate", "./c.json", "--baseline", str(TEXT), "--store", store, "--json")
+    assert done.code == EXIT_UNTRUSTWORTHY and done.document["outcome"] == "INCONCLUSIVE"
+
+
+def test_a_file_is_loaded_in_python(store: Path, here: Path) -> None:
+    keep(store, make.document(name="own"))
+    for word in ("c.json", "./c.json", here / "c.json"):
+        run = notebook.load(word, store)
+        assert run.tests == ["TMR-P-LAT"]
+    with pytest.raises(InputError, match="none of the formats"):
+        notebook.load(NOTHING)
+
+
+def test_commands_that_change_runs_take_no_file(
+    hardstone: Hardstone, store: Path, here: Path
+) -> None:
+    keep(store, make.document(name="own"))
+    done = hardstone("runs", "remove", "c.json", "--yes", "--store", store)
+    assert done.code == EXIT_USAGE and (here / "c.json").exists()
+    assert len(stored(store)) == 1
