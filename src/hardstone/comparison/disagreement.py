@@ -19,7 +19,7 @@ from hardstone.comparison.tools import (
     tool_of,
 )
 from hardstone.comparison.view import Disagreement
-from hardstone.stats.conditions import NOT_KNOWN
+from hardstone.stats.conditions import NOT_KNOWN, listed
 from hardstone.stats.consistency import UNLIKE_COUNTS
 from hardstone.systems.moments import QUESTIONS
 from hardstone.systems.subjects import Amount
@@ -76,13 +76,18 @@ def _moments(found: _Found) -> Iterator[str]:
 
 
 def _questions(found: _Found) -> Iterator[str]:
-    """Who answers a question that no other system answers, and has no figure in common."""
+    """Who answers only questions that no other system answers."""
     shared = {one.column.number for one in found.compared}
-    texts = []
-    for question, measured in found.questions.items():
-        alone = [one for one in measured if one and one.column.number not in shared]
-        texts += [f"{_named(alone)} measures {QUESTIONS[question]}"] if alone else []
-    if texts:
+    alone: dict[int, list[Measured]] = {}
+    for measured in found.questions.values():
+        for one in measured:
+            if one is not None and one.column.number not in shared:
+                alone.setdefault(one.column.number, []).append(one)
+    if alone:
+        texts = [
+            f"{_named(ones[:1])} measures {listed(QUESTIONS[one.question] for one in ones)}"
+            for ones in alone.values()
+        ]
         yield f"Other questions: {'; '.join(texts)}. No other system has a figure of that."
 
 

@@ -303,8 +303,8 @@ class _ToolsPart:
 
 
 _FIGURE_ROWS: tuple[tuple[str, Callable[[ToolFigure], str]], ...] = (
-    ("Begins at", lambda one: one.begin),
-    ("Ends at", lambda one: one.end),
+    ("Begin", lambda one: one.begin),
+    ("End", lambda one: one.end),
     ("In", lambda one: f"{one.thread}{_scheduled_by(one)}"),
     ("Steps of its values", lambda one: one.resolution),
     ("Values in no bucket", lambda one: one.beyond),
@@ -358,7 +358,7 @@ def _figure_group(question: str, tools: Sequence[SystemTool], reference: int) ->
     rows = []
     for name, text_of in _FIGURE_ROWS:
         texts = [[text_of(one)] if one else [] for one in found]
-        is_compared = name in ("Begins at", "Ends at", "In")
+        is_compared = name in ("Begin", "End", "In")
         rows.append(_tool_row(name, texts, reference if is_compared else None))
     return _ToolGroup(_sentence(QUESTIONS[question]), rows)
 

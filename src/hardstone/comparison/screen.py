@@ -140,10 +140,12 @@ def _tools(view: CompareView, width: int) -> Iterator[Text]:
         return
     label, room = "moments", width - _GUTTER
     for question, by_moments in _by_question(view.tools).items():
+        if sum(map(len, by_moments.values())) < 2:  # the reasons name it
+            continue
         yield Text(f"{label:{_GUTTER}}") + Text(QUESTIONS[question], style="bold")
         label = ""
         for (begin, end, place), numbers in by_moments.items():
-            text = f"{numbers_text(numbers)}: from {begin} to {end}; in {place}"
+            text = f"{numbers_text(numbers)}: begin: {begin}; end: {end}; in {place}"
             yield from (Text(f"{'':{_GUTTER}}{line}") for line in wrapped(text, room))
     label = "why differ"
     for one in view.tools.reasons:

@@ -110,11 +110,11 @@ def _why_other(ours: Moments, theirs: Moments) -> str:
     if theirs.differs and not ours.differs:
         return f"the reference {theirs.differs}"
     found = [
-        f"{verb} {mine}, the reference {other}"
-        for verb, mine, other in (
-            ("begins at", ours.begin, theirs.begin),
-            ("ends at", ours.end, theirs.end),
-            ("ends in", _thread(ours), _thread(theirs)),
+        f"{name}: {mine}, of the reference: {other}"
+        for name, mine, other in (
+            ("begin", ours.begin, theirs.begin),
+            ("end", ours.end, theirs.end),
+            ("end in", _thread(ours), _thread(theirs)),
         )
         if mine != other
     ]

@@ -15,7 +15,7 @@ OWN = "hardstone"
 # What people use the figures of a question for.
 QUESTIONS = {
     "wakeup": "how late a thread wakes up",
-    "interrupt": "how late the handler of the timer's interrupt starts",
+    "interrupt": "how long an interrupt takes to be handled",
     "cpu loss": "what takes the CPU from a thread that computes",
     "switch": "how long a switch between threads takes",
     "message": "how long a message takes to wake the receiver",

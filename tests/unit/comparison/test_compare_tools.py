@@ -105,6 +105,15 @@ def test_other_questions_have_rows_where_two_tools_answer_them() -> None:
     assert compare_view([battery, cyclictest()]).decisive[0].question == "wakeup"
 
 
+def test_figures_that_both_differ_from_that_of_hardstone_are_told_apart_by_their_moments() -> None:
+    waits = result("stress-ng", series=[labelled(spread(3000), "latency")], conditions=FIFO)
+    view = compare_view([relative(), imported("stress-ng", waits)])
+    why = wakeup(view).cells[1].why
+    assert why.startswith("begin: a clock reading before the wait, plus the interval")
+    assert "of the reference: a clock reading before the sleep" in why
+    assert view.tools is not None and not view.tools.pairs[0].is_same
+
+
 def test_where_the_reference_has_no_figure_the_first_that_has_one_decides() -> None:
     other = own(series=[])
     first, second, third = cells(other, cyclictest(), relative())[:3]
@@ -379,8 +388,8 @@ def test_the_screen_groups_systems_by_their_moments_within_80_columns() -> None:
     ]
     assert max(map(len, lines[4:])) <= 80
     text = "\n".join(lines)
-    assert "moments     how late a thread wakes up\n            1, 2: from the programmed" in text
-    assert "            3: from a clock reading before the sleep" in text
+    assert "moments     how late a thread wakes up\n            1, 2: begin: the programmed" in text
+    assert "            3: begin: a clock reading before the sleep" in text
     assert "why differ  Other moments" in text
 
 
