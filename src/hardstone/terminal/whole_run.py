@@ -269,11 +269,14 @@ def _joined(*parts: str) -> str:
 
 
 def _varying_labels(series: Series, group: list[Series]) -> str:
-    """The labels that differ, and all numbers, since they may differ from the request."""
+    """The labels that differ, and all numbers, since they may differ from the request; and of which
+    part of a latency they are, where the whole of it is not there."""
     varying = {
         key: value
         for key, value in series.labels.items()
-        if isinstance(value, int) or len({other.labels.get(key) for other in group}) > 1
+        if isinstance(value, int)
+        or len({other.labels.get(key) for other in group}) > 1
+        or (key == "part" and value != "total")
     }
     return labels_text(varying or series.labels)
 

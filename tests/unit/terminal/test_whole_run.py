@@ -192,6 +192,16 @@ def test_the_number_of_waiters_stands_beside_each_figure() -> None:
     assert "  thread, waiters 97 " in text and "  process, waiters 97 " in text
 
 
+@pytest.mark.parametrize(("part", "label"), [("interrupt", "cpu 1, interrupt"), ("total", "cpu 1")])
+def test_a_part_of_a_latency_is_not_taken_for_the_whole(part: str, label: str) -> None:
+    """rtla has the interrupt of a wake-up alone."""
+    found = [
+        msgspec.structs.replace(make.series([10, 20], "wakeup"), labels={"cpu": cpu, "part": part})
+        for cpu in (0, 1)
+    ]
+    assert f"  {label}  " in shown(make.result("TMR-P-LAT", series=found))
+
+
 def test_of_a_throughput_the_least_is_shown_as_the_worst() -> None:
     windows = sample.series("throughput", np.array([2_000_000, 3_000_000]), unit="bytes_per_s")
     *_, worst = cells_of(summarise(windows), 1.0, "", "")
