@@ -41,7 +41,7 @@ _RATE = re.compile(r"\s*(?P<rate>[\d,.' ]+?) ops/sec\s*$")
 _SIMPLE = re.compile(r"\s*(?P<seconds>\d+\.\d{3})\s*$")
 _THREAD = re.compile(r"\[thread\s+(?P<thread>\d+)\] .*\[ (?P<rate>\d+) ops/sec\s*\]\s*$")
 _AVERAGE = re.compile(
-    r"Averaged -?\d+ operations/sec \(\+- (?:[\d.]+|-?nan)%\), total secs = (?P<secs>\d+)"
+    r"Averaged (?P<rate>\d+) operations/sec \(\+- (?:[\d.]+|-?nan)%\), total secs = (?P<secs>\d+)"
 )
 _RUN = re.compile(
     r"\[Run (?P<run>\d+)\]: (?P<verb>Wokeup|Requeued) (?P<done>\d+) of (?P<all>\d+) threads"
@@ -52,7 +52,7 @@ _PARALLEL = re.compile(
     r" in (?P<ms>\d+\.\d+) ms"
 )
 _SUMMARY = re.compile(
-    r"(?:Wokeup|Requeued|Avg per-thread latency) .* in (?P<ms>[\d.]+|-?nan) ms \(\+-"
+    r"^(?:Wokeup|Requeued|Avg per-thread latency) .* in (?P<ms>[\d.]+|-?nan) ms \(\+-"
 )
 _SETTINGS = re.compile(r"Run summary \[PID \d+\]: (?P<text>.*)$")
 _IS_TEXT = re.compile(
@@ -118,7 +118,7 @@ def _read_text(content: bytes) -> Reading:
         names = ", ".join(part.name for part in found if part.name)
         raise InputError(
             f"it has no figures of a benchmark that is read here ({names or 'no name'})",
-            "is it complete? 'perf bench sched', 'futex', 'syscall' and 'epoll' are read",
+            "is it complete? 'perf bench sched', 'futex', 'syscall' and 'epoll wait' are read",
         )
     return Reading(
         tool=_TOOL,
@@ -158,6 +158,8 @@ def _read_part(part: _Part) -> _Found:
         if part.name != "sched/messaging":
             losses.append(_no_rounds(part))
     average, summary = _first(part, _AVERAGE), _first(part, _SUMMARY)
+    if not series:
+        series += _silent(part, average, summary)
     settings = _first(part, _SETTINGS)
     return _Found(
         name=part.name,
@@ -269,11 +271,10 @@ def _no_rounds(part: _Part) -> Loss:
 
 def _rates(part: _Part) -> Iterator[ReadSeries]:
     """Operations of a second, of each thread."""
-    name = "mutex-rate" if part.name == "futex/lock-pi" else "rate"
     for number, line in part.lines:
         if match := _THREAD.search(line):
             yield ReadSeries(
-                name=name,
+                name=_rate_name(part),
                 labels={**_labels(part), "thread": int(match["thread"][:9])},
                 unit="count",
                 values=[fields.whole(match["rate"], f"line {number}")],
@@ -302,6 +303,24 @@ def _runs(part: _Part) -> Iterator[ReadSeries]:
             if _benchmark(part) == "futex/wake-parallel"
             else None,
         )
+
+
+def _silent(
+    part: _Part,
+    average: tuple[str, re.Match[str]] | None,
+    summary: tuple[str, re.Match[str]] | None,
+) -> Iterator[ReadSeries]:
+    """The mean alone, of which "--silent" prints neither the runs nor the threads."""
+    if average is not None:
+        rate = float(fields.decimal(average[1]["rate"], average[0]))
+        yield ReadSeries(name=_rate_name(part), labels=_labels(part), unit="count", mean=rate)
+    if summary is not None:
+        mean_ns = float(fields.in_ns(summary[1]["ms"], _MS, summary[0]))
+        yield ReadSeries(name="wake-all", labels=_labels(part), mean=mean_ns)
+
+
+def _rate_name(part: _Part) -> str:
+    return "mutex-rate" if part.name == "futex/lock-pi" else "rate"
 
 
 def _event(part: _Part, match: re.Match[str]) -> Event:

@@ -63,7 +63,6 @@ _IS_TEXT = re.compile(
     rb"\bcyclic:\s+(?:sched SCHED_|mean: |min: )"
 )
 _RELATIVE = ("clock_ns", "posix_ns", "pselect", "usleep")
-_POLICIES = {"SCHED_FIFO": "fifo", "SCHED_RR": "rr", "SCHED_OTHER": "other"}
 
 
 def _is_text(content: bytes) -> bool:
@@ -114,7 +113,7 @@ def _read_text(content: bytes) -> Reading:
         version=None if version is None else version["version"],
         params={} if found is None else {"interval_ns": found.sleep_ns},
         conditions=Conditions(
-            policy=None if found is None else _POLICIES.get(found.policy, found.policy.lower())
+            policy=None if found is None else found.policy.removeprefix("SCHED_").lower()
         ),
         events=[] if found is None else found.events,
         losses=list(_losses_of(found, method, metrics, hogs)),

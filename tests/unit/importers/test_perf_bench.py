@@ -51,6 +51,23 @@ def test_rates_of_lock_pi_are_no_times() -> None:
     assert not reading.is_cut
 
 
+def test_runs_of_wake() -> None:
+    reading = read((SAMPLES / "perf-futex-wake.stdout").read_text())
+    (one,) = reading.series
+    assert one.values is not None and len(one.values) == 10
+    assert one.values[:4] == [219_000, 120_000, 111_000, 148_000]
+    assert (one.name, one.step_ns) == ("wake-all", 1000)
+    assert reading.events[0].text.endswith("Wokeup 4 of 4 threads in 0.1504 ms (+-6.10%)")
+
+
+def test_silent_benchmarks_print_a_mean_only() -> None:
+    (one,) = read((SAMPLES / "perf-futex-wake-silent.stdout").read_text()).series
+    assert (one.name, one.mean, one.count, one.values) == ("wake-all", 62_300, None, None)
+    average = "Averaged 620544 operations/sec (+- 1.98%), total secs = 1\n"
+    (rate,) = read("# Running 'futex/hash' benchmark:\n" + average).series
+    assert (rate.name, rate.unit, rate.mean) == ("rate", "count", 620_544)
+
+
 def test_a_lone_number_is_read_only_where_the_tool_is_named() -> None:
     content = (SAMPLES / "perf-sched-pipe-simple.stdout").read_bytes()
     assert not any(one.recognises(content) for one in perf_bench.FORMATS)

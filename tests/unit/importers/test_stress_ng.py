@@ -81,6 +81,16 @@ def test_distribution() -> None:
     assert not texts(reading, "distribution")
 
 
+def test_recorded_distribution_of_signals() -> None:
+    reading = read((SAMPLES / "stress-ng-cyclic-itimer.stderr").read_bytes())
+    one = one_of(reading, "itimer")
+    assert (one.count, one.min, one.mean, one.max) == (7197, 15_492, 22_707.15, 214_400)
+    assert one.buckets is not None
+    assert sum(count for _, count in one.buckets) == 7197 and one.overflow == 0
+    assert (one.bucket_width_ns, reading.conditions.policy) == (5000, "deadline")
+    assert one.buckets[0][0] == 15_000 and one.buckets[-1][0] == 210_000
+
+
 @pytest.mark.parametrize(
     ("method", "name"),
     [("posix_ns", "wakeup-relative"), ("itimer", "itimer"), ("poll", "poll"), ("new", "latency")],
