@@ -13,9 +13,11 @@ from hardstone.cli import completion
 from hardstone.cli.help import CONDITIONS, OUTPUT, WHAT, declare
 from hardstone.cli.options import json_option, option, options_of, store_option
 from hardstone.errors import EXIT_OK, InputError, printable, worst_code
-from hardstone.model import TARGETS_SCHEMA, Imported, NotRun, RunDocument, Runs
+from hardstone.model import TARGETS_SCHEMA, Imported, NotRun, RunDocument, Runs, Series
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hardstone.importers.recognise import SourceFile
     from hardstone.store.store import Store
 
@@ -92,8 +94,12 @@ def command(
         raise InputError("--name names one run, and there are several files", "import them in turn")
     if len(files) > _MOST_FILES:
         raise InputError(f"more than {_MOST_FILES} files", "import them in parts")
+    from hardstone.store.place import new_run_id
+
     session = _Session(options, store, as_json=as_json)
-    codes = [session.take(file) for file in files]
+    # Sorted, so that the run of the last file is "last".
+    run_ids = sorted(new_run_id() for _ in files)
+    codes = [session.take(*one) for one in zip(files, run_ids, strict=True)]
     session.finish()
     return worst_code([EXIT_OK, *codes])
 
@@ -111,13 +117,13 @@ class _Session:
         self._documents: list[RunDocument] = []
         self._refused: list[NotRun] = []
 
-    def take(self, file: Path) -> int:
+    def take(self, file: Path, run_id: str) -> int:
         """Reads and stores one file: the exit code of it."""
         from hardstone.cli.messages import tell_error
 
         try:
             source = _read(file)
-            document = self._known_document(source) or self._new_document(source)
+            document = self._known_document(source) or self._new_document(source, run_id)
         except InputError as error:
             tell_error(error)
             self._refused.append(
@@ -149,14 +155,13 @@ class _Session:
         tell(f"{source.name} is stored already as {known.id}", f"hardstone show {known.id}")
         return known
 
-    def _new_document(self, source: SourceFile) -> RunDocument:
+    def _new_document(self, source: SourceFile, run_id: str) -> RunDocument:
         from hardstone.importers.imported import Added, document_of
         from hardstone.importers.recognise import read
-        from hardstone.store.place import new_run_id
 
         options = self._options
         added = Added(name=options.name, load=options.load, unit=options.unit)
-        document = document_of(read(source, options.tool), source, new_run_id(), added)
+        document = document_of(read(source, options.tool), source, run_id, added)
         if self._store is not None:
             self._store.add(document)
             self._known[source.sha256] = document
@@ -196,17 +201,15 @@ def _print(document: RunDocument, options: ImportOptions) -> None:
 
     from hardstone.stats.consistency import contradiction_messages
     from hardstone.terminal.console import make_console, print_command, words, wrapped
-    from hardstone.units import format_count
 
     series = [one for result in document.results for one in result.series]
-    count = sum(one.count for one in series)
     console = make_console()
     where = "not stored (--dry-run)" if options.dry_run else document.id
     console.print(words(f"{where}  {document.name}", "bold"))
     console.print(
         words(
-            f"{_tool_text(imported)}, {imported.format}: {len(series)} series, "
-            f"{format_count(count)} values; trust: {document.trust.grade}"
+            f"{_tool_text(imported)}, {imported.format}: {_size_text(series)}; trust: "
+            f"{document.trust.grade}"
         )
     )
     for loss in imported.losses:
@@ -217,6 +220,22 @@ def _print(document: RunDocument, options: ImportOptions) -> None:
         console.print(Text("  ! ") + words(line, "red"), soft_wrap=True)
     if not options.dry_run:
         print_command(console, f"hardstone show {document.id}")
+
+
+def _size_text(series: Sequence[Series]) -> str:
+    """ "2 series, 31 586 values", "1 series, the number of its values not known"."""
+    from hardstone.units import format_count
+
+    has_count = [
+        one for one in series if not (one.histogram.layout == "none" and one.histogram.is_cut)
+    ]
+    texts = [f"{len(series)} series"]
+    if has_count:
+        count = sum(one.count for one in has_count)
+        texts.append(f"{format_count(count)} value{'' if count == 1 else 's'}")
+    if len(has_count) < len(series):
+        texts.append("number of values not known" + (" for the others" if has_count else ""))
+    return ", ".join(texts)
 
 
 def _tool_text(imported: Imported) -> str:

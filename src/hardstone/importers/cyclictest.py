@@ -846,6 +846,38 @@ def _is_of(content: bytes, begin: re.Pattern[bytes]) -> bool:
     return begin.search(content[:_HEAD_BYTES].replace(b"\r\n", b"\n")) is not None
 
 
+_NOTHING = {
+    rb"cyclictest V \d": (
+        "it is the help text of cyclictest: nothing was measured",
+        "import the output of a run",
+    ),
+    rb"Unable to change scheduling policy!": (
+        "the tool was refused real-time scheduling: nothing was measured",
+        "run it as root",
+    ),
+    rb"# /dev/cpu_dma_latency set to \d+us\s*\Z": (
+        "it has the first line of the tool only: its figures are in another file, or it failed",
+        "import the file of --json or --histfile, or see its standard error",
+    ),
+    rb"(?:(?:INFO|WARN|FATAL): [^\n]*\s*)+\Z": (
+        "it has messages of the tool only: nothing was measured, or the figures are elsewhere",
+        "import its standard output, or the file of --json",
+    ),
+}
+
+
+def _is_nothing(content: bytes) -> bool:
+    return len(content) < _HEAD_BYTES and any(re.match(one, content) for one in _NOTHING)
+
+
+def _read_nothing(content: bytes) -> Reading:
+    """What is left of a tool that measured nothing is refused with the reason."""
+    for begin, told in _NOTHING.items():
+        if re.match(begin, content):
+            raise InputError(*told)
+    raise InputError("it has no figures", "")
+
+
 FORMATS = [
     Format("cyclictest, JSON", _is_json, _read_json),
     Format(
@@ -855,4 +887,5 @@ FORMATS = [
         "cyclictest, histogram", _is_histogram, lambda content: _read_text(content, "histogram")
     ),
     Format("cyclictest, text", _is_summary, lambda content: _read_text(content, "text")),
+    Format("cyclictest, messages", _is_nothing, _read_nothing),
 ]

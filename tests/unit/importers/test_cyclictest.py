@@ -428,3 +428,20 @@ def test_spread_priorities_are_not_one_policy() -> None:
     text = live(10).replace("policy: fifo:", "policy: fifo/other:").replace("P:89", "P: 0")
     where = read(source(text)).conditions
     assert where.policy is None and where.realtime is False
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("cyclictest-help.stdout", "help text"),
+        ("cyclictest-norights.stderr", "refused real-time scheduling"),
+        ("cyclictest-histfile.stdout", "figures are in another file"),
+        ("cyclictest-smi.stdout", "figures are in another file"),
+        ("cyclictest-smi.stderr", "messages of the tool only"),
+        ("cyclictest-ns2.stderr", "messages of the tool only"),
+        ("cyclictest-tracemark.stderr", "messages of the tool only"),
+    ],
+)
+def test_a_run_that_measured_nothing_is_refused_with_the_reason(name: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        sample(name)

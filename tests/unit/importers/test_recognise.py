@@ -24,13 +24,6 @@ from hardstone.systems.moments import load_moments
 SAMPLES = Path(__file__).parents[2] / "samples"
 # Files without a result: help, warnings and errors of tools.
 WITHOUT = {
-    "cyclictest-help.stdout",
-    "cyclictest-histfile.stdout",
-    "cyclictest-norights.stderr",
-    "cyclictest-ns2.stderr",
-    "cyclictest-smi.stderr",
-    "cyclictest-smi.stdout",
-    "cyclictest-tracemark.stderr",
     "jitterdebugger-nosuffix.stderr",
     "perf-sched-pipe-simple.stdout",
     "qemu-uname.stdout",
