@@ -44,6 +44,7 @@ from hardstone.systems.moments import Moments, ToolMoments, load_moments
 from hardstone.units import format_ns
 
 PROFILE = "imported"
+_CUT = "the tool was ended before its time, or the file ends early"
 NO_COUNT = "mean of values whose count the file does not say"
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_UNKNOWN = 256
@@ -242,6 +243,7 @@ def _results(
             test=test,
             status="measured",
             interrupted=reading.is_cut,
+            reason=_CUT if reading.is_cut else None,
             params=dict(reading.params),
             conditions=conditions,
             started_utc=started,

@@ -128,8 +128,8 @@ def _is_heading(line: str) -> bool:
 
 
 def _row_of(line: str, heading: str, number: int) -> _Row | _Failure | None:
-    failed = _FAILED.search(line) or _CSV_FAILED.search(line)
-    if failed is not None:
+    failed = "FAILED" in line and (_FAILED.search(line) or _CSV_FAILED.search(line))
+    if failed:
         failed_name = failed["name"].partition(" - ")[0]
         return _Failure(_clean(failed_name), _clean(failed["note"] or ""), number)
     match = _ROW.search(line) or _OLD_ROW.search(line) or _CSV.fullmatch(line)

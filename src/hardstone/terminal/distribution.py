@@ -161,6 +161,10 @@ def bar_rows(found: Sequence[Series], console: Console, most: int = MOST_ROWS) -
     drawn = [one.histogram for one in found if one.histogram.layout != NO_DISTRIBUTION]
     if not drawn:
         return []
+    under = sum(one.underflow for one in drawn if one.layout.startswith("linear/"))
+    if under:
+        values = "value is" if under == 1 else "values are"
+        rows.append(f"{format_count(under)} {values} below the buckets of the file")
     beyond = sum(one.overflow for one in drawn)
     if beyond:
         values = "value is" if beyond == 1 else "values are"

@@ -3,6 +3,7 @@ each; and of a recording that grows. Variants and warm-up of a test are in its p
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import IO
 
@@ -34,7 +35,7 @@ from hardstone.present.overview import (
 from hardstone.report.opening import head_of
 from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console
-from hardstone.terminal.distribution import recording_lines
+from hardstone.terminal.distribution import bar_rows, recording_lines
 from hardstone.terminal.explain import print_plan
 from hardstone.terminal.one_screen import not_realtime_lines, print_screen
 from hardstone.terminal.whole_run import cells_of, note_rows, print_whole
@@ -382,6 +383,13 @@ def test_a_recording_hides_nothing_that_the_histogram_does_not_hold() -> None:
     run = document(make.result(series=[make.series([5_000, 90_000], limit=50_000)]))
     assert recorded(run)[-1] == "1 value is above the range of the histogram"
     assert recorded(run)[1].split()[4] == "-"  # no p99 of two values
+    histogram = run.results[0].series[0].histogram
+    histogram.layout, histogram.buckets = "linear/1000/10000", []
+    histogram.underflow, histogram.overflow = 1, 1
+    assert bar_rows(run.results[0].series, make_console(io.StringIO()))[-2:] == [
+        "1 value is below the buckets of the file",
+        "1 value is above the range of the histogram",
+    ]
     run.results[0].series[0].histogram.layout = "nonsense"
     assert "90 us!" in recorded(run)[1]
 
