@@ -338,6 +338,9 @@ def _tools_part(view: CompareView, figures: Sequence[Figure]) -> _ToolsPart | No
                 [
                     _tool_row("The tool", [one.machine for one in found.tools]),
                     _tool_row("Its file", [one.losses for one in found.tools]),
+                    _tool_row(
+                        "With hardstone", [[one.command] * bool(one.command) for one in found.tools]
+                    ),
                 ],
             ),
         ],

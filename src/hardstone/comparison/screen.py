@@ -62,6 +62,7 @@ _RATIO_MARKS = (
     "ratio of medians, 98 % interval: > higher, < lower, = equal within 10 %, ? not decided"
 )
 _MOST_PAIRED = 14
+_MOST_COMMANDS = 2
 _PAIRS = ("acquire", "release")
 _UNCONTENDED = ("sem", "mutex")  # the first to go where systems are rows
 
@@ -152,6 +153,10 @@ def _tools(view: CompareView, width: int) -> Iterator[Text]:
         for line in wrapped(one_line(one.text), room):
             yield Text(f"{label:{_GUTTER}}{line}")
             label = ""
+    commands = [(one.number, one.command) for one in view.tools.tools if one.command]
+    for number, command in commands[:_MOST_COMMANDS]:
+        typed = Text(f"{f'same as {number}':{_GUTTER}}", overflow="ignore")
+        yield typed.append(as_typed(command), "cyan")
 
 
 _Moments = tuple[str, str, str]

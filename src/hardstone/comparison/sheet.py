@@ -314,7 +314,8 @@ class _Book:
         ]
         self._table(head, rows, is_numeric=False)
         for tool in found.tools:
-            for text in (*tool.machine, *tool.losses):
+            again = [f"the same with hardstone: {tool.command}"] if tool.command else []
+            for text in (*tool.machine, *tool.losses, *again):
                 self._text(f"{tool.number} {tool.tool}: {text}", colour="quiet")
         self._sheet.gap(4)
         pairs = [

@@ -134,14 +134,14 @@ def _thread(moments: Moments) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """The figure of one system for a question: of its CPUs the one with the largest worst.
-    `of_count`: how many there are."""
+    """The figure of one system for a question: of its CPUs the one with the largest worst. `every`:
+    those of all CPUs."""
 
     column: SystemColumn
     question: str
     moments: Moments
     series: SubjectSeries
-    of_count: int
+    every: Sequence[SubjectSeries]
 
     @property
     def document(self) -> RunDocument | None:
@@ -277,7 +277,7 @@ def _best(
     if not found:
         return None
     moments, held = min(found, key=lambda one: (one[0].is_between != between, bool(one[0].differs)))
-    return Measured(column, question, moments, max(held, key=_largest), len(held))
+    return Measured(column, question, moments, max(held, key=_largest), held)
 
 
 def _held(subject: Subject, moments: Moments) -> list[SubjectSeries]:
@@ -319,8 +319,8 @@ def figure_row(question: str, found: Sequence[Measured | None]) -> FigureRow:
     own = own_moments(question)
     first = next((one.moments for one in known if one.moments == own), known[0].moments)
     notes = [
-        (f"CPU {cpu}, the worst of {one.of_count}",)
-        if one and (cpu := one.series.labels.get("cpu")) and one.of_count > 1
+        (f"CPU {cpu}, the worst of {len(one.every)}",)
+        if one and (cpu := one.series.labels.get("cpu")) and len(one.every) > 1
         else ()
         for one in found
     ]
@@ -463,7 +463,29 @@ def _system_tool(column: SystemColumn, found: Sequence[Measured | None]) -> Syst
         figures=[_tool_figure(one) for one in known],
         machine=list(tool.notes) if tool and not column.is_published else [],
         losses=list(dict.fromkeys(losses)),
+        command=next(filter(None, map(_same_with_hardstone, known)), ""),
     )
+
+
+def _same_with_hardstone(one: Measured) -> str:
+    """The command that measures what another tool measured, by what its file says; "" for a figure
+    that hardstone does not have, and where nothing is known."""
+    result = one.result
+    is_imported = imported_of(one.column.subject) is not None
+    if not is_imported or result is None or one.question != WAKEUP or one.moments.differs:
+        return ""
+    cpus = [int(held.labels["cpu"]) for held in one.every if held.labels.get("cpu", "").isdecimal()]
+    interval_ns, where = result.params.get("interval_ns"), result.conditions
+    options = [
+        f"-a {numbers_text(cpus, '-', 2).replace(', ', ',')}" if cpus else "",
+        f"-p {where.priority}" if where.priority else "",
+        f"--policy {where.policy}" if where.policy in ("rr", "other") else "",
+        f"-i {interval_ns // 1000}" if isinstance(interval_ns, int) and interval_ns >= 1000 else "",
+        "--dma-latency 0" if one.settings["idle states"] == HELD else "",
+        f"-D {result.duration_ns // 10**9}s" if result.duration_ns >= 10**9 else "",
+    ]
+    found = [option for option in options if option]
+    return f"hardstone latstat {' '.join(found)}" if found else ""
 
 
 def _tool_figure(one: Measured) -> ToolFigure:

@@ -214,7 +214,8 @@ class ToolFigure:
 @dataclass(frozen=True)
 class SystemTool:
     """What the tool of the system `number` measures. `machine`: what the tool does to the machine,
-    and to its values. `losses`: what its file does not say."""
+    and to its values. `losses`: what its file does not say. `command` measures the same with
+    hardstone, as far as the file says how; "": it cannot be measured, or nothing is known."""
 
     number: int
     tool: str
@@ -223,6 +224,7 @@ class SystemTool:
     figures: list[ToolFigure]
     machine: list[str]
     losses: list[str]
+    command: str = ""
 
 
 @dataclass(frozen=True)

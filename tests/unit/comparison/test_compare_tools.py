@@ -180,6 +180,25 @@ def gaps() -> MeasuredRun:
     return run_with(result("CLK-P-DUR", series=[labelled(spread(2000), "gap")], conditions=FIFO))
 
 
+def test_the_command_that_measures_the_same_has_what_the_file_says() -> None:
+    series = [total(spread(5000), cpu=0), total(spread(5000))]
+    known = cyclictest(series=series, params={"interval_ns": 500_000}, duration_ns=8_000_000_000)
+    silent = cyclictest(
+        series=[labelled(spread(5000), "wakeup", part="total")],
+        command="cyclictest --laptop",
+        params={},
+        conditions=Conditions(policy="rr", realtime=True),
+    )
+    found = tools(own(), known, silent, relative(), gaps())
+    assert [one.command for one in found.tools] == [
+        "",
+        "hardstone latstat -a 0-1 -p 90 -i 500 --dma-latency 0 -D 8s",
+        "hardstone latstat --policy rr",
+        "",
+        "",
+    ]
+
+
 OTHER_KERNEL = {**MACHINE, "kernel.release": "6.1.0"}
 SILENT = {"machine.arch": "x86_64"}
 
@@ -275,6 +294,7 @@ def test_a_count_that_is_not_known_is_not_shown_as_a_number() -> None:
     assert "counts" not in reasons(own(), silent)
 
 
+@pytest.mark.slow
 def test_a_study_is_not_called_scheduled_by_linux() -> None:
     found = compare_view([own(), cyclictest(), published_system("solaris-latstat")])
     assert found.tools is not None
@@ -294,6 +314,7 @@ def test_a_cut_histogram_has_no_ratio() -> None:
     assert "dropped the values above its last bucket" in reasons(own(), cut)["range"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("median", "outcome"), [(5400, "not decided"), (9400, "higher")])
 def test_a_ratio_within_the_width_of_a_bucket_is_not_decided(median: int, outcome: str) -> None:
     values = spread(median, 2, 80_000)
@@ -373,6 +394,7 @@ def test_no_point_follows_from_a_figure_between_other_moments() -> None:
     assert "wake-up latency below" in first and "wake-up latency below" not in second
 
 
+@pytest.mark.slow
 def test_the_document_is_as_its_schema_says() -> None:
     view = compare_view([own(), cyclictest(), relative()])
     found = msgspec.json.decode(msgspec.json.encode(comparison_document(view)))
