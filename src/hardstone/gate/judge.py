@@ -4,7 +4,7 @@ be judged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hardstone.event_names import SHORT
@@ -21,7 +21,7 @@ from hardstone.stats.quantiles import (
     why_no_share,
 )
 from hardstone.stats.run_gate import Outcome
-from hardstone.stats.trust import lacks_realtime
+from hardstone.stats.trust import lacks, lacks_realtime
 from hardstone.stats.two_runs import (
     Estimate,
     mean_estimate,
@@ -115,9 +115,13 @@ class WeighedRun:
 
     def doubts_for(self, limit: Limit, result: Result) -> Doubts:
         """The doubts about figures of `result` for `limit`; one that names no load needs none."""
-        return self.doubts_of(
+        found = self.doubts_of(
             result, is_emulated=limit.is_emulated, needs_load=limit.load is not None
         )
+        is_uncounted = limit.statistic == ABOVE and lacks(self.run.document, "count")
+        if is_uncounted and not found.weakening:
+            return replace(found, weakening="the file does not say how many values there were")
+        return found
 
     def doubts_of(
         self, result: Result, *, is_emulated: bool = True, needs_load: bool = True
@@ -126,6 +130,8 @@ class WeighedRun:
         `needs_load`: a load that fell short is one."""
         barring = self._untrustworthy or ("" if is_emulated else self._emulated)
         barring = barring or self._refused_realtime(result)
+        if not barring and lacks(self.run.document, "unit"):
+            barring = "the file does not state its unit: import it with --unit"
         weakening = _incomplete(result) or self._unfinished
         if not weakening and needs_load and any(event.name in SHORT for event in result.events):
             weakening = "the load was lower than requested: request less"
@@ -358,9 +364,7 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
         reason = {
             "PASS": _as_observed(series.count, "above") if not seen.high else "as observed",
             "FAIL": "single values beyond a limit are a proof",
-            "INCONCLUSIVE": (
-                "the deadline is inside a histogram bucket, whose values may be on either side"
-            ),
+            "INCONCLUSIVE": _open_text(series, seen),
         }[outcome]
         return Finding(
             outcome, found, reason, seen.high, seen.low, seen.high, is_proof=outcome == "FAIL"
@@ -375,6 +379,14 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
         if not seen.high and needed:
             reason += f": with none above, {_count(needed)} values are needed"
     return Finding(outcome, found, reason, share.value, share.low, share.high)
+
+
+def _open_text(series: Series, seen: Above) -> str:
+    """Why the count above a deadline is open."""
+    past = series.histogram.overflow
+    if past and seen.high is not None and seen.high - seen.low >= past - 1:
+        return f"{_count(past)} values are above the last bucket, on either side of the deadline"
+    return "the deadline is inside a histogram bucket, whose values may be on either side"
 
 
 def _judge_uncounted(limit: Limit, seen: Above, why: str) -> Finding:

@@ -47,8 +47,15 @@ from hardstone.stats.consistency import (
     trust_of,
 )
 from hardstone.stats.identity import highest_of, step_of
-from hardstone.stats.quantiles import count_text, is_count_known, is_printable, median_of
-from hardstone.stats.trust import has_run, lacks_realtime
+from hardstone.stats.quantiles import (
+    Quantile,
+    count_text,
+    is_count_known,
+    is_printable,
+    median_of,
+    quantile_of_series,
+)
+from hardstone.stats.trust import has_run, lacks, lacks_realtime
 from hardstone.systems.criteria import load_criteria
 from hardstone.systems.published import Address, figures_of, load_studies
 from hardstone.systems.published import Figure as PublishedFigure
@@ -99,9 +106,22 @@ class Figure:
         return count_text(self.series)
 
     @property
+    def place(self) -> str:
+        """ " on CPU 1"; " of thread 1" where the file of another tool names no CPU."""
+        thread = self.series.labels.get("thread")
+        is_thread = thread is not None and self.cpu == "?"
+        return f" of thread {short(thread)}" if is_thread else f" on CPU {self.cpu}"
+
+    @property
     def median_text(self) -> str:
-        """The median without digits below the step of the values; "-" if it is not known."""
-        return format_value(self.median_ns, "ns", step_of(self.series))
+        """The median without digits below the step of the values; a bound outside of the buckets;
+        "-" if it is not known."""
+        step = step_of(self.series)
+        if self.median_ns is not None or not is_printable(0.5, self.count):
+            return format_value(self.median_ns, "ns", step)
+        with suppress(InputError):
+            return bound_text(quantile_of_series(self.series, 0.5), step)
+        return "-"
 
     @property
     def highest_ns(self) -> int:
@@ -292,6 +312,7 @@ def _why_unjudged(document: RunDocument, wake_up: Figure) -> str | None:
         least_ns = max(_LEAST_PAIRS * instrument.pair.median, instrument.quantum_ns)
     reason = one_line(trust.reasons[0]) if trust.reasons else "no reason is stored"
     is_ordinary = document.plan.policy == "other" or not _is_realtime(result)
+    is_uncounted = lacks(document, "count") or not is_count_known(wake_up.series)
     is_unsaid = document.imported is not None and result.conditions.policy is None
     found = (
         (any(series_contradictions(result)), "figures of the test cannot be true"),
@@ -301,7 +322,8 @@ def _why_unjudged(document: RunDocument, wake_up: Figure) -> str | None:
         (result.status != "measured", f"{WAKE_UP} {result.status}"),
         (is_ordinary, f"the thread was {_NOT_REALTIME}"),
         (is_unsaid, "the file does not say whether the thread was real-time"),
-        (not is_count_known(wake_up.series), "the file does not say how many values there were"),
+        (lacks(document, "unit"), "the file does not state the unit of its figures"),
+        (is_uncounted, "the file does not say how many values there were"),
         (wake_up.worst_ns <= least_ns, "the clock cannot resolve it"),
     )
     return next((why for is_so, why in found if is_so), None)
@@ -333,7 +355,7 @@ def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement
         return f"No worst value: the file of {tool_title(document.imported)} has {has}"
     if figure is None:
         return _without_times(document)
-    median = "" if figure.median_ns is None else f"median {figure.median_text}, "
+    median = "" if figure.median_text == "-" else f"median {figure.median_text}, "
     count = sum(figure.counts) if what == _WAKE_UP_WORDS and figure.counts else figure.count
     values = "1 value" if count == 1 else f"{format_count(count)} values"
     if figure.series.histogram.is_cut is True:
@@ -341,7 +363,7 @@ def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement
         values = f"{values} or more" if is_known else "count not known"
     about = f", {figure.about}" if figure.about else ""
     is_of_many = len(figure.counts) > 1 and what == _WAKE_UP_WORDS
-    under = f"{f' on CPU {figure.cpu}' if is_of_many else ''}{_under(document, figure.result)}"
+    under = f"{figure.place if is_of_many else ''}{_under(document, figure.result)}"
     text = f"Worst {what}{about} {worst_text(figure.worst_ns)}{under} ({median}{values})"
     if document.imported is not None:
         text += f", measured by {tool_title(document.imported)}"
@@ -349,6 +371,14 @@ def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement
     if judgement:
         return f"{text}: {judgement}"
     return f"{text}; wake-up latency {_why_no_wake_up(document)}"
+
+
+def bound_text(found: Quantile | None, step_ns: int) -> str:
+    """A quantile outside of the buckets: ">20 us", "<1 us"; "-" for none."""
+    if found is None or found.value is not None:
+        return format_value(None if found is None else found.value, "ns", step_ns)
+    end, sign = (found.above, ">") if found.above is not None else (found.below, "<")
+    return f"{sign}{format_value(end, 'ns', step_ns)}"
 
 
 def _lacks_maxima(document: RunDocument) -> bool:

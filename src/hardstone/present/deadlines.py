@@ -21,6 +21,7 @@ from hardstone.model import Result, RunDocument, Series, Trust
 from hardstone.present.overview import decisive_series
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.consistency import contradictions, is_contradictory, trust_of
+from hardstone.stats.identity import parse_layout, top_of
 from hardstone.stats.quantiles import (
     CONFIDENCE,
     INDEPENDENT,
@@ -129,6 +130,10 @@ _CUT = (
     "The deadline lies inside a histogram bucket, whose values may be on either side of it. Both "
     "counts are given; the share is that of the higher one, and the interval covers both."
 )
+_PAST = (
+    "The deadline is above the last bucket of the file: the values there may be on either side of "
+    "it, and only the largest is known."
+)
 _LATENESS = (
     "One late wake-up can miss several releases: wakeup counts it once, release counts each late "
     "release."
@@ -155,7 +160,8 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
     the one-sided limit of the share; only a timed series of at least 20 values, none of which
     missed, has it. `problem`: why
     there are no figures. `derived`: how its values follow from others, which were measured.
-    `status` is that of the result; `is_complete`: it ran to its end.
+    `status` is that of the result; `is_complete`: it ran to its end. `is_past`: the deadline is
+    above the buckets of the file of another tool.
     """
 
     test: str
@@ -174,6 +180,7 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
     status: str
     is_complete: bool
     problem: str = ""
+    is_past: bool = False
 
     @property
     def is_cut(self) -> bool:
@@ -249,6 +256,7 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         one,
         least_count=found.count if found.least_count is None else found.least_count,
         most_count=found.count,
+        is_past=found.least_count is not None and _is_past(series, deadline_ns),
         share_low=found.low,
         share_high=found.high,
         at_most=None
@@ -257,13 +265,22 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
     )
 
 
+def _is_past(series: Series, deadline_ns: int) -> bool:
+    """Whether the deadline is above the buckets of the file of another tool."""
+    layout = parse_layout(series.histogram.layout)
+    is_above = deadline_ns >= top_of(series.histogram.buckets, layout)
+    return layout.is_imported and series.histogram.overflow > 0 and is_above
+
+
 def _notes(found: list[Misses]) -> list[str]:
     """What a reader has to know about the figures of `found`."""
     notes = [INDEPENDENT] if any(not one.problem for one in found) else []
     if any(one.at_most is not None for one in found):
         notes.append(_NEEDED)
-    if any(one.is_cut for one in found):
+    if any(one.is_cut and not one.is_past for one in found):
         notes.append(_CUT)
+    if any(one.is_past for one in found):
+        notes.append(_PAST)
     if any(one.derived for one in found):
         notes.append(_DERIVED)
     names = {(one.test, one.name) for one in found}

@@ -5,11 +5,16 @@ file could not say. Said wherever such a run appears.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from hardstone.model import Imported, RunDocument
+from hardstone.errors import InputError
+from hardstone.figure_text import level_text, quantile_value
+from hardstone.model import Imported, RunDocument, Series
+from hardstone.stats.identity import step_of
+from hardstone.stats.quantiles import summarise
 from hardstone.systems.moments import load_moments
 from hardstone.units import format_count
-from hardstone.wording import one_line, series_text, shorten, spoken
+from hardstone.wording import format_value, one_line, series_text, shorten, spoken
 
 _MOST_VALUE = 200
 _MOST_COMMAND = 400
@@ -72,6 +77,41 @@ def imported_lines(document: RunDocument) -> list[str]:
     first = f"read from {origin_text(imported)}: hardstone did not measure it"
     losses = [one.removesuffix(".") for one in loss_texts(imported)]
     return [first, *losses, *filter(None, [unknown_text(imported)])]
+
+
+@dataclass(frozen=True)
+class WithoutWorst:
+    """A series of durations without a maximum. `tail`: its deepest quantile; "-" for what the file
+    does not have."""
+
+    test: str
+    name: str
+    mean: str
+    median: str
+    tail: str
+
+
+def without_worst(document: RunDocument) -> list[WithoutWorst]:
+    """The series of a file that have values and no maximum, in its order."""
+    found = []
+    for result in document.results:
+        for series in result.series:
+            if series.unit == "ns" and series.count and series.max is None:
+                found.append(_without_worst(result.test, series))
+    return found
+
+
+def _without_worst(test: str, series: Series) -> WithoutWorst:
+    try:
+        quantiles = summarise(series).quantiles
+    except InputError:  # it is reported as a contradiction
+        quantiles = []
+    step = step_of(series)
+    texts = {one.q: quantile_value(one, series.unit, step) for one in quantiles}
+    last = max(texts, default=0.5)
+    tail = f"{level_text(last)} {texts[last]}" if last > 0.5 else "-"
+    mean = format_value(series.mean, series.unit)
+    return WithoutWorst(test, series_text(series), mean, texts.get(0.5, "-"), tail)
 
 
 def means_only(document: RunDocument) -> Iterator[tuple[str, str, float]]:

@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 from hardstone import event_names
 from hardstone.catalogue import has_short_profile, shorter_than_standard
-from hardstone.model import Imported, Instrument, Result, RunDocument, Stopped, Trust, TrustGrade
+from hardstone.model import (
+    Imported,
+    Instrument,
+    LossKind,
+    Result,
+    RunDocument,
+    Stopped,
+    Trust,
+    TrustGrade,
+)
 from hardstone.stats.causes import is_limited_by_quota
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.consistency import (
@@ -128,7 +137,17 @@ def _identity_broken(document: RunDocument) -> str | None:
 
 
 # What else a file does not say makes its figures fewer, not doubtful.
-_DOUBTFUL_LOSSES = ("count", "unit", "overflow")
+_DOUBTFUL_LOSSES = {
+    "unit": "the unit of its figures is assumed",
+    "count": "the count of its values is not in the file",
+    "overflow": "values above the range of its histogram are not counted",
+}
+
+
+def lacks(document: RunDocument, what: LossKind) -> bool:
+    """Whether the file of another tool does not say `what`."""
+    imported = document.imported
+    return imported is not None and any(one.what == what for one in imported.losses)
 
 
 def _imported(document: RunDocument) -> str | None:
@@ -136,9 +155,10 @@ def _imported(document: RunDocument) -> str | None:
     imported = document.imported
     if imported is None:
         return None
-    lost = [one.text.rstrip(".") for one in imported.losses if one.what in _DOUBTFUL_LOSSES]
+    kinds = {one.what for one in imported.losses}
+    lost = [text for what, text in _DOUBTFUL_LOSSES.items() if what in kinds]
     read = f"read from a file of {tool_text(imported)}: hardstone did not measure it"
-    return "; ".join(dict.fromkeys([read, *lost]))
+    return "; ".join([read, *lost])
 
 
 def _virtual(document: RunDocument) -> str | None:

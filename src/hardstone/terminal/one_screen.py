@@ -29,7 +29,7 @@ from hardstone.present.answer import (
     screen_rows,
 )
 from hardstone.present.measured_tables import noise_line
-from hardstone.present.origin import loss_texts, means_only, origin_text, unknown_text
+from hardstone.present.origin import loss_texts, origin_text, unknown_text, without_worst
 from hardstone.present.overview import (
     conditions_text,
     families,
@@ -209,7 +209,7 @@ def _figure_lines(console: Console, document: RunDocument, width: int, room: int
     from hardstone.terminal.distribution import recording_lines
 
     lines = recording_lines(document, console) or _rows_of(document).lines(document, width)
-    lines += _mean_lines(document, width)
+    lines += _lines_without_worst(document, width)
     if len(lines) <= max(room, 0):
         return lines
     kept = lines[: max(room - 1, 0)]
@@ -217,21 +217,25 @@ def _figure_lines(console: Console, document: RunDocument, width: int, room: int
     return [*kept, Text(f"and {more} more rows, with --all", style="dim")] if room > 2 else []
 
 
-def _mean_lines(document: RunDocument, width: int) -> list[Text]:
-    """A line for each mean of a file that has nothing else."""
-    found = list(means_only(document)) if document.imported is not None else []
+def _lines_without_worst(document: RunDocument, width: int) -> list[Text]:
+    """A line for each series of a file that has no maximum."""
+    found = without_worst(document) if document.imported is not None else []
     if not found:
         return []
-    name = width - _FIGURE - _ID - 2
-    head = Text(f"{'means only':{name}}{'mean':>{_FIGURE}}", style="bold")
-    return [
-        head,
-        *(
-            Text(f"{shorten(series, name - 1):{name}}{format_value(mean, 'ns'):>{_FIGURE}}  ")
-            + Text(shorten(test, _ID), style="dim")
-            for test, series, mean in found
-        ),
-    ]
+    columns = {"mean": [one.mean for one in found], "median": [one.median for one in found]}
+    columns["quantile"] = [one.tail for one in found]
+    columns = {title: cells for title, cells in columns.items() if set(cells) != {"-"}}
+    wide = {
+        title: max(_FIGURE, *(len(cell) + 2 for cell in cells)) for title, cells in columns.items()
+    }
+    name = max(width - sum(wide.values()) - _ID - 2, _LEAST_CELL)
+    titles = "".join(f"{title:>{wide[title]}}" for title in columns)
+    lines = [Text(f"{'without a maximum':{name}}{titles}", style="bold")]
+    for number, one in enumerate(found):
+        figures = "".join(f"{cells[number]:>{wide[title]}}" for title, cells in columns.items())
+        line = Text(f"{shorten(one.name, name - 1):{name}}{figures}  ")
+        lines.append(line + Text(shorten(one.test, _ID), style="dim"))
+    return lines
 
 
 @dataclass(frozen=True)
@@ -475,7 +479,9 @@ class _Texts:
             origin = f"read from {origin_text(document.imported)}"
             yield from map(Text, self._wrapped(origin, self.width, self.limits.head_lines))
         machine, kernel = target_text(document), kernel_of(document)
-        if self.limits.head_lines == 1:
+        if document.imported is not None and not document.system:
+            yield Text("machine and kernel not known")
+        elif self.limits.head_lines == 1:
             kernel = ", ".join(kernel.split(", ")[:2]).partition(" (")[0]
             if kind := time_machine(document.system):  # what matters most of the machine
                 machine = f"{short(document.plan.target, 20)}: {kind}"
@@ -483,10 +489,7 @@ class _Texts:
                 machine = shorten(machine, max(self.width - len(kernel) - 2, self.width // 3))
             yield Text(shorten(f"{machine}; {kernel}", self.width))
         else:
-            both = [machine, kernel]
-            if document.imported is not None and not document.system:
-                both = ["machine and kernel not known"]
-            yield from (Text(shorten(one, self.width)) for one in both)
+            yield from (Text(shorten(one, self.width)) for one in (machine, kernel))
         conditions = conditions_text(document, is_brief=True)
         how, comma, load = conditions.partition(", load ")
         if comma and document.imported is None:

@@ -63,6 +63,7 @@ from hardstone.stats.conditions import (
     names_in,
 )
 from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
+from hardstone.stats.identity import step_of
 from hardstone.stats.quantiles import (
     LADDER,
     PATH_NOT_TAKEN,
@@ -222,7 +223,7 @@ class _SeriesTable:
     ) -> None:
         own = instrument or self._document.instrument
         # Values are integer ns, even if the clock is finer.
-        quantum_ns = max(own.quantum_ns, 1.0) if own is not None else 1.0
+        quantum_ns = max(own.quantum_ns if own is not None else 1.0, step_of(series))
         try:
             figures = summarise(series, deepest=self._deepest)
             mark = self._mark(series, own) if figures.quantiles else ""

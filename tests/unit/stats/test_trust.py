@@ -230,7 +230,7 @@ CASES = [
     ("indicative", "the load or the scheduling is unknown: TMR-P-LAT", of(conditions=Conditions())),
     ("indicative", "read from a file of cyclictest 2.40: hardstone did not measure it",
      imported.imported_run(result=make.result())),
-    ("indicative", "did not measure it; the file does not count what is above 20 us",
+    ("indicative", "did not measure it; values above the range of its histogram",
      imported.imported_run(result=make.result(), losses=OVERFLOWED)),
 ]  # fmt: skip
 
