@@ -279,7 +279,8 @@ def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
     in each direction.
 
     Every point is exact. It begins at the minimum with what lies at or above it and
-    ends at the maximum, where one value in N is left.
+    ends at the maximum, where one value in N is left; at the last bucket where the file of
+    another tool has values above it.
     """
     highest = highest_of(series)
     if not series.count or highest is None or series.min is None:
@@ -295,6 +296,8 @@ def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
     end = (float(highest), 1 / series.count)
     inner = _thin(values[first:last], above[first:last] / total, end, resolution)
     least = min([end[1], above[last - 1] / total] if last > first else [end[1]])
+    if series.histogram.overflow and parse_layout(series.histogram.layout).is_imported:
+        return [start, *inner]
     return [start, *inner, (end[0], float(least))]
 
 
@@ -320,7 +323,8 @@ def _thin(values: IntArray, shares: FloatArray, end: Point, resolution: int) -> 
 def exceedance_chart(group: Group, unit: Unit) -> Spec:
     """The curves, and for each line the 95 % bound above its worst observed."""
     found = [(line, curve(line.series)) for line in group.lines]
-    low, high = domain([value for _, points in found for value, _ in points], 1.08)
+    ends = [float(highest_of(line.series) or 0) for line, _ in found]
+    low, high = domain([value for _, points in found for value, _ in points] + ends, 1.08)
     least = min((share for _, points in found for _, share in points), default=0.1)
     x = value_channel("v", low, high, unit, value_title(group, unit))
     rows: list[Row] = []
@@ -328,7 +332,8 @@ def exceedance_chart(group: Group, unit: Unit) -> Spec:
         if points:
             bound = upper_bound(0, line.series.count)
             rows += [{**keys(line), "v": drawn(v), "s": s} for v, s in points]
-            rows.append({**keys(line), "v": points[-1][0], "b": bound})
+            highest = highest_of(line.series) or points[-1][0]
+            rows.append({**keys(line), "v": float(highest), "b": bound})
     return figure(group, rows, [_curves(group, x, least * 0.6, unit), _bounds(group, x, unit)])
 
 

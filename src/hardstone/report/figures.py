@@ -11,7 +11,7 @@ from hardstone.report import charts
 from hardstone.report.chart_frame import CONFIG, Group, Spec, common_numbers, group
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.page_frame import json_for_script
-from hardstone.stats.identity import has_quantiles
+from hardstone.stats.identity import has_quantiles, parse_layout
 from hardstone.stats.join import joins_of
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, is_rate, series_text, shorten
@@ -50,6 +50,16 @@ def has_values(series: Series) -> bool:
 def _has_curve(series: Series) -> bool:
     is_ended = series.min is not None and series.max is not None
     return has_values(series) and is_ended and has_quantiles(series.histogram)
+
+
+def beyond_text(series: Series) -> str:
+    """What a chart of a file's histogram does not show: values above its last bucket."""
+    histogram = series.histogram
+    if histogram.is_cut is True:
+        return "Values above the last bucket are not counted in the file, and not drawn."
+    if histogram.overflow and parse_layout(histogram.layout).is_imported:
+        return f"Not drawn: {format_count(histogram.overflow)} values above the last bucket."
+    return ""
 
 
 def _has_any(series: Series) -> bool:
@@ -178,6 +188,7 @@ def figure_of(
         spec = charts.with_joins(spec, lines, joins)
     numbers = common_numbers([line.series for line in lines.lines])
     about = f"{kind.about} With {numbers}." if numbers else kind.about
+    about = " ".join([about, *dict.fromkeys(filter(None, map(beyond_text, found)))])
     if any(line.series.count < LEAST_VALUES for line in lines.lines):
         about += f" A series of fewer than {LEAST_VALUES} values has a dot for each of them."
     return figure_of_spec(kind.title, about, lines, spec, subject, name, drawer)

@@ -76,7 +76,9 @@ def pages_of(
     for series in filter(_is_shown, result.series):
         found.setdefault(_key(series), []).append(series)
     chosen = sorted(set(limits)) or default_limits(result, watched_ns)
-    too_few = _too_few_text([one for one in result.series if _is_view(one) and not _is_shown(one)])
+    too_few = _too_few_text(
+        [one for one in result.series if _is_view(one) and one.count < _LEAST_COUNTED]
+    )
     return [
         _page(
             part,
@@ -148,11 +150,12 @@ def _page(
     most: int,
     note: str,
 ) -> PartPage:
-    found = sorted(found, key=lambda one: str(one.labels.get("cpu", "")).zfill(5))
+    found = sorted(found, key=_number)
+    each = "thread" if "thread" in found[0].labels and "cpu" not in found[0].labels else "CPU"
     joined = merged(found) if len(found) > 1 else None
     title = f"{spoken(part).capitalize()}, {_VIEWS[view]}"
-    views = [("all CPUs", [joined])] if joined else []
-    views.append(("each CPU" if len(found) > 1 else _label(found[0]), found))
+    views = [(f"all {each}s", [joined])] if joined else []
+    views.append((f"each {each}" if len(found) > 1 else _label(found[0]), found))
     figures = []
     for at, (label, series) in enumerate(views[:most]):
         many = [one for one in series if one.count >= LEAST_VALUES]
@@ -164,10 +167,12 @@ def _page(
         figures.append(
             figure_of_spec(f"{title}: {label}", _ABOUT, lines, spec, TEST, place, drawer)
         )
-    rows = [_row("all CPUs", joined, [above_all(found, one) for one in limits])] if joined else []
+    rows = (
+        [_row(f"all {each}s", joined, [above_all(found, one) for one in limits])] if joined else []
+    )
     rows += [_row(_label(one), one, [above(one, limit) for limit in limits]) for one in found]
     if len(found) > 1 and joined is None:
-        note = f"The CPUs have histograms of different layouts: not joined. {note}".strip()
+        note = f"The {each}s have histograms of different layouts: not joined. {note}".strip()
     return PartPage(
         title=title,
         limits=[format_ns(limit) for limit in limits],
@@ -177,9 +182,15 @@ def _page(
     )
 
 
+def _number(series: Series) -> str:
+    return str(series.labels.get("cpu", series.labels.get("thread", ""))).zfill(5)
+
+
 def _label(series: Series) -> str:
-    cpu = series.labels.get("cpu")
-    return "all points" if cpu is None else label_text("CPU", cpu)
+    for name, shown in (("cpu", "CPU"), ("thread", "thread")):
+        if name in series.labels:
+            return label_text(shown, series.labels[name])
+    return "all points"
 
 
 def _row(label: str, series: Series, counts: list[Above]) -> PartRow:

@@ -27,10 +27,11 @@ from hardstone.report.chart_frame import (
 )
 from hardstone.report.charts import FLOOR, course, draw_bins, grid, steps, values_of
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import LEAST_VALUES, Figure
+from hardstone.report.figures import LEAST_VALUES, Figure, beyond_text
 from hardstone.stats.causes import Lateness, latenesses
 from hardstone.stats.conditions import NOT_KNOWN, condition_of, names_in
 from hardstone.stats.consistency import is_contradictory
+from hardstone.stats.identity import step_of
 from hardstone.stats.quantiles import quantile_of_series
 from hardstone.systems.subjects import (
     Amount,
@@ -45,7 +46,7 @@ from hardstone.systems.subjects import (
     why_apart,
 )
 from hardstone.units import format_count, format_ns
-from hardstone.wording import label_text, shorten
+from hardstone.wording import format_value, label_text, shorten
 
 _NO_LOAD = "none"
 _MOST_OTHERS = 3  # thin lines behind the one that leads
@@ -289,7 +290,8 @@ def _own_marks(series: Series) -> list[Mark]:
     for q, name, least in ((0.5, "median", LEAST_VALUES), (0.99, "p99", 1000)):
         value = _quantile(series, q) if series.count >= least else None
         if value is not None:
-            found.append(Mark(value, f"{name} {format_ns(value)}", dash=(4, 3)))
+            text = format_value(value, series.unit, step_of(series))
+            found.append(Mark(value, f"{name} {text}", dash=(4, 3)))
     worst = float(series.max or 0)
     return [*found, Mark(worst, f"worst {format_ns(worst)}", is_bold=True, width=1.6)]
 
@@ -390,7 +392,7 @@ class Published:
 
 def _published(document: RunDocument, lead: Lead) -> list[Published]:
     """The published systems that may be compared with the series that leads."""
-    if lead.result.test != WAKE_UP:
+    if lead.result.test != WAKE_UP or document.imported is not None:
         return []
     run = _subject(document, lead.result)
     own = MeasuredSeries(document.id, lead.result, lead.series)
@@ -432,6 +434,8 @@ def _about(lead: Lead, limits: Sequence[int], published: Sequence[Published]) ->
         text = f"{count} {are}, each one a dot: too few for a distribution."
     else:
         text = f"{count} values; both axes are logarithmic."
+        if beyond := beyond_text(lead.series):
+            text += f" {beyond}"
     if lead.has_idle:
         text += " Grey line: the same CPU without load."
     if limits:

@@ -56,6 +56,7 @@ from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_te
 from hardstone.stats.consistency import MARK
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.join import joins_of
+from hardstone.stats.quantiles import is_count_known
 from hardstone.stats.sustained import STEP, steps_of
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
@@ -404,7 +405,8 @@ def _outcome(result: Result, claims: list[Claim]) -> str:
     parts = [claims_text(claims)] if claims else []
     if result.series:
         values = sum(series.count for series in result.series)
-        parts.append(f"{len(result.series)} series, {format_count(values)} values")
+        counted = f", {format_count(values)} values" * all(map(is_count_known, result.series))
+        parts.append(f"{len(result.series)} series{counted}")
     return "; ".join(parts)
 
 
