@@ -50,7 +50,7 @@ _LOGGER = re.compile(r"^.*?\bDEVICE: ?")  # of twister
 _IS_TEXT = re.compile(
     rb":\s*-?\d+ cycles ,\s*-?\d+ ns\b|\d+ tcs = -?\d+ nsec|\|\s+Latency Benchmark\s+\||"
     rb"Booting Zephyr OS [\s\S]{0,4000}?:\s+FAILED ,|"
-    rb"(?:thread|isr|semaphore|mutex|fifo)\.[\w.+]{1,80}\s{1,80}-[^,\n]{0,200},\s*\d+,\s*\d+,"
+    rb"(?:thread|isr|semaphore|mutex|fifo)\.[\w.+]{1,80}\s{1,80}-[^,\n]{0,200},\s*\d+,\s*\d+\s*[,\n]"
 )
 _MOST_ROWS = 10_000
 
@@ -208,12 +208,14 @@ def _series_of(
     return found, without
 
 
+_HAS_SWITCH = r"(?:\.blocking|wake\+ctx|\(context switch|w/ ctx switch)"
 _GROUPS = (
-    ("semaphore", re.compile(r"\bsema(?:phore)?s?\b|^semaphore\.", re.IGNORECASE)),
-    ("mutex", re.compile(r"\bmutex\b", re.IGNORECASE)),
-    ("message", re.compile(r"^(?:fifo|lifo|stack)\.|\b(?:fifo|lifo|mailbox|msgq|message)\b", re.I)),
-    ("switch", re.compile(r"yield|ctx switch|context switch", re.IGNORECASE)),
-    ("interrupt", re.compile(r"\bisr\b|\binterrupt", re.IGNORECASE)),
+    (
+        "switch",
+        re.compile(r"\byield\b|ctx switch via|context switch (?:time|using)|^Context switch$"),
+    ),
+    ("semaphore", re.compile(rf"\bsema(?:phore)?\b.*{_HAS_SWITCH}", re.IGNORECASE)),
+    ("message", re.compile(rf"\b(?:fifo|lifo|stack)\b.*{_HAS_SWITCH}", re.IGNORECASE)),
 )
 _USER_END = re.compile(
     r"\.u_to_u$|\.k_to_u$|\.user(?:\.from\.user)?$|\b[KU] -> U\b|\((?:user)\)|from user thread$"
@@ -221,7 +223,10 @@ _USER_END = re.compile(
 
 
 def _group(row: _Row) -> str:
-    """The key in moments.toml: what is done, and in which kind of thread it ends."""
+    """The key in moments.toml: what is done, and in which kind of thread it ends.
+
+    An operation on a semaphore or a queue that wakes nobody is no hand-over.
+    """
     group = next((name for name, form in _GROUPS if form.search(row.name)), "operation")
     return f"{group}-user" if _USER_END.search(row.name) else group
 

@@ -37,18 +37,18 @@ def test_latency_measure() -> None:
     assert means(reading) == {
         "thread.yield.preemptive.ctx.k_to_k": ("switch", 2741),
         "thread.yield.cooperative.ctx.k_to_k": ("switch", 2741),
-        "isr.resume.interrupted.thread.kernel": ("interrupt", 3033),
-        "isr.resume.different.thread.kernel": ("interrupt", 3367),
+        "isr.resume.interrupted.thread.kernel": ("operation", 3033),
+        "isr.resume.different.thread.kernel": ("operation", 3367),
         "thread.create.kernel.from.kernel": ("operation", 3374),
         "thread.start.kernel.from.kernel": ("operation", 3533),
-        "fifo.put.immediate.kernel": ("message", 2242),
+        "fifo.put.immediate.kernel": ("operation", 2242),
         "fifo.get.blocking.k_to_k": ("message", 4592),
-        "semaphore.give.immediate.kernel": ("semaphore", 1041),
-        "semaphore.take.immediate.kernel": ("semaphore", 575),
+        "semaphore.give.immediate.kernel": ("operation", 1041),
+        "semaphore.take.immediate.kernel": ("operation", 575),
         "semaphore.take.blocking.k_to_k": ("semaphore", 4116),
         "semaphore.give.wake+ctx.k_to_k": ("semaphore", 4992),
-        "mutex.lock.immediate.recursive.kernel": ("mutex", 833),
-        "mutex.unlock.immediate.recursive.kernel": ("mutex", 333),
+        "mutex.lock.immediate.recursive.kernel": ("operation", 833),
+        "mutex.unlock.immediate.recursive.kernel": ("operation", 333),
         "heap.malloc.immediate": ("operation", 5225),
     }
     for one in reading.series:  # means only
@@ -63,10 +63,10 @@ def test_latency_measure() -> None:
 def test_older_output_in_clock_cycles() -> None:
     reading = read(made("1.13-tcs"))
     assert means(reading) == {
-        "time to switch from ISR back to interrupted thread": ("interrupt", 3493),
-        "time from ISR to executing a different thread (rescheduled)": ("interrupt", 7000),
-        "Average semaphore signal time": ("semaphore", 2681),
-        "Average semaphore test time": ("semaphore", 1054),
+        "time to switch from ISR back to interrupted thread": ("operation", 3493),
+        "time from ISR to executing a different thread (rescheduled)": ("operation", 7000),
+        "Average semaphore signal time": ("operation", 2681),
+        "Average semaphore test time": ("operation", 1054),
     }
     assert [one.passed for one in reading.verdicts] == [False]
     assert losses(reading) == [
@@ -79,7 +79,7 @@ def test_older_output_in_clock_cycles() -> None:
 def test_failures_notes_and_user_threads() -> None:
     reading = read(made("failed"))
     found = means(reading)
-    assert found["Interrupt latency"] == ("interrupt", 1364)
+    assert found["Interrupt latency"] == ("operation", 1364)
     assert found["THREAD yield.preemptive.ctx.(U -> U)"] == ("switch-user", 27_638)
     assert "heap.malloc.immediate" not in found
     assert losses(reading) == ["Rows that failed and have no figure: 1 (heap.malloc.immediate)."]
@@ -99,11 +99,41 @@ def test_cycles_without_time_need_the_clock() -> None:
     assert "Rows left out, because they have cycles and no time: 1." in losses(without)
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("Preemptive threads ctx switch via k_yield (K -> K)", "switch"),
+        ("Preemptive threads ctx switch via k_yield (K -> U)", "switch-user"),
+        ("Average thread context switch using yield", "switch"),
+        ("Average context switch time between threads (coop)", "switch"),
+        ("Take a semaphore (no blocking) from kernel thread", "operation"),
+        ("Take a semaphore (no blocking) from user thread", "operation-user"),
+        ("Take a semaphore (context switch U -> K)", "semaphore"),
+        ("Give a semaphore (context switch K -> U)", "semaphore-user"),
+        ("Semaphore take time (context switch)", "semaphore"),
+        ("Average semaphore test time", "operation"),
+        ("lifo.put.wake+ctx.k_to_u", "message-user"),
+        ("stack.pop.immediate.user", "operation-user"),
+        ("thread.create.user.from.kernel", "operation"),
+        ("thread.create.kernel.from.user", "operation-user"),
+    ],
+)
+def test_rows_and_their_moments(name: str, key: str) -> None:
+    (one,) = read(f"{name:60}:     420 cycles ,     3502 ns\n").series
+    assert one.name == key
+
+
 def test_csv() -> None:
     assert means(read(made("csv"))) == {
         "thread.yield.preemptive.ctx.k_to_k": ("switch", 2741),
         "semaphore.take.blocking.k_to_u": ("semaphore-user", 4116),
     }
+
+
+def test_csv_that_twister_recorded() -> None:
+    rows = [line for line in made("csv").splitlines() if line.endswith("1,")]
+    text = "metric,cycles,nanoseconds\n" + "".join(f"{row.rstrip(',')}\n" for row in rows)
+    assert means(read(text)) == {"thread.yield.preemptive.ctx.k_to_k": ("switch", 2741)}
 
 
 def test_console_that_twister_logged() -> None:
