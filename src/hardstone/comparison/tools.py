@@ -471,8 +471,8 @@ def _same_with_hardstone(one: Measured) -> str:
     """The command that measures what another tool measured, by what its file says; "" for a figure
     that hardstone does not have, and where nothing is known."""
     result = one.result
-    is_imported = imported_of(one.column.subject) is not None
-    if not is_imported or result is None or one.question != WAKEUP or one.moments.differs:
+    is_on_linux = imported_of(one.column.subject) is not None and not (one.tool and one.tool.core)
+    if not is_on_linux or result is None or one.question != WAKEUP or one.moments.differs:
         return ""
     cpus = [int(held.labels["cpu"]) for held in one.every if held.labels.get("cpu", "").isdecimal()]
     interval_ns, where = result.params.get("interval_ns"), result.conditions

@@ -189,7 +189,7 @@ def test_the_command_that_measures_the_same_has_what_the_file_says() -> None:
         params={},
         conditions=Conditions(policy="rr", realtime=True),
     )
-    found = tools(own(), known, silent, relative(), gaps())
+    found = tools(own(), known, silent, relative(), xenomai())
     assert [one.command for one in found.tools] == [
         "",
         "hardstone latstat -a 0-1 -p 90 -i 500 --dma-latency 0 -D 8s",
