@@ -42,10 +42,6 @@ _PARAMS = {
 }
 _IS_TRACE = re.compile(rb"inner/outer\(us\): *\d")
 _IS_REPORT = re.compile(rb"(?:^|\n)(?:hwlatdetect:  test duration |ts: [^\n]{1,100}, inner:-?\d)")
-_IS_FAILURE = re.compile(
-    rb'hwlatdetect(?:\.py)?", line |DetectorNotAvailable|hwlat tracer not avail'
-)
-_IS_LISTING = re.compile(rb"(?:^|\n)README +set_event_notrace_pid\n(?:.*\n){1,60}?hwlat_detector ")
 _ONLY_LARGEST = Loss(
     what="distribution",
     text="Of each sampling window only the largest gap is kept, and only of windows with one above "
@@ -203,34 +199,7 @@ def _events(found: _Found) -> list[Event]:
     return events
 
 
-def _is_failure(content: bytes) -> bool:
-    head = content[:4096]
-    return _IS_FAILURE.search(head) is not None and not _is_report(content)
-
-
-def _refuse_failure(content: bytes) -> Reading:
-    refuse(
-        "",
-        "hwlatdetect found no tracer hwlat: it measured nothing",
-        "use a kernel with CONFIG_HWLAT_TRACER",
-    )
-
-
-def _is_listing(content: bytes) -> bool:
-    return _IS_LISTING.search(content[:8192].replace(b"\r\n", b"\n")) is not None
-
-
-def _refuse_listing(content: bytes) -> Reading:
-    refuse(
-        "",
-        "it lists files of the kernel's tracing folder: nothing was measured",
-        "import the file 'trace' of the tracer",
-    )
-
-
 FORMATS = [
     Format("hwlatdetect, trace", _is_trace, lambda content: _read(content, "trace")),
     Format("hwlatdetect, report", _is_report, lambda content: _read(content, "report")),
-    Format("hwlatdetect, failure", _is_failure, _refuse_failure),
-    Format("hwlatdetect, listing", _is_listing, _refuse_listing),
 ]

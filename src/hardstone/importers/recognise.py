@@ -23,6 +23,7 @@ from typing import BinaryIO
 from hardstone.errors import InputError, printable
 from hardstone.files import OddFileError, followed, open_regular
 from hardstone.importers.reading import Format, Reading
+from hardstone.importers.refusals import refusal_of
 from hardstone.systems.moments import load_moments
 
 MODULES = (
@@ -233,7 +234,7 @@ def _what_else(content: bytes) -> tuple[str, str] | None:
         )
     if schema.startswith("hardstone."):
         return f"it is a document of hardstone ({schema})", "import files of other tools only"
-    return None
+    return refusal_of(content)
 
 
 def is_own_run(content: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""More tools of rt-tests: signaltest, cyclicdeadline, rt-migrate-test; and the help text of all.
+"""More tools of rt-tests: signaltest, cyclicdeadline, rt-migrate-test.
 
 From the source of rt-tests 0.84 to 2.10. What their output does not say by itself:
 
@@ -419,25 +419,6 @@ def _read_migrate_json(content: bytes) -> Reading:
     return replace(found.base, series=series, conditions=of_priority(priorities), unknown=unknown)
 
 
-# ---- what holds no figure ----
-
-_HELP = re.compile(
-    rb"\A\s*(?:[^\n]{0,200}\n){0,4}?(pmqtest|ptsematest|svsematest|sigwaittest|signaltest|"
-    rb"cyclicdeadline|rt-migrate-test|oslat|pi_stress|ssdd|queuelat|hackbench|deadline_test) "
-    rb"V [0-9.]+\s*\n\s*Usage:"
-)
-
-
-def _is_help(content: bytes) -> bool:
-    return _HELP.match(content[:4096]) is not None
-
-
-def _refuse_help(content: bytes) -> Reading:
-    found = _HELP.match(content[:4096])
-    tool = found[1].decode() if found else "rt-tests"
-    refuse("", f"it is the help text of {tool}: nothing was measured", "see what it complained of")
-
-
 FORMATS = [
     Format("signaltest, JSON", is_json_of("signaltest"), _read_signaltest_json),
     Format("cyclicdeadline, JSON", is_json_of("cyclicdeadline"), _read_cyclicdeadline_json),
@@ -445,5 +426,4 @@ FORMATS = [
     Format("signaltest, text", _is_signaltest, _read_signaltest_text),
     Format("cyclicdeadline, text", _is_cyclicdeadline, _read_cyclicdeadline_text),
     Format("rt-migrate-test, text", _is_migrate, _read_migrate_text),
-    Format("rt-tests, help", _is_help, _refuse_help),
 ]

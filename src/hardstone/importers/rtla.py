@@ -707,23 +707,6 @@ def _read_alone(content: bytes) -> Reading:
     return aside.finish(Reading(tool=TOOL, format=kind, series=series, losses=losses))
 
 
-# ---- what holds no figure ----
-
-_USAGE = re.compile(rb"usage: \[?rtla\]?|rtla (?:timerlat|osnoise|hwnoise)[^\n]{0,80}\(version ")
-
-
-def _is_usage(content: bytes) -> bool:
-    return _USAGE.search(content[:8192]) is not None and not _has_table(content)
-
-
-def _refuse_usage(content: bytes) -> Reading:
-    first = next((text.strip() for _, text in lines_of(content) if text.strip()), "")
-    said = "" if first.startswith(("usage", "rtla ")) else f", which says {quoted(first)}"
-    refuse(
-        "", f"it is the help text of rtla{said}: nothing was measured", "correct the call of rtla"
-    )
-
-
 FORMATS = [
     Format("rtla, timerlat histogram", _is_head(b"timerlat"), _read_hist),
     Format("rtla, osnoise histogram", _is_head(b"osnoise"), _read_hist),
@@ -732,5 +715,4 @@ FORMATS = [
     Format("rtla, osnoise top", _is_noise_top, _read_noise_top),
     Format("rtla, analysis", _is_analysis, _read_alone),
     Format("rtla, trace", _is_trace, _read_alone),
-    Format("rtla, help", _is_usage, _refuse_usage),
 ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from hardstone.errors import InputError
+from hardstone.importers import recognise
 from hardstone.importers.reading import Reading, ReadSeries
-from hardstone.importers.recognise import all_formats
+from hardstone.importers.recognise import SourceFile, all_formats
 from hardstone.systems.moments import load_moments
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -28,11 +30,12 @@ def read(content: bytes) -> Reading:
 
 
 def refused(content: bytes) -> str:
-    """The cause, in one line."""
+    """The cause, in one line, without the name of the file and of its format."""
+    source = SourceFile(name="file", content=content, sha256="", size_bytes=len(content))
     with pytest.raises(InputError) as caught:
-        read(content)
-    assert str(caught.value).isprintable()
-    return caught.value.cause
+        recognise.read(source)
+    assert str(caught.value).isprintable() and caught.value.remedy
+    return re.sub(r"^file(?: \([^)]*\))?: ", "", caught.value.cause)
 
 
 def by_label(reading: Reading, name: str, label: str = "cpu") -> dict[int | str | None, ReadSeries]:

@@ -89,8 +89,6 @@ def test_broken_reports_are_refused(old: bytes, new: bytes, cause: str) -> None:
 
 
 def test_what_measured_nothing_is_refused() -> None:
-    assert "found no tracer hwlat" in refused(sample("hwlatdetect.stderr"))
-    assert "lists files of the kernel's tracing folder" in refused(sample("qemu-hwlat.stdout"))
     assert "it ends before its result" in refused(REPORT.partition(b"test finished")[0])
     assert "is no window" in refused(
         sample("qemu-hwlatdetect-raw.stdout").replace(b"8080/10148", b"8080")

@@ -24,6 +24,9 @@ from hardstone.systems.moments import load_moments
 SAMPLES = Path(__file__).parents[2] / "samples"
 # Files without a result: help, warnings and errors of tools.
 WITHOUT = {
+    "hwlatdetect.stderr",
+    "qemu-hwlat.stdout",
+    "rtla/rtla-timerlat-hist-noirq.stdout",
     "jitterdebugger-nosuffix.stderr",
     "perf-sched-pipe-simple.stdout",
     "qemu-uname.stdout",

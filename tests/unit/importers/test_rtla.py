@@ -393,8 +393,3 @@ def test_trace_of_osnoise_alone() -> None:
         None,
         11_000,
     )
-
-
-def test_help_text_is_refused() -> None:
-    cause = refused(sample("rtla/rtla-timerlat-hist-noirq.stdout"))
-    assert cause.startswith("it is the help text of rtla, which says 'no-index set")
