@@ -135,12 +135,11 @@ def encoded(digits: int, counts: dict[int, int]) -> str:
 
 
 def _numbers(counts: dict[int, int]) -> Iterator[int]:
-    """The counts from index 0 on; several zeros in a row are one negative number."""
+    """The counts from index 0 on; zeros in a row are one negative number, how many they are."""
     expected = 0
     for index, count in counts.items():
-        zeros = index - expected
-        if zeros:
-            yield -zeros if zeros > 1 else 0
+        if index > expected:
+            yield expected - index
         yield count
         expected = index + 1
 

@@ -13,7 +13,7 @@ from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Conditions, Result, RunDocument, Series
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.quantiles import quantile_of_series
-from tests.imported import bare, cyclictest
+from tests.imported import bare, cyclictest, linear
 from tests.unit.stats import make
 
 hdrh = pytest.importorskip("hdrh.histogram", reason="hdrhistogram is not installed")
@@ -68,7 +68,7 @@ def test_quantiles_of_the_reader_are_ours(tmp_path: Path) -> None:
 
 
 def test_counts_of_every_length_are_read(tmp_path: Path) -> None:
-    counts = {3 * power: 2**power - 1 for power in range(1, 62)}
+    counts = {3 * power: 2**power - 1 for power in range(1, 63)}
     one = hdrh.HdrHistogram.decode(encoded(3, counts))
     found = [one.get_count_at_index(index) for index in range(200)]
     assert {index: count for index, count in enumerate(found) if count} == counts
@@ -141,6 +141,14 @@ def test_linear_buckets_of_another_tool_count_at_their_upper_edge(tmp_path: Path
     assert all(
         upper <= edge < upper * 1.001 for (edge, _), upper in zip(found, uppers, strict=True)
     )
+
+
+def test_no_value_is_beyond_the_extremes_of_wide_buckets(tmp_path: Path) -> None:
+    assert counts_of(read_one(linear([3000, 5000], 10_000, 0), tmp_path)) == [(5003, 2)]
+    below = linear([-500, -200, 10], 100, -1000)
+    assert counts_of(read_one(below, tmp_path)) == [(0, 2), (10, 1)]
+    (lost,) = exported(make.document(results=[make.result(series=[below])])).lost
+    assert lost.endswith("2 values below 0 are counted at 0")
 
 
 def left_out(**changed: object) -> list[Result]:

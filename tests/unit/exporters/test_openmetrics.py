@@ -16,9 +16,9 @@ from prometheus_client.samples import Sample
 
 from hardstone.exporters.openmetrics import export_openmetrics
 from hardstone.exporters.registry import Exported, Wanted
-from hardstone.model import Conditions, RunDocument, Series, Trust, Verdict
+from hardstone.model import Conditions, RunDocument, Series, Trust, Verdict, Worst
 from hardstone.store.documents import read_document
-from tests.imported import bare, cyclictest, imported_run
+from tests.imported import bare, cyclictest, imported_run, linear
 from tests.unit.stats import make
 
 Reader = Callable[[str], Iterable[Metric]]
@@ -131,6 +131,15 @@ def test_no_count_is_above_the_truth_and_none_far_below() -> None:
     for limit, count in buckets.items():
         limit_ns = float(limit) * 1e9
         assert (numbers <= limit_ns * (1 - 2**-10)).sum() <= count <= (numbers <= limit_ns).sum()
+
+
+def test_counts_never_fall_from_one_limit_to_the_next() -> None:
+    # The list of the worst values decides 100 us, and leaves 200 us open: 200 us may be 200.999.
+    worst = [Worst(value_ns=us * 1000, at_ns=0, index=0) for us in (900, 200, 50)]
+    numbers = [*[40_000] * 7, 50_000, 200_000, 900_000]
+    series = msgspec.structs.replace(linear(numbers, 10**6, 0), step=1000, worst=worst)
+    buckets = values(imported_run(series), "hardstone_duration_seconds_bucket")
+    assert buckets["0.0001"] == buckets["0.0002"] == 8 and buckets["0.001"] == 10
 
 
 def test_verdicts_and_states_are_1_or_0() -> None:
