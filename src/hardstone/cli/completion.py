@@ -70,7 +70,10 @@ def tests(context: click.Context, parameter: click.Parameter, begin: str) -> lis
 
 
 def runs(context: click.Context, parameter: click.Parameter, begin: str) -> list[CompletionItem]:
-    """last, and the IDs of the newest stored runs; only last where the store cannot be read."""
+    """last, and the IDs of the newest stored runs; only last where the store cannot be read. A word
+    with a slash is a file."""
+    if "/" in begin:
+        return [CompletionItem(begin, type="file")]
     from hardstone.store.place import DOCUMENT_SUFFIX, Place, default_root, is_run_id
 
     words: list[str] = []

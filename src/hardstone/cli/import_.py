@@ -83,7 +83,7 @@ def command(
     which is shown, compared, gated and exported as others. What the file does not say is listed,
     and no figure is computed that it does not support. A file that is damaged is refused, and the
     others are stored; then the exit code is 2. A file that is in the store already is not stored
-    again.
+    again: remove its run first to change what you added.
 
     To look at a file without storing it, give it to a command in place of RUN: hardstone show
     ./cyclictest.json.

@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -590,6 +591,7 @@ def _read_json(content: bytes) -> Reading:
         _of_thread(key, one, name, unit, options if has_histogram else None)
         for key, one in threads.items()
     ]
+    series = _told_apart(series, list(threads))
     started, duration_ns = _times(document)
     return Reading(
         tool=TOOL,
@@ -669,10 +671,9 @@ def _of_thread(
     if count is None or count < 0:
         raise InputError(f"{where}: 'cycles' is not a count", "")
     cpu = _whole(one, "cpu", where)
-    number = int(key) if key.isascii() and key.isdigit() and len(key) < 6 else key[:60]
     series = ReadSeries(
         name=name,
-        labels={"thread": number} if cpu is None or cpu < 0 else {"cpu": cpu},
+        labels={"thread": _thread_label(key)} if cpu is None or cpu < 0 else {"cpu": cpu},
         count=count,
         step_ns=unit.scale,
     )
@@ -690,6 +691,21 @@ def _of_thread(
         most=_whole(one, "max", where),
         unit=unit,
     )
+
+
+def _told_apart(series: Sequence[ReadSeries], keys: Sequence[str]) -> list[ReadSeries]:
+    """The series of several threads of one CPU have the thread too."""
+    shared = Counter(one.labels.get("cpu") for one in series)
+    return [
+        replace(one, labels={**one.labels, "thread": _thread_label(key)})
+        if shared[one.labels.get("cpu")] > 1
+        else one
+        for one, key in zip(series, keys, strict=True)
+    ]
+
+
+def _thread_label(key: str) -> int | str:
+    return int(key) if key.isascii() and key.isdigit() and len(key) < 6 else key[:60]
 
 
 def _json_buckets(found: object, unit: _Unit, where: str) -> list[tuple[int, int]]:

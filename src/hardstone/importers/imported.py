@@ -5,6 +5,7 @@ file could not say, which follows from the figures in the same way for every too
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -230,11 +231,18 @@ def _results(
     """One for each test, in the order in which the file has them first. Claims and events are of
     the whole file, and stand in the first."""
     found: dict[str, list[Series]] = {}
+    seen: Counter[tuple[str, ...]] = Counter()
     if len(reading.series) > MOST_SERIES:
         raise InputError(f"{printable(file)} has more than {MOST_SERIES} series", "split it")
     for one in reading.series:
         where = moments.series[one.name]
-        found.setdefault(where.test, []).append(_series(one, where, file))
+        having = found.setdefault(where.test, [])
+        series = _series(one, where, file)
+        place = (where.test, series.name, *sorted(map(str, series.labels.items())))
+        seen[place] += 1
+        if seen[place] > 1:  # an address has one series: the second would be seen nowhere
+            series.labels["number"] = seen[place]
+        having.append(series)
     if not found:
         first = next(iter(moments.series.values()), None)
         found = {reading.tool if first is None else first.test: []}

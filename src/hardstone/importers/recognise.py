@@ -75,6 +75,8 @@ def read_source(path: Path, most_bytes: int = MOST_BYTES) -> SourceFile:
             return source_of(file, path.name, changed.strftime(_TIME), most_bytes)
     except OddFileError as error:
         remedy = f"pipe its content in: hardstone import - < {shown}"
+        if followed(path).is_dir():
+            remedy = "name the files in it"
         raise InputError(f"{shown} cannot be read: {error.strerror}", remedy) from None
     except OSError as error:
         remedy = "check its name and its rights"

@@ -136,6 +136,7 @@ def test_each_test_is_offered_and_a_store_that_is_missing_is_no_error(tmp_path: 
     offered = {one.value for one in completion.tests(context, argument, "")}
     assert offered == set(load_catalogue().ids())
     assert [one.value for one in completion.runs(context, argument, "")] == ["last"]
+    assert [one.type for one in completion.runs(context, argument, "./x")] == ["file"]
 
 
 def test_each_command_has_a_page_and_each_page_a_command() -> None:

@@ -251,6 +251,17 @@ def test_json_has_its_overflow_as_a_difference() -> None:
     assert first.buckets is not None and first.buckets[:2] == [(5000, 40), (6000, 305)]
 
 
+def test_threads_of_one_cpu_are_told_apart() -> None:
+    found = document()
+    found["thread"]["1"]["cpu"] = 0
+    found["thread"]["2"] = {**found["thread"]["1"], "cpu": 5}
+    assert [one.labels for one in read(source(json.dumps(found))).series] == [
+        {"cpu": 0, "thread": 0},
+        {"cpu": 0, "thread": 1},
+        {"cpu": 5},
+    ]
+
+
 def test_json_in_ns_is_exact() -> None:
     (series,) = sample("cyclictest-ns.json").series
     assert figures(series) == (2999, 5387, 18_517.19, 1_835_692, 38)

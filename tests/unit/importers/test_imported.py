@@ -104,6 +104,11 @@ def test_series_are_grouped_by_their_tests() -> None:
     assert second.series[0].name == "wakeup_relative"
 
 
+def test_no_two_series_have_the_same_labels() -> None:
+    (result,) = made(WHOLE, WHOLE, WHOLE).results
+    assert [one.labels.get("number") for one in result.series] == [None, 2, 3]
+
+
 def test_claims_and_events_are_kept_once() -> None:
     verdicts = [Verdict(name="missed_none", passed=False, evidence="3 missed")]
     events = [Event(name="stop", text="it stopped")]
