@@ -134,26 +134,26 @@ def _why_not_drawn(series: Series) -> str:
 
 
 def _beyond(place: Place) -> str:
-    """The systems with values above their last bucket: "2 cyclictest, 34 from 400 us on"."""
+    """The files with values above their last bucket: "2 cyclictest, 34 from 400 us on"."""
     texts = []
     for one in place.curves:
         histogram = one.series.histogram
-        if histogram.overflow:
-            layout = parse_layout(histogram.layout)
+        layout = parse_layout(histogram.layout)
+        if histogram.overflow and layout.is_imported:
             end = format_value(top_of(histogram.buckets, layout) + 1, place.row.unit)
             count = format_count(histogram.overflow)
             texts.append(f"{system_name(one.column)}, {count} from {end} on")
     return "; ".join(texts)
 
 
-def _level_above(place: Place) -> str:
-    """The systems whose curve is level between the last bucket and the largest value."""
+def _ends_at(place: Place) -> str:
+    """The systems whose curve ends below the largest value, at the last bucket."""
     found = _beyond(place)
     if not found:
         return ""
     return (
-        " Above the last bucket only a count and the worst are known, and the line is an upper "
-        f"bound: {found}."
+        " A line ends at the last bucket, above which only a count and the worst are known: "
+        f"{found}."
     )
 
 
@@ -275,7 +275,7 @@ def exceedance_figure(place: Place) -> Figure | None:
     )
     if not is_many:
         about += " Open triangle: upper bound, at 95 %, of the share above the worst observed."
-    about += _level_above(place)
+    about += _ends_at(place)
     exact = [(one, [(one.series.min, points[0][1]), *points[1:]]) for one, points in lines]
     table = _table(place, [unit_title("above", place.row.unit), "share"], exact)
     return _figure(place, "exceedance", "Exceedance", about, spec, table, found)
