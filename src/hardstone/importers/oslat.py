@@ -38,6 +38,7 @@ from hardstone.importers.rt_json import (
     mapping,
     mean_of,
     number,
+    option_of,
     read_json,
     unknown_of,
 )
@@ -210,7 +211,7 @@ def _read_json(content: bytes) -> Reading:
     base = replace(
         found.base,
         unknown=unknown,
-        conditions=_conditions(_option(command, "f", "rtprio")),
+        conditions=_conditions(option_of(command, "f", "rtprio")),
     )
     bias = re.search(r"(?:^| )(?:-[A-Za-z]*B|--bias)(?: |$)", command) is not None
     return _reading(base, cpus, unit_ns=unit_ns, has_bias=bias)
@@ -232,11 +233,6 @@ def _cpu_of_json(index: int, thread: Mapping[str, Any], unit_ns: int) -> _Cpu:
         max=number(thread, "max", place) * unit_ns,
         duration_ns=None if duration is None else round(duration),
     )
-
-
-def _option(command: str, short: str, long: str) -> int | None:
-    found = re.search(rf" (?:-{short} *|--{long}[ =])([0-9]{{1,3}})\b", command)
-    return int(found[1]) if found else None
 
 
 def _conditions(priority: int | None, **more: Any) -> Conditions:

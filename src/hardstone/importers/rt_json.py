@@ -216,7 +216,7 @@ def _moment(value: object) -> datetime | None:
 def _span(started: datetime | None, ended: datetime | None) -> int | None:
     if started is None or ended is None or ended < started:
         return None
-    return int((ended - started).total_seconds()) * 10**9
+    return int((ended - started).total_seconds()) * 10**9 or None  # stamps of whole seconds
 
 
 def checked(one: ReadSeries, place: str) -> ReadSeries:
@@ -240,6 +240,12 @@ def of_priority(priorities: Sequence[int], **more: Any) -> Conditions:
         policy = "fifo" if priorities[0] else "other"
     priority = priorities[0] if policy == "fifo" and len(set(priorities)) == 1 else None
     return Conditions(policy=policy, priority=priority, **more)
+
+
+def option_of(command: str | None, short: str, long: str) -> int | None:
+    """The number that a command has for an option: of "-p 80", "-p80", "--prio=80"."""
+    found = re.search(rf" (?:-{short} *|--{long}[ =])([0-9]{{1,3}})\b", command or "")
+    return int(found[1]) if found else None
 
 
 def interval(intervals_us: Sequence[int]) -> dict[str, int | str]:

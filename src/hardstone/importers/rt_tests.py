@@ -29,6 +29,7 @@ from hardstone.importers.rt_json import (
     mean_of,
     number,
     of_priority,
+    option_of,
     read_json,
     unknown_of,
 )
@@ -75,6 +76,7 @@ def _of_thread_line(name: str, found: re.Match[str], place: str) -> ReadSeries:
 
 _IS_SIGNALTEST = re.compile(rb"T: ?\d+ \( *\d+\) P: ?\d+ C: *\d+ Min:")
 _SAMPLE = re.compile(r" *(?P<index>\S+): *(?P<cycle>\S+): *(?P<value>-?\S+)\s*")
+_LOAD_AVERAGE = re.compile(r"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+\s*\Z", re.ASCII)
 _BROKE = re.compile(r"Thread (\d+) exceeded trace limit\.")
 
 
@@ -98,7 +100,7 @@ def _read_signaltest_text(content: bytes) -> Reading:
             verdicts.append(
                 Verdict(name="trace_limit", passed=False, evidence=f"{broke[0]} (option -b)")
             )
-        elif text.strip():
+        elif text.strip() and not _LOAD_AVERAGE.match(text):
             unknown[place] = json.dumps(text.strip())
     series = [
         _of_thread_line("round-trip", found, place) for _, (place, found) in sorted(threads.items())
@@ -160,7 +162,9 @@ def _with_samples(
 
 
 def _read_signaltest_json(content: bytes) -> Reading:
-    return _threads_of_json("signaltest", "round-trip", content)
+    found = _threads_of_json("signaltest", "round-trip", content)
+    priority = option_of(found.command, "p", "prio")
+    return replace(found, conditions=of_priority([priority or 0]))
 
 
 def _threads_of_json(tool: str, name: str, content: bytes) -> Reading:

@@ -98,7 +98,7 @@ def test_signaltest_live_display() -> None:
     text = sample("signaltest.stdout")
     live = b"0.10 0.20 0.30 1/99 4242          \n\n" + text.splitlines(keepends=True)[0]
     reading = read((live + b"\x1b[3A") * 3 + live.replace(b"6051", b"6049") + text)
-    assert [one.count for one in reading.series] == [6051, 6050]
+    assert [one.count for one in reading.series] == [6051, 6050] and not reading.unknown
 
 
 def test_threads_that_are_not_bound_are_told_apart_by_number() -> None:
@@ -199,10 +199,11 @@ def test_signaltest_of_which_not_all_values_are_there() -> None:
 
 
 def test_signaltest_json() -> None:
-    text = sample("cyclicdeadline.json").replace(b'"cyclicdeadline ', b'"signaltest ')
+    text = sample("cyclicdeadline.json").replace(b'"cyclicdeadline ', b'"signaltest -p 80 ')
     text = text.replace(b'"resolution_in_ns": 0,', b"").replace(b"57.76", b'57.76, "cpu": -1')
     reading = read(text)
     assert reading.tool == "signaltest" and not reading.unknown
+    assert (reading.conditions.policy, reading.conditions.priority) == ("fifo", 80)
     assert [(one.labels, us(one)) for one in reading.series] == [
         ({"thread": 0}, (401, 10, 57.76, 465))
     ]
