@@ -135,6 +135,7 @@ LIBRARIES = {
     "markupsafe": {"report"},
     "vl_convert": {"report"},
     "pypdf": {"report"},
+    "perfetto": {"exporters"},
     "pyarrow": {"exporters"},
     "numpy": {"stats", "report", "notebook"},
     "scipy": {"stats"},

@@ -114,6 +114,15 @@ EXPORTERS = (
         function="ci.export_markdown",
         takes_several=True,
     ),
+    Exporter(
+        name="perfetto",
+        title="the kernel's trace around the worst values, for Perfetto's viewer",
+        suffixes=(".pftrace", ".perfetto-trace"),
+        function="perfetto.export_perfetto",
+        is_binary=True,
+        extra="perfetto",
+        library="perfetto",
+    ),
 )
 
 
