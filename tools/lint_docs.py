@@ -359,7 +359,7 @@ def fenced(text: str) -> Iterator[str]:
     for kind, block in FENCE.findall(text):
         lines = re.sub(r"(\\|\|)\n\s*", lambda at: at[1].strip("\\") + " ", block).splitlines()
         for line in lines:
-            if kind not in ("text", "yaml", "toml", "c") or line.startswith("$ "):
+            if kind not in ("text", "yaml", "toml", "c", "sql") or line.startswith("$ "):
                 yield re.split(r"\s{3,}", line.removeprefix("$ "))[0].strip()
 
 

@@ -7,7 +7,6 @@ CPUs, load heavy). Its series are cut to their worst values.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from collections import defaultdict
@@ -501,8 +500,18 @@ def shell() -> str:
     return found
 
 
-def queries() -> list[str]:
-    return re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+def answers() -> dict[str, list[list[str]]]:
+    """Each query of the page, with the table that the page says it gives; [] if it shows none."""
+    found = {}
+    for part in PAGE.read_text(encoding="utf-8").split("```sql\n")[1:]:
+        sql, rest = part.split("```\n")
+        rows = [row for row in rest.splitlines() if row.startswith("|")]
+        found[sql] = [cells(row) for row in rows[2:]]
+    return found
+
+
+def cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("| ").split("|")]
 
 
 def query(sql: str, exported: Exported, folder: Path) -> list[list[str]]:
@@ -513,3 +522,38 @@ def query(sql: str, exported: Exported, folder: Path) -> list[list[str]]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     rows = [line.split(",") for line in done.stdout.splitlines() if line.strip()]
     return [[cell.strip('"') for cell in row] for row in rows[1:]]
+
+
+def test_the_page_has_queries_with_their_answers() -> None:
+    assert [len(table) for table in answers().values()] == [10, 4, 0]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_perfetto_answers_as_the_page_says(number: int, real: Exported, tmp_path: Path) -> None:
+    """Which tasks ran between release and wake-up, and what the CPU served."""
+    sql, table = list(answers().items())[number]
+    assert query(sql, real, tmp_path) == table
+
+
+def test_perfetto_shows_the_states_of_the_late_thread(real: Exported, tmp_path: Path) -> None:
+    """By hand, from the lines: woken by the tick in hs-load-disk, it got the CPU at the switch."""
+    rows = query(list(answers())[2], real, tmp_path)
+    late = [row[1:] for row in rows if row[0] == "wakeup 38.8 ms"]
+    woken_ns, switched_ns = 8_328_942_088 - 8_307_721_480, 8_346_431_799 - 8_307_721_480
+    assert late == [
+        [str(woken_ns), "R", "hs-load-disk"],
+        [str(switched_ns), "Running", "[NULL]"],
+    ]
+
+
+def test_perfetto_reads_every_trace_without_an_error(real: Exported, tmp_path: Path) -> None:
+    overlap = [
+        switch(5, 77, 80),
+        wakeup(6, 77),
+        at(7, "LOST 3 EVENTS"),
+        switch(8, 3, 77, state="S"),
+    ]
+    made_up = exported(traced(BEGINS, *overlap, ENDS, at(9.1, "odd"), "no stamp"))
+    errors = "SELECT name, value FROM stats WHERE severity != 'info' AND value > 0"
+    for one in (real, made_up):
+        assert query(errors, one, tmp_path) == []
