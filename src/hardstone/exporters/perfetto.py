@@ -21,6 +21,7 @@ from datetime import datetime
 from typing import Any
 
 from hardstone.errors import InputError
+from hardstone.exporters.exportable import Held, LeftOut, of_other_time
 from hardstone.exporters.kernel_trace import (
     ENDS,
     IDLE,
@@ -42,6 +43,7 @@ from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Event, Interval, Result, RunDocument, Scalar, Series, Trace
 from hardstone.stats.causes import Lateness, latenesses, task_before
 from hardstone.stats.conditions import names_in
+from hardstone.stats.consistency import is_contradictory
 from hardstone.units import format_ns
 from hardstone.wording import one_line, series_text, shorten
 
@@ -76,10 +78,15 @@ def export_perfetto(documents: Sequence[RunDocument], _: Wanted) -> Exported:
     writer = _Writer()
     _write_clocks(writer, measured[0], document)
     _write_tasks(writer, measured)
-    lost: list[str] = []
+    lost = of_other_time(document)
+    left = LeftOut()
     for one in measured:
-        _write_result(writer, one, names_in(document).name(one.result))
+        for series in one.result.series:
+            if is_contradictory(series):
+                left.add(Held(one.result, series), "its figures cannot be true")
+        _write_result(writer, one, names_in(document).name(one.result), document.trust.grade)
         lost += one.lost
+    lost += left.sentences()
     without = len(document.results) - len(measured)
     if without:
         lost.append(f"{without} {'result has' if without == 1 else 'results have'} no trace")
@@ -329,10 +336,10 @@ def _write_waking(writer: _Writer, change: Change, waker: int, from_boot_ns: int
 # ---- a result ----
 
 
-def _write_result(writer: _Writer, measured: _Measured, name: str) -> None:
+def _write_result(writer: _Writer, measured: _Measured, name: str, trust: str) -> None:
     group = writer.track(one_line(f"hardstone: {name}"))
     _write_values(writer, measured, group)
-    _write_measurement(writer, measured, group)
+    _write_measurement(writer, measured, group, trust)
     _write_intervals(writer, measured, group)
     for track, cpu, title, begin_ns, end_ns, text in _served(measured):
         place = writer.track(f"{track}, CPU {cpu}", group)
@@ -340,10 +347,10 @@ def _write_result(writer: _Writer, measured: _Measured, name: str) -> None:
     _write_lines(writer, measured, group)
 
 
-def _write_measurement(writer: _Writer, measured: _Measured, group: int) -> None:
+def _write_measurement(writer: _Writer, measured: _Measured, group: int, trust: str) -> None:
     """The measurement as a slice, and its events. One without a time is a value of that slice."""
     result = measured.result
-    values: dict[str, Scalar] = {"test": result.test, "status": result.status}
+    values: dict[str, Scalar] = {"test": result.test, "status": result.status, "trust": trust}
     values |= {key: str(value) for key, value in result.params.items()}
     values |= {"load": result.conditions.load, "cpu_config": result.conditions.cpu_config}
     values |= {f"event {one.name}": one.text for one in result.events if one.at_ns is None}
@@ -427,7 +434,7 @@ def _with_unit(known: Mapping[str, int]) -> Values:
 
 
 def _is_whole(series: Series) -> bool:
-    return series.labels.get("part", "total") == "total"
+    return series.labels.get("part", "total") == "total" and not is_contradictory(series)
 
 
 def _task_of(measured: _Measured, late: Lateness) -> int | None:

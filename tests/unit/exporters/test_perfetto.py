@@ -170,7 +170,8 @@ def test_a_late_wake_up_of_a_real_run_shows_who_ran(real: Exported) -> None:
     assert values["value_ns"] == 38_787_314 == end_ns - begin_ns - 0
     assert (values["cpu"], values["tid"], values["before"]) == (1, 151, "rcu_preempt")
     assert ("local_timer", 8_328_882_238, 8_345_997_388) in seen.slices["interrupts, CPU 1"]
-    assert not real.lost
+    (lost,) = real.lost
+    assert lost.startswith("the times are ")
 
 
 def test_the_parts_of_the_worst_value_are_within_it(real: Exported) -> None:
@@ -458,6 +459,16 @@ def test_steal_is_that_of_each_counted_second_and_the_mean_of_the_rest() -> None
     assert counted == ("steal 30 ms", START_NS + second, START_NS + 2 * second)
     only = read(exported(traced(BEGINS, ENDS, intervals=intervals[1:])))
     assert not only.counters and only.slices["counted seconds, CPU 1"]
+
+
+def test_a_series_that_cannot_be_true_is_left_out() -> None:
+    result = traced(BEGINS, switch(5, 77, 80), ENDS)
+    result.series[0].possible_max = 1
+    found = exported(result)
+    assert found.lost == [
+        "1 series is left out: its figures cannot be true: TMR-P-LAT/total/1/wakeup"
+    ]
+    assert "thread 80" not in read(found).slices
 
 
 # ---- what is refused, and what is survived ----
