@@ -122,6 +122,7 @@ def only_mean(mean: float = 1200.0, name: str = "switch") -> Series:
         name=name,
         labels={"thread": "k_to_k"},
         derived="mean of values whose count the file does not say",
+        histogram=Histogram(layout="none", buckets=[], overflow=1, is_cut=True),
     )
 
 
