@@ -290,7 +290,7 @@ def gate_by_baseline(words: Sequence[str], options: GateOptions) -> int:
             own,
             [subjects_of(base) for base in chosen.runs],
             difference=DIFFERENCE if difference is None else difference,
-            is_wanted=lambda test: fnmatchcase(test, pattern),
+            is_wanted=lambda test: fnmatchcase(test.upper(), pattern),
             more=more_runs(runs[0]),
         )
         checks += found.checks
@@ -316,7 +316,7 @@ def suggest(words: Sequence[str], options: GateOptions) -> int:
     suggestions = [
         one
         for one in suggest_limits(runs, margin)
-        if fnmatchcase(one.limit.address.test, options.pattern.upper())
+        if fnmatchcase(one.limit.address.test.upper(), options.pattern.upper())
     ]
     text = limits_text(suggestions, [_name(one) for one in found], margin)
     used = sum(not one.left_out for one in suggestions)
@@ -413,7 +413,7 @@ def _limits(path: Path, systems: Sequence[Sequence[_System]], pattern: str) -> l
         for system in one:
             tests |= dict.fromkeys(system.tests())
     limits = read_limits(data, list(tests), str(path))
-    found = [one for one in limits if fnmatchcase(one.address.test, pattern.upper())]
+    found = [one for one in limits if fnmatchcase(one.address.test.upper(), pattern.upper())]
     if not found:
         raise InputError(f"{path} has no limit for a test '{pattern[:60]}'", "leave out --test")
     return found

@@ -72,12 +72,12 @@ def of_tests(document: RunDocument, patterns: Sequence[str]) -> RunDocument:
     """The run with the results of the tests that `patterns` name; InputError for an idle one."""
     names = {result.test for result in document.results}
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern.upper()) for name in names):
+        if not any(fnmatchcase(name.upper(), pattern.upper()) for name in names):
             known = ", ".join(sorted(names)) or "no test"
             raise InputError(f"the run has no test '{pattern[:60]}'", f"it has {known}")
     results = [
         result
         for result in document.results
-        if any(fnmatchcase(result.test, pattern.upper()) for pattern in patterns)
+        if any(fnmatchcase(result.test.upper(), pattern.upper()) for pattern in patterns)
     ]
     return msgspec.structs.replace(document, results=results)

@@ -11,7 +11,7 @@ from hardstone.report import charts
 from hardstone.report.chart_frame import CONFIG, Group, Spec, common_numbers, group
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.page_frame import json_for_script
-from hardstone.stats.identity import has_quantiles, parse_layout
+from hardstone.stats.identity import NO_DISTRIBUTION, has_quantiles, parse_layout
 from hardstone.stats.join import joins_of
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, is_rate, series_text, shorten
@@ -55,6 +55,8 @@ def _has_curve(series: Series) -> bool:
 def beyond_text(series: Series) -> str:
     """What a chart of a file's histogram does not show: values above its last bucket."""
     histogram = series.histogram
+    if histogram.layout == NO_DISTRIBUTION:
+        return ""
     if histogram.is_cut is True:
         return "Values above the last bucket are not counted in the file, and not drawn."
     if histogram.overflow and parse_layout(histogram.layout).is_imported:

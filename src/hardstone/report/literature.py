@@ -53,7 +53,8 @@ class PublishedBeside:
 
 class PublishedFigures:
     """The published figures that may be compared with those of `document`; none of a run whose
-    times are those of no hardware, or that is not trustworthy."""
+    times are those of no hardware, or that is not trustworthy, and none of a file of another tool,
+    whose conditions are not known: `hardstone compare` greys what does not fit."""
 
     def __init__(self, document: RunDocument) -> None:
         self._document = document
@@ -62,6 +63,8 @@ class PublishedFigures:
     def beside(self, result: Result) -> PublishedBeside | None:
         """Those of one result of the run; None where there are none. The kernel's preemption has
         its published figures in its chart."""
+        if self._document.imported is not None:
+            return None
         run = self._runs.get(condition_of(result))
         if run is None or result.test == KERNEL_TEST or why_apart(run):
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,14 +44,18 @@ class Address:
         return "/".join(filter(None, (self.test, *self.labels.values(), *values, series)))
 
 
+_TEST_ID = re.compile("[A-Z0-9]+-[A-Z]-[A-Z0-9]+", re.ASCII | re.IGNORECASE)
+
+
 def parse_address(text: str) -> Address:
-    """Address from its text. InputError if a part is empty."""
+    """Address from its text. InputError if a part is empty. IDs of tests may be typed in any case;
+    other tests are named as their tool is."""
     test, *parts = text.split("/")
     if not test or not all(parts):
         raise InputError(
             f"'{text}' is not the address of a figure", "write TEST/label-values/series"
         )
-    return Address(test.upper(), tuple(parts))
+    return Address(test.upper() if _TEST_ID.fullmatch(test) else test, tuple(parts))
 
 
 _OWN = {"title", "author", "hardware", "systems", "load", "configuration"}
