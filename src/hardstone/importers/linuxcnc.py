@@ -55,7 +55,7 @@ def _read_histogram(content: bytes) -> Reading:
     for number, line in lines:
         match = _LINE.match(line)
         is_cut = match is None and bool(re.match(r"\s*\d+ s(?:ecs)?\s+(?:b|s|$)", line))
-        if is_cut and number < len(lines):
+        if is_cut and (number < len(lines) or content.endswith(b"\n")):
             raise InputError(f"line {number}: '{fields.shown(line)}' is not a line of a thread")
         if match is None:
             continue
@@ -136,7 +136,12 @@ def _read_table(content: bytes) -> Reading:
     if not series:
         raise InputError("it has no row of a thread below its columns")
     return Reading(
-        tool=_TOOL, format="latency-test", series=series, params=params, losses=[_NO_PERIOD_SIGN]
+        tool=_TOOL,
+        format="latency-test",
+        series=series,
+        params=params,
+        losses=[_NO_PERIOD_SIGN],
+        is_cut=not content.endswith(b"\n") and columns[-1][0] != "last interval",
     )
 
 

@@ -38,7 +38,7 @@ _GROUPS = re.compile(
 _TOTAL = re.compile(r"\s*Total time: (?P<seconds>\d+\.\d+) \[sec\]\s*$")
 _MEAN = re.compile(r"\s*(?P<mean>[\d.]+) usecs/op\s*$")
 _RATE = re.compile(r"\s*(?P<rate>[\d,.' ]+?) ops/sec\s*$")
-_SIMPLE = re.compile(r"\s*(?P<seconds>\d+\.\d{3})\s*$")
+_SIMPLE = re.compile(r"^\s*(?P<seconds>\d+\.\d{3})\s*$")
 _THREAD = re.compile(r"\[thread\s+(?P<thread>\d+)\] .*\[ (?P<rate>\d+) ops/sec\s*\]\s*$")
 _AVERAGE = re.compile(
     r"Averaged (?P<rate>\d+) operations/sec \(\+- (?:[\d.]+|-?nan)%\), total secs = (?P<secs>\d+)"
@@ -146,7 +146,9 @@ class _Found:
 
 
 def _read_part(part: _Part) -> _Found:
-    total = _first(part, _TOTAL) or _first(part, _SIMPLE)
+    total = _first(part, _TOTAL)
+    is_cut = total is not None and part.name not in ("", "sched/messaging")
+    total = total or _first(part, _SIMPLE)
     total_ns = 0 if total is None else fields.whole_ns(total[1]["seconds"], _S, total[0])
     mean = _first(part, _MEAN)
     series = [*_rates(part), *_runs(part)]
@@ -168,7 +170,7 @@ def _read_part(part: _Part) -> _Found:
         losses=losses,
         settings="" if settings is None else settings[1]["text"],
         total_ns=total_ns or (int(average[1]["secs"][:9]) * _S if average else 0),
-        is_cut=bool(series) and not (total or average or summary),
+        is_cut=(is_cut and mean is None) or (bool(series) and not (total or average or summary)),
     )
 
 

@@ -91,6 +91,8 @@ class _Cyclic:
 
 def _read_text(content: bytes) -> Reading:
     lines = list(fields.rows_of(content))
+    if not content.endswith(b"\n") and lines and not _ENDED.search(lines[-1][1]):
+        lines.pop()  # its last figure may have lost digits
     text = "\n".join(line for _, line in lines)
     found = _cyclic_of(lines)
     method = _METHOD.search(text)
@@ -349,7 +351,8 @@ class _Entry:
 def _entries_of(content: bytes) -> Iterator[_Entry]:
     """stress-ng's YAML: sections at the margin, keys or lists of keys in them, scalars only."""
     section, item = "", 0
-    for number, line in enumerate(text_of(content).split("\n"), start=1):
+    lines = text_of(content).split("\n")
+    for number, line in enumerate(lines[:-1], start=1):  # a last value may have lost digits
         if not line.strip() or line.startswith(("---", "...", "#")):
             continue
         match = _KEY.fullmatch(line.rstrip())

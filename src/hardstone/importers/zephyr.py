@@ -82,6 +82,7 @@ def _read(content: bytes) -> Reading:
     rows, failures, kept = list[_Row](), list[_Failure](), list[str]()
     banner = clock = ended = None
     heading = ""
+    last = content.count(b"\n") + 1
     for number, whole_line in fields.rows_of(content):
         line = _LOGGER.sub("", whole_line).strip()
         if not line:
@@ -90,7 +91,7 @@ def _read(content: bytes) -> Reading:
         ended = _ENDED.search(line) or ended
         what = _HEADING.search(line)
         heading = what["what"] if what is not None else heading
-        row = _row_of(line, heading, number)
+        row = _row_of(line, heading, number, is_whole=number < last)
         if isinstance(row, _Row):
             rows.append(row)
         elif row is not None:
@@ -127,12 +128,14 @@ def _is_heading(line: str) -> bool:
     return "Clock frequency" in line or "timer clock cycles" in line
 
 
-def _row_of(line: str, heading: str, number: int) -> _Row | _Failure | None:
+def _row_of(line: str, heading: str, number: int, is_whole: bool) -> _Row | _Failure | None:
     failed = "FAILED" in line and (_FAILED.search(line) or _CSV_FAILED.search(line))
     if failed:
         failed_name = failed["name"].partition(" - ")[0]
         return _Failure(_clean(failed_name), _clean(failed["note"] or ""), number)
-    match = _ROW.search(line) or _OLD_ROW.search(line) or _CSV.fullmatch(line)
+    match = (
+        _ROW.search(line) or _OLD_ROW.search(line) or (_CSV.fullmatch(line) if is_whole else None)
+    )
     if match is None:
         error = _ERROR.search(line)
         return (

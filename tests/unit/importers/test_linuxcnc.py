@@ -58,6 +58,10 @@ def test_a_reset_is_said() -> None:
     assert "extremes" in losses(reading)
 
 
+def test_a_broken_last_line_is_refused() -> None:
+    assert refusal(LINES[:-12] + "\n").startswith("line 5: '")
+
+
 def test_a_last_line_that_is_cut() -> None:
     reading = read(LINES[:-12])
     assert figures(reading)["servo"] == (-3000, 4700, 700)

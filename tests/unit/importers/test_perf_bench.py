@@ -109,6 +109,9 @@ def test_simple_format_of_several_benchmarks_lacks_their_rounds() -> None:
 def test_a_part_of_the_output() -> None:
     headless = PIPE[PIPE.index("# Executed") :]
     assert read(headless).series[0].labels["benchmark"] == "sched/pipe"
+    assert read(PIPE[: PIPE.index("15.12")]).is_cut
+    halved = WAKE[: WAKE.index("0.0410") + 5]  # "0.041" is not the seconds of a benchmark
+    assert [one.values for one in read(halved).series] == [[43_000]]
     cut = WAKE[: WAKE.index("\nWokeup") + 1]
     assert read(cut).is_cut
     assert read(cut).series[0].values == [43_000, 41_000]

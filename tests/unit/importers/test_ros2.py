@@ -106,7 +106,13 @@ def test_rows_that_are_not_seconds_have_no_maxima() -> None:
     assert reading.series[0].maxima_per_s == () and "time" in losses(reading)
 
 
+def test_a_log_that_ends_early() -> None:
+    assert not read(CSV).is_cut
+    assert read(CSV.replace("runtime (sec): 5", "runtime (sec): 60")).is_cut
+
+
 def test_a_last_row_that_is_cut() -> None:
+    assert read(CSV[:-3]).series[0].count == 2997  # in its last cell
     reading = read(CSV[: CSV.rindex("0.5512")])
     assert reading.is_cut
     assert reading.series[0].count == 2997

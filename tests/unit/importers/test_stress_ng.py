@@ -131,6 +131,11 @@ def test_contradictions_are_refused(old: str, new: str, cause: str) -> None:
     assert refusal(DISTRIBUTION.replace(old, new)).startswith(cause)
 
 
+def test_a_figure_that_may_have_lost_digits_is_left_out() -> None:
+    reading = read(DISTRIBUTION[: DISTRIBUTION.index("2991.73") + 4])
+    assert one_of(reading, "wakeup-relative").stddev is None and reading.is_cut
+
+
 def test_messages_of_two_runs_are_refused() -> None:
     assert refusal(DISTRIBUTION * 2).startswith("line 31: a second run begins here, the first in")
 
@@ -198,4 +203,6 @@ def test_broken_yaml() -> None:
     assert refusal(content.replace("bogo-ops: ", "bogo ops ")).startswith("line 29: '")
     assert refusal(content.replace("stressor: cyclic", "stress: cyclic")).startswith("line 28: ")
     assert read(content[: content.index("...")]).is_cut
+    halved = "metrics.1.wall-clock-time"
+    assert halved not in read(content[: content.index("5.002383") + 3]).unknown
     assert read(content.replace("1795225461", "9" * 40)).started_utc is None

@@ -130,6 +130,11 @@ def test_csv() -> None:
     }
 
 
+def test_a_csv_row_that_may_have_lost_digits_is_left_out() -> None:
+    text = made("csv")
+    assert len(read(text[: text.index("4116") + 2]).series) == 1
+
+
 def test_csv_that_twister_recorded() -> None:
     rows = [line for line in made("csv").splitlines() if line.endswith("1,")]
     text = "metric,cycles,nanoseconds\n" + "".join(f"{row.rstrip(',')}\n" for row in rows)
