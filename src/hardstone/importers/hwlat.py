@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from hardstone.importers.numbers import NS, count, in_ns, quoted, refuse
 from hardstone.importers.reading import Format, Reading, ReadSeries
 from hardstone.importers.recognise import lines_of
+from hardstone.importers.rt_json import ends_of
 from hardstone.model import Event, Loss, Verdict
 
 US = NS["us"]
@@ -75,11 +76,11 @@ class _Found:
 
 
 def _is_trace(content: bytes) -> bool:
-    return _IS_TRACE.search(content) is not None
+    return _IS_TRACE.search(ends_of(content)) is not None
 
 
 def _is_report(content: bytes) -> bool:
-    return _IS_REPORT.search(content) is not None and not _is_trace(content)
+    return _IS_REPORT.search(ends_of(content)) is not None and not _is_trace(content)
 
 
 def _read(content: bytes, kind: str) -> Reading:

@@ -51,6 +51,7 @@ class RtJson:
         return sorted(found, key=lambda each: each[0])
 
 
+_MOST_OF_AN_END = 1 << 18
 _FILE_VERSION = b'"file_version"'
 _TOOL_OF = re.compile(r'"(?:test_name|cmdline):?"\s*:\s*"([^"\s\\]{1,4096})')
 _NAN = re.compile(r'("avg"\s*:\s*)-?nan\b')
@@ -62,6 +63,14 @@ _FACTS = {
     "version": "kernel.version",
     "machine": "machine.arch",
 }
+
+
+def ends_of(content: bytes) -> bytes:
+    """The begin and the end of a long file: enough to recognise a text, also one of single values
+    with a summary at its end."""
+    if len(content) <= 2 * _MOST_OF_AN_END:
+        return content
+    return content[:_MOST_OF_AN_END] + b"\n" + content[-_MOST_OF_AN_END:]
 
 
 @lru_cache(maxsize=1)

@@ -26,6 +26,7 @@ from hardstone.importers.rt_json import (
     US,
     amount,
     checked,
+    ends_of,
     interval,
     is_json_of,
     json_tool,
@@ -153,15 +154,15 @@ _HAS_TIMEOUT = re.compile(rb"#1: ID\d+, P\d+, CPU-?\d+, TO ")
 
 
 def _is_pair_text(content: bytes) -> bool:
-    return _IS_PAIR.search(content) is not None and json_tool(content) is None
+    return _IS_PAIR.search(ends_of(content)) is not None and json_tool(content) is None
 
 
 def _is_pmqtest(content: bytes) -> bool:
-    return _is_pair_text(content) and _HAS_TIMEOUT.search(content) is not None
+    return _is_pair_text(content) and _HAS_TIMEOUT.search(ends_of(content)) is not None
 
 
 def _is_any_pair(content: bytes) -> bool:
-    return _is_pair_text(content) and _HAS_TIMEOUT.search(content) is None
+    return _is_pair_text(content) and _HAS_TIMEOUT.search(ends_of(content)) is None
 
 
 def _read_pairs_text(tool: str, content: bytes) -> Reading:

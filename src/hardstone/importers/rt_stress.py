@@ -24,6 +24,7 @@ from hardstone.importers.rt_json import (
     US,
     amount,
     checked,
+    ends_of,
     is_json_of,
     json_tool,
     read_json,
@@ -38,7 +39,7 @@ def _counted(name: str, value: int, **labels: int) -> ReadSeries:
 
 
 def _text_only(pattern: re.Pattern[bytes], content: bytes) -> bool:
-    return pattern.search(content) is not None and json_tool(content) is None
+    return pattern.search(ends_of(content)) is not None and json_tool(content) is None
 
 
 # ---- pi_stress ----
@@ -341,7 +342,7 @@ _CUT = Loss(what="mean", text="Means are cut to whole microseconds.")
 
 
 def _is_deadline_test(content: bytes) -> bool:
-    return _text_only(_IS_DEADLINE, content.replace(b"\r\n", b"\n"))
+    return _text_only(_IS_DEADLINE, ends_of(content).replace(b"\r\n", b"\n"))
 
 
 def _read_deadline_test(content: bytes) -> Reading:

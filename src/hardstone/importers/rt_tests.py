@@ -22,6 +22,7 @@ from hardstone.importers.rt_json import (
     US,
     amount,
     checked,
+    ends_of,
     interval,
     is_json_of,
     json_tool,
@@ -81,7 +82,7 @@ _BROKE = re.compile(r"Thread (\d+) exceeded trace limit\.")
 
 
 def _is_signaltest(content: bytes) -> bool:
-    return _IS_SIGNALTEST.search(content) is not None and json_tool(content) is None
+    return _IS_SIGNALTEST.search(ends_of(content)) is not None and json_tool(content) is None
 
 
 def _read_signaltest_text(content: bytes) -> Reading:
@@ -233,13 +234,15 @@ _HISTOGRAM_NOTE = re.compile(r"# (?P<what>Min|Avg|Max) Latencies: *(?P<figures>.
 def _is_cyclicdeadline(content: bytes) -> bool:
     if json_tool(content) is not None:
         return False
-    return _IS_CYCLICDEADLINE.search(content) is not None or _is_deadline_histogram(content)
+    return _IS_CYCLICDEADLINE.search(ends_of(content)) is not None or _is_deadline_histogram(
+        content
+    )
 
 
 def _is_deadline_histogram(content: bytes) -> bool:
     """cyclictest's has a line of totals too."""
     return (
-        _HISTOGRAM_HEAD.search(content) is not None
+        _HISTOGRAM_HEAD.search(ends_of(content)) is not None
         and b"# Histogram Overflows:" in content
         and b"# Total:" not in content
     )

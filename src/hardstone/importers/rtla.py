@@ -27,6 +27,7 @@ from typing import Any
 from hardstone.importers.numbers import count, in_ns, mean_ns, quoted, refuse
 from hardstone.importers.reading import Format, Reading, ReadSeries
 from hardstone.importers.recognise import lines_of
+from hardstone.importers.rt_json import ends_of
 from hardstone.model import Event, Loss, Verdict
 
 TOOL = "rtla"
@@ -221,7 +222,7 @@ _IS_BARE = re.compile(rb"\A\s*\d{1,9}(?: +\d{1,9})+ *\n")
 
 
 def _is_without_header(content: bytes) -> bool:
-    content = content.replace(b"\r\n", b"\n")
+    content = ends_of(content).replace(b"\r\n", b"\n")
     return (
         _IS_BARE.match(content) is not None
         and re.search(rb"\nover:  *\d", content) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardstone.importers import rt_pairs
+from hardstone.importers import rt_pairs, rt_tests
 from tests.unit.importers.one_file import by_label, losses, read, refused, sample, us
 
 # ---- pmqtest and its sisters ----
@@ -196,6 +196,13 @@ def test_signaltest_of_which_not_all_values_are_there() -> None:
     assert "do not make the figures" in refused(
         b"".join(lines).replace(b":     124:      14", b":     124:   99914")
     )
+
+
+def test_a_long_file_is_recognised_by_its_end() -> None:
+    lines = sample("signaltest-l.stdout").splitlines(keepends=True)
+    (found,) = [one for one in rt_tests.FORMATS if one.title == "signaltest, text"]
+    assert found.recognises(lines[1] * 40_000 + b"".join(lines[2000:]))
+    assert not found.recognises(lines[1] * 40_000)
 
 
 def test_signaltest_json() -> None:
