@@ -27,6 +27,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+import msgspec
+
 from hardstone.errors import InputError, printable
 from hardstone.event_names import THRESHOLD
 from hardstone.importers.reading import Format, Reading, ReadSeries
@@ -65,6 +67,11 @@ _FIGURES = re.compile(
 _OVERFLOWED_AT = re.compile(r"# Thread (\d{1,5}):((?: \d{1,19})*)(?: # (\d{1,19}) others)?\s*")
 _DMA_LATENCY = re.compile(r"# /dev/cpu_dma_latency set to (\d{1,10})us\s*")
 _POLICY = re.compile(r"policy: (other|fifo|rr|batch|idle)(/\w*)?: loadavg: .*")
+# As people paste it with its output, after a prompt; up to what the shell reads.
+_COMMAND = re.compile(
+    r"(?:[^\s].{0,100}?[#$>%] *|[#$>%] *)?(?:sudo +)?"
+    r"((?:[\w./~-]{1,200}/)?cyclictest(?: +[^;&|<>#]*?)?)(?: ?\d?[;&|<>#].*)?$"
+)
 _BREAK = re.compile(r"# Break (thread|value): (\d{1,19})\s*")
 _SILENT = re.compile(
     r"\s*|# (Histogram|Histogram Overflow at cycle number:|Thread Ids:[ \d]*)\s*"
@@ -125,6 +132,7 @@ class _Text:
     breaks: dict[str, int] = field(default_factory=dict)
     policy: str | None = None
     dma_latency_us: int | None = None
+    commands: list[str] = field(default_factory=list)
     unknown: dict[str, str] = field(default_factory=dict)
     is_cut: bool = False
 
@@ -203,6 +211,8 @@ def _take_note(text: _Text, line: str) -> bool:
         text.policy = None if found[2] not in (None, "/" + found[1]) else found[1]
     elif (found := _BREAK.fullmatch(line)) is not None:
         text.breaks[found[1]] = int(found[2])
+    elif (found := _COMMAND.match(line)) is not None:
+        text.commands.append(found[1].strip())
     else:
         return False
     return True
@@ -257,17 +267,21 @@ class _Unit(NamedTuple):
     is_known: bool
 
 
-def _unit_of(text: _Text) -> _Unit:
+def _unit_of(text: _Text, options: _Options | None) -> _Unit:
     said = {one.is_ns for one in text.summaries.values()}
     if said == {True}:
         return _Unit(1, is_known=True)
+    if said != {False} and options is not None:
+        return _Unit(1 if options.has("N") else _US, is_known=True)
     return _Unit(_US, is_known=said == {False})
 
 
 def _read_text(content: bytes, kind: str) -> Reading:
     text = _sorted_lines(content)
-    unit = _unit_of(text)
-    losses = [Loss(what="conditions", text=_ASSUMED)]
+    command = text.commands[0] if len(text.commands) == 1 else None
+    options = None if command is None else _options(command)
+    unit = _unit_of(text, options)
+    losses = [] if options is not None else [Loss(what="conditions", text=_ASSUMED)]
     if not unit.is_known:
         losses.append(Loss(what="unit", text=_NO_UNIT))
     if text.last_row >= 0:
@@ -280,12 +294,18 @@ def _read_text(content: bytes, kind: str) -> Reading:
         raise InputError("it has no figures", "was the tool ended before it printed them?")
     if any(one.mean is not None and one.values is None for one in series):
         losses.append(Loss(what="mean", text=_CUT_MEAN))
+    if options is not None:
+        series = [replace(one, name=_quantity(options)) for one in series]
+    intervals_us = [one.interval_us for _, one in sorted(text.summaries.items())]
+    if options is not None and not intervals_us:
+        intervals_us = _intervals_us(options, len(series))
     return Reading(
         tool=TOOL,
         format=kind,
         series=series,
-        params=_intervals([one.interval_us for _, one in sorted(text.summaries.items())]),
-        conditions=_conditions_of(text),
+        command=command,
+        params=_intervals(intervals_us),
+        conditions=_conditions_of(text, options, len(series)),
         events=list(_events_of(text, unit)),
         losses=losses,
         unknown=text.unknown,
@@ -293,13 +313,21 @@ def _read_text(content: bytes, kind: str) -> Reading:
     )
 
 
-def _conditions_of(text: _Text) -> Conditions:
+def _conditions_of(text: _Text, options: _Options | None, threads: int) -> Conditions:
+    """What the lines say goes before what the command asked for."""
+    asked = Conditions() if options is None else _asked_conditions(options, threads)
     priorities = {one.priority for one in text.summaries.values()}
-    return Conditions(
-        policy=text.policy,
-        priority=max(priorities, default=None),
-        realtime=min(priorities) > 0 if priorities else None,
-        dma_latency_us=text.dma_latency_us,
+    if priorities:
+        is_realtime = min(priorities) > 0
+        is_as_asked = asked.realtime == is_realtime
+        asked = msgspec.structs.replace(
+            asked,
+            policy=asked.policy if is_as_asked else None,
+            priority=max(priorities),
+            realtime=is_realtime,
+        )
+    return msgspec.structs.replace(
+        asked, policy=text.policy or asked.policy, dma_latency_us=text.dma_latency_us
     )
 
 
@@ -599,8 +627,8 @@ def _read_json(content: bytes) -> Reading:
         series=series,
         version=_text_at(document, "rt_test_version"),
         command=command,
-        params=_json_intervals(options, command, len(series)),
-        conditions=_json_conditions(options, command, len(series)),
+        params=_intervals(_intervals_us(options, len(series))) if command else {},
+        conditions=_asked_conditions(options, len(series)) if command else Conditions(),
         facts=_facts(document),
         events=list(_json_events(document)),
         losses=unit_losses,
@@ -739,22 +767,18 @@ def _real(one: Mapping[str, Any], key: str, where: str) -> float | None:
     return found
 
 
-def _json_intervals(options: _Options, command: str | None, threads: int) -> dict[str, int | str]:
+def _intervals_us(options: _Options, threads: int) -> list[int]:
     """A thread's interval is longer than that of the one before it by the distance, except with a
     histogram."""
-    if command is None:
-        return {}
     first = options.number("i")
     first = 1000 if first is None else first
     distance = options.number("d")
     distance = 500 if distance is None else distance
     step = 0 if options.has("h", "H") else distance
-    return _intervals([first + place * step for place in range(threads)])
+    return [first + place * step for place in range(threads)]
 
 
-def _json_conditions(options: _Options, command: str | None, threads: int) -> Conditions:
-    if command is None:
-        return Conditions()
+def _asked_conditions(options: _Options, threads: int) -> Conditions:
     policy = options.given.get("policy", options.given.get("y", "")).lower()
     priority = options.number("p") or 0
     is_spread = options.has("priospread")

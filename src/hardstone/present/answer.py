@@ -313,7 +313,8 @@ def _why_unjudged(document: RunDocument, wake_up: Figure) -> str | None:
     reason = one_line(trust.reasons[0]) if trust.reasons else "no reason is stored"
     is_ordinary = document.plan.policy == "other" or not _is_realtime(result)
     is_uncounted = lacks(document, "count") or not is_count_known(wake_up.series)
-    is_unsaid = document.imported is not None and result.conditions.policy is None
+    where = result.conditions
+    is_unsaid = document.imported is not None and where.policy is None and where.realtime is None
     found = (
         (any(series_contradictions(result)), "figures of the test cannot be true"),
         (trust.grade == "untrustworthy", f"not trustworthy, {reason}"),

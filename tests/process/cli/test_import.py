@@ -222,3 +222,9 @@ def test_commands_that_change_runs_take_no_file(
     done = hardstone("runs", "remove", "c.json", "--yes", "--store", store)
     assert done.code == EXIT_USAGE and (here / "c.json").exists()
     assert len(stored(store)) == 1
+
+
+def test_a_real_time_thread_is_judged(hardstone: Hardstone, store: Path) -> None:
+    """Its line has the priority, though not which of the two policies."""
+    done = hardstone("show", SAMPLES / "cyclictest-q.stdout", "--store", store)
+    assert "not real-time as measured" in done.out

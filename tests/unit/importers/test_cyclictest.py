@@ -456,3 +456,29 @@ def test_spread_priorities_are_not_one_policy() -> None:
 def test_a_run_that_measured_nothing_is_refused_with_the_reason(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         sample(name)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "$ ", "# ", "root@board:~# ", "root@board:/tmp/a$ sudo ", "me@x ~> /usr/bin/"]
+)
+def test_a_command_that_was_pasted_is_read(prompt: str) -> None:
+    text = f"{prompt}cyclictest -m -S -p 95 -i 250 -r -N -h 400 -q 2>&1 | tee out.txt\n{HISTOFALL}"
+    reading = read(source(text))
+    assert reading.command is not None
+    assert reading.command.endswith("cyclictest -m -S -p 95 -i 250 -r -N -h 400 -q")
+    where = reading.conditions
+    assert (where.policy, where.priority, where.memory_locked) == ("fifo", 95, True)
+    assert reading.params == {"interval_ns": 250_000} and not reading.unknown
+    assert {one.name for one in reading.series} == {"wakeup-relative"}
+    assert reading.series[1].max == 9 and "unit" not in losses(reading)
+    assert "conditions" not in losses(reading)
+
+
+def test_what_was_measured_goes_before_what_was_asked() -> None:
+    reading = read(source("$ cyclictest -q --policy=other\n" + SUMMARY))
+    assert reading.conditions.priority == 90 and reading.conditions.realtime is True
+    assert reading.conditions.policy is None
+    two = read(source("$ cyclictest -q -N\n$ cyclictest -q -r\n" + SUMMARY))
+    assert two.command is None and "conditions" in losses(two)
+    prose = read(source("cyclictests are slow\nwe ran cyclictest on it\n" + SUMMARY))
+    assert prose.command is None and len(prose.unknown) == 2
