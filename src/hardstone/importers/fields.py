@@ -29,6 +29,11 @@ def rows_of(content: bytes, most: int = 1 << 19) -> Iterator[tuple[int, str]]:
         yield number, line if len(line) <= _LONGEST_ROW else ""
 
 
+def label(text: str) -> str:
+    """Foreign text as the value of a label, which is part of an address: without a slash."""
+    return printable(" ".join(text.split()).strip("/").replace("/", "-"))[:200] or "unnamed"
+
+
 def shown(value: object) -> str:
     """Foreign text or a foreign value for a message: short, one line."""
     return printable(str(value))[:40]

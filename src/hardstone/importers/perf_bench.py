@@ -195,7 +195,7 @@ def _benchmark(part: _Part) -> str:
 
 
 def _labels(part: _Part) -> dict[str, int | str]:
-    labels: dict[str, int | str] = {"benchmark": _benchmark(part)}
+    labels: dict[str, int | str] = {"benchmark": fields.label(_benchmark(part))}
     for form in (_EXECUTED, _PARTIES):
         found = _first(part, form)
         if found is not None and found[1]["mode"]:

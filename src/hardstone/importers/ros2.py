@@ -301,7 +301,7 @@ def _series(head: Mapping[str, str], rows: Sequence[_Row]) -> ReadSeries:
     total = sum(weight for _, weight in means)
     return ReadSeries(
         name="round-trip" if mode == "MAIN" else "message",
-        labels={} if topic is None else {"topic": printable(topic)[:200]},
+        labels={} if topic is None else {"topic": fields.label(topic)},
         count=count or None,
         min=min(row.min for row in rows if row.min is not None),
         mean=math.fsum(mean * weight for mean, weight in means) / total if total else None,

@@ -253,14 +253,14 @@ def _metrics_of(lines: Sequence[tuple[int, str]]) -> Iterator[ReadSeries]:
 def _ops(stressor: str, count: str, place: str) -> ReadSeries:
     ops = fields.whole(count, place)
     return ReadSeries(
-        name="bogo-ops", labels={"stressor": printable(stressor)[:80]}, unit="count", values=[ops]
+        name="bogo-ops", labels={"stressor": fields.label(stressor)}, unit="count", values=[ops]
     )
 
 
 def _metric(stressor: str, what: str, value: str, place: str) -> ReadSeries:
     """A mean time: "nanosecs per context switch"."""
     unit, _, operation = re.sub(r"[- ]+", " ", what).partition(" per ")
-    labels = {"stressor": printable(stressor)[:80], "operation": printable(operation)[:200]}
+    labels = {"stressor": fields.label(stressor), "operation": fields.label(operation)}
     mean = float(fields.in_ns(value, _UNITS[unit], place))
     return ReadSeries(
         name="switch" if "context switch" in operation else "operation",

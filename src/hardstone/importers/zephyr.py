@@ -197,7 +197,7 @@ def _series_of(
             without.append(row)
             continue
         times[row.name] = times.get(row.name, 0) + 1
-        labels: dict[str, int | str] = {"operation": row.name}
+        labels: dict[str, int | str] = {"operation": fields.label(row.name)}
         if times[row.name] > 1:
             labels["repeat"] = times[row.name]
         found.append(

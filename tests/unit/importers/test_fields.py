@@ -47,3 +47,16 @@ def test_rows() -> None:
     assert list(fields.rows_of(content)) == [(1, "a"), (2, ""), (3, "c")]
     with pytest.raises(InputError, match="line 3: more than 2 lines"):
         list(fields.rows_of(content, most=2))
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("/camera/image", "camera-image"),
+        (" a  b\n", "a b"),
+        ("/", "unnamed"),
+        ("x" * 300, "x" * 200),
+    ],
+)
+def test_labels_fit_into_addresses(text: str, label: str) -> None:
+    assert fields.label(text) == label

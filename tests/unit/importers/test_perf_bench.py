@@ -34,7 +34,7 @@ def test_pipe() -> None:
     assert (one.name, one.count, one.mean) == ("pipe", 20_000, 15_121.95)
     assert (one.min, one.max, one.buckets, one.values) == (None, None, None, None)
     assert one.derived == "total time / operations"
-    assert one.labels == {"benchmark": "sched/pipe", "between": "processes"}
+    assert one.labels == {"benchmark": "sched-pipe", "between": "processes"}
     assert reading.duration_ns == 302_000_000
 
 
@@ -82,16 +82,16 @@ def test_a_lone_number_is_read_only_where_the_tool_is_named() -> None:
 def test_many_benchmarks_in_one_file() -> None:
     reading = read(ALL)
     found = {one.labels["benchmark"]: one for one in reading.series}
-    messaging = found["sched/messaging"]
+    messaging = found["sched-messaging"]
     assert (messaging.name, messaging.values) == ("messaging", [83_000_000])
     assert messaging.labels["groups"] == 10
-    assert (found["sched/pipe"].count, found["sched/pipe"].mean) == (1_000_000, 5183.15)
-    assert (found["syscall/basic"].count, found["syscall/basic"].mean) == (10_000_000, 115.237)
-    assert found["futex/wake"].values == [43_000, 41_000]
-    assert (found["futex/wake"].step_ns, found["futex/wake"].labels["threads"]) == (1000, 4)
-    assert found["futex/wake-parallel"].values == [123_500]
-    assert found["futex/wake-parallel"].derived == "mean over the waking threads"
-    assert found["futex/requeue"].values == [9000]
+    assert (found["sched-pipe"].count, found["sched-pipe"].mean) == (1_000_000, 5183.15)
+    assert (found["syscall-basic"].count, found["syscall-basic"].mean) == (10_000_000, 115.237)
+    assert found["futex-wake"].values == [43_000, 41_000]
+    assert (found["futex-wake"].step_ns, found["futex-wake"].labels["threads"]) == (1000, 4)
+    assert found["futex-wake-parallel"].values == [123_500]
+    assert found["futex-wake-parallel"].derived == "mean over the waking threads"
+    assert found["futex-requeue"].values == [9000]
     assert not reading.losses and not reading.is_cut
 
 
@@ -108,7 +108,7 @@ def test_simple_format_of_several_benchmarks_lacks_their_rounds() -> None:
 
 def test_a_part_of_the_output() -> None:
     headless = PIPE[PIPE.index("# Executed") :]
-    assert read(headless).series[0].labels["benchmark"] == "sched/pipe"
+    assert read(headless).series[0].labels["benchmark"] == "sched-pipe"
     assert read(PIPE[: PIPE.index("15.12")]).is_cut
     halved = WAKE[: WAKE.index("0.0410") + 5]  # "0.041" is not the seconds of a benchmark
     assert [one.values for one in read(halved).series] == [[43_000]]
