@@ -441,7 +441,7 @@ def _without_stars(run: MeasuredRun, why: str) -> Rating:
         why_none=why,
         categories=[_not_rated(name, why) for name in load_criteria().categories],
         caps=[],
-        rated_as=rated_as(run),
+        rated_as=[] if run.document.imported is not None else rated_as(run),
         configuration=configuration_of(run),
     )
 
