@@ -55,6 +55,7 @@ _BIAS = (
     "make the mean larger than it was."
 )
 _NO_MEAN = "oslat computes a wrong mean with -W where a value is above its buckets: it is left out."
+_MEAN_ABOVE = "The mean that oslat prints is that of ends above its values: it is left out."
 _ASSUMED = "The file does not say its version: values are taken as cut, as from 2.7 on."
 
 
@@ -122,6 +123,9 @@ def _series(one: _Cpu, layout: _Layout, losses: list[Loss]) -> ReadSeries:
     if layout.unit_ns == 1 and over:
         mean = None
         losses.append(Loss(what="mean", text=_NO_MEAN))
+    elif mean is not None and (layout.rounding == "up first" or mean > one.max):
+        mean = None
+        losses.append(Loss(what="mean", text=_MEAN_ABOVE))
     if not layout.has_bias and low and one.min >= _beyond(low[0][0], layout):
         refuse(place, f"the minimum {one.min} ns is above its lowest bucket")
     return replace(

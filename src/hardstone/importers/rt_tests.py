@@ -70,7 +70,15 @@ def _of_thread_line(name: str, found: re.Match[str], place: str) -> ReadSeries:
         max=whole(found["max"], place) * US,
         step_ns=US,
     )
-    return checked(one, place)
+    return checked(_without_false_minimum(one), place)
+
+
+def _without_false_minimum(one: ReadSeries) -> ReadSeries:
+    """cyclicdeadline forgets a minimum of 0, so the one that it prints may be above its mean, or
+    above the lowest bucket; then it is not the minimum."""
+    lowest = one.buckets[0][0] if one.buckets else one.mean
+    is_false = one.min is not None and lowest is not None and lowest < one.min
+    return replace(one, min=None) if is_false and one.name == "wakeup" else one
 
 
 # ---- signaltest ----
@@ -200,7 +208,7 @@ def _thread_of_json(name: str, index: int, thread: Mapping[str, Any], step: int)
     if "histogram" in thread:
         buckets = _buckets_of(mapping(thread["histogram"], f"{place}.histogram"), place, step)
         one = _with_buckets(one, buckets, step, place)
-    return checked(one, place)
+    return checked(_without_false_minimum(one), place)
 
 
 def _buckets_of(found: Mapping[str, Any], place: str, unit_ns: int) -> list[tuple[int, int]]:
@@ -305,6 +313,8 @@ def _deadline_histogram(content: bytes) -> list[ReadSeries]:
             rows.append((int(found[1]), [count(each, place) for each in found[2].split()]))
             if len(rows[-1][1]) != len(rows[0][1]):
                 refuse(place, f"{len(rows[-1][1])} columns, and {len(rows[0][1])} above")
+            if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
+                refuse(place, f"row {rows[-1][0]} does not ascend")
         elif text.strip() and text.strip()[0].isdigit():
             refuse(place, f"{quoted(text.strip())} is no row of a histogram")
     columns = {len(figures) for figures in notes.values()} | {len(row) for _, row in rows[:1]}
@@ -322,18 +332,16 @@ def _deadline_column(
     one = ReadSeries(name="wakeup", labels={"thread": thread}, count=values, step_ns=US)
     if values == 0:
         return one
-    return checked(
-        replace(
-            one,
-            min=notes["Min"][thread] * US,
-            mean=float(notes["Avg"][thread] * US),
-            max=notes["Max"][thread] * US,
-            buckets=buckets,
-            bucket_width_ns=US,
-            overflow=over,
-        ),
-        f"thread {thread}",
+    one = replace(
+        one,
+        min=notes["Min"][thread] * US,
+        mean=float(notes["Avg"][thread] * US),
+        max=notes["Max"][thread] * US,
+        buckets=buckets,
+        bucket_width_ns=US,
+        overflow=over,
     )
+    return checked(_without_false_minimum(one), f"thread {thread}")
 
 
 # ---- rt-migrate-test ----

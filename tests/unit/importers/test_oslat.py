@@ -73,11 +73,20 @@ def test_newer_versions_cut_their_values() -> None:
 
 
 def test_versions_that_round_up_before_they_sort() -> None:
-    text = NEWER.replace(b"2.80", b"2.50").replace(b"MHz", b"Mhz")
-    text = text.replace(b"Minimum:\t 0 0", b"Minimum:\t 0 0")
+    """1 us, which is up to 1 us, has the name 2 us; so the mean is above all values."""
+    text = NEWER.replace(b"2.80", b"2.50").replace(b"MHz", b"Mhz").replace(b"001 (us)", b"002 (us)")
+    text = text.replace(b"Minimum:\t 0 0", b"Minimum:\t 1 1").replace(b"Min:\t 4 5", b"Min:\t 3 4")
     first, second = read(text).series
-    assert first.buckets == [(-999, 900), (3001, 3)]  # 0 us, and above 3 to 4 us
-    assert second.buckets == [(-999, 800), (4001, 1)]
+    assert first.buckets == [(1, 900), (3001, 3)] and second.buckets == [(1, 800), (4001, 1)]
+    assert (first.min, first.mean, first.max) == (1000, None, 4000)
+    assert "mean" in losses(read(text))
+
+
+def test_a_mean_above_all_values_is_left_out() -> None:
+    text = NEWER.replace(b" 4 5 (us)", b" 0 1 (us)").replace(b"\t 3 0", b"\t 0 0")
+    text = text.replace(b"\t 0 1 (inc", b"\t 0 0 (inc")
+    first, second = read(text).series
+    assert (first.mean, first.max) == (None, 0) and (second.mean, second.max) == (None, 1000)
 
 
 def test_version_2_1_calls_itself_2_10() -> None:
