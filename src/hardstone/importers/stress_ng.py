@@ -53,10 +53,10 @@ _OLD_OPS = re.compile(
 )
 _METRIC = re.compile(
     r"\b(?:metrc|info): ?\s*\[\d+\] (?P<stressor>[\w-]+)\s+(?P<value>[\d.e+-]+)"
-    r" (?P<unit>nanosecs|microsecs|millisecs) (?P<what>per .*?)"
+    r" (?P<what>(?:nano|micro|milli)sec(?:ond)?s? (?:per|to|for|of|between) .*?)"
     r"(?: \((?:geometric|geometic|harmonic) mean of (?P<instances>\d+) instances?\))?\s*$"
 )
-_UNITS = {"nanosecs": 1, "microsecs": 1_000, "millisecs": 1_000_000}
+_UNITS = {"nano": 1, "micro": 1_000, "milli": 1_000_000}
 _ENDED = re.compile(r"(?:un)?successful run completed in|run completed in")
 _IS_TEXT = re.compile(
     rb"stress-ng: (?:[\d:.x-]+ )?(?:info|metrc|debug|warn|fail|error):|"
@@ -243,9 +243,7 @@ def _metrics_of(lines: Sequence[tuple[int, str]]) -> Iterator[ReadSeries]:
     for number, line in lines:
         place = f"line {number}"
         if match := _METRIC.search(line):
-            yield _metric(
-                match["stressor"], f"{match['unit']} {match['what']}", match["value"], place
-            )
+            yield _metric(match["stressor"], match["what"], match["value"], place)
         elif match := _OPS.search(line) or _OLD_OPS.search(line):
             yield _ops(match["stressor"], match["ops"], place)
 
@@ -258,10 +256,11 @@ def _ops(stressor: str, count: str, place: str) -> ReadSeries:
 
 
 def _metric(stressor: str, what: str, value: str, place: str) -> ReadSeries:
-    """A mean time: "nanosecs per context switch"."""
-    unit, _, operation = re.sub(r"[- ]+", " ", what).partition(" per ")
+    """A mean time: "nanosecs per context switch", "nanosecs-to-start-a-pthread"."""
+    unit, _, operation = re.sub(r"[- ]+", " ", what).partition(" ")
+    operation = operation.removeprefix("per ")
     labels = {"stressor": fields.label(stressor), "operation": fields.label(operation)}
-    mean = float(fields.in_ns(value, _UNITS[unit], place))
+    mean = float(fields.in_ns(value, _UNITS[unit.partition("sec")[0]], place))
     return ReadSeries(
         name="switch" if "context switch" in operation else "operation",
         labels=labels,
@@ -330,7 +329,7 @@ _SYSTEM_COUNTS = {
     "totalram": "memory.total_bytes",
     "pagesize": "machine.page_bytes",
 }
-_IS_METRIC = re.compile(r"(nanosecs|microsecs|millisecs)-per-")
+_IS_METRIC = re.compile(r"(?:nano|micro|milli)sec(?:ond)?s?-(?:per|to|for|of|between)-")
 
 
 def _is_yaml(content: bytes) -> bool:

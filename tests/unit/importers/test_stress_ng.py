@@ -175,6 +175,20 @@ def test_mean_times_and_rounds_of_other_stressors(name: str) -> None:
     }
 
 
+def test_mean_times_in_other_words() -> None:
+    rows = (
+        "pthread 22500.50 nanosecs to start a pthread (harmonic mean of 4 instances)",
+        "signal 950.00 nanosec to handle a signal (geometric mean of 1 instance)",
+        "mount 1.50 microsecs per mount (geometric mean of 1 instance)",
+    )
+    text = "".join(f"stress-ng: metrc: [1] {row}\n" for row in rows)
+    assert [(one.labels["operation"], one.mean) for one in read(text).series] == [
+        ("to start a pthread", 22_500.5),
+        ("to handle a signal", 950),
+        ("mount", 1500),
+    ]
+
+
 def test_yaml_says_that_it_has_no_latency() -> None:
     reading = read((SAMPLES / "stress-ng-cyclic.yaml").read_bytes())
     assert [(one.name, one.values) for one in reading.series] == [("bogo-ops", [46_350])]
