@@ -9,10 +9,10 @@ from typing import NamedTuple
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.conditions import listed
 from hardstone.stats.consistency import is_contradictory, why_not_comparable_to_hardware
-from hardstone.stats.identity import has_quantiles
+from hardstone.stats.identity import NO_DISTRIBUTION, has_quantiles
 from hardstone.systems.subjects import MeasuredSeries
 
-_WRONG = "its figures cannot be true"
+WRONG = "figures that cannot be true"
 
 
 class Held(NamedTuple):
@@ -24,8 +24,9 @@ class Held(NamedTuple):
 
 @dataclass
 class LeftOut:
-    """Series that a format leaves out, by the reason."""
+    """Series that a format leaves out, by the reason, or of which it leaves out `what`."""
 
+    what: str = ""
     found: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, one: Held, why: str) -> None:
@@ -34,15 +35,19 @@ class LeftOut:
     @property
     def has_wrong(self) -> bool:
         """Whether one of them has figures that cannot be true."""
-        return _WRONG in self.found
+        return WRONG in self.found
 
     def sentences(self) -> list[str]:
-        """ "2 series are left out, as they have no distribution: A, B"."""
+        """ "2 series are left out, not a time: A, B"; "2 series without WHAT, no mean: A, B"."""
         return [
-            f"{len(names)} series {'is' if len(names) == 1 else 'are'} left out: {why}: "
-            f"{listed(names)}"
+            f"{len(names)} series {self._done(len(names))}, {why}: {listed(names)}"
             for why, names in self.found.items()
         ]
+
+    def _done(self, count: int) -> str:
+        if self.what:
+            return f"without {self.what}"
+        return "is left out" if count == 1 else "are left out"
 
 
 def address_of(one: Held) -> str:
@@ -56,7 +61,7 @@ def held_series(document: RunDocument, left: LeftOut) -> Iterator[Held]:
         for series in result.series:
             one = Held(result, series)
             if is_contradictory(series):
-                left.add(one, _WRONG)
+                left.add(one, WRONG)
             elif series.count:
                 yield one
 
@@ -65,9 +70,9 @@ def why_no_distribution(series: Series) -> str:
     """Why the buckets of a series do not say where all its values are; "" where they do."""
     if has_quantiles(series.histogram):
         return ""
-    if series.histogram.is_cut is True:
-        return "its source dropped the largest values without counting them"
-    return "it has no distribution"
+    if series.histogram.layout == NO_DISTRIBUTION:
+        return "the file has no distribution"
+    return "the file has no count of the largest values"
 
 
 def of_other_time(document: RunDocument) -> list[str]:
@@ -83,7 +88,7 @@ def held_distributions(
     found = []
     for one in held_series(document, left):
         if one.series.unit not in units:
-            left.add(one, "it is not a time")
+            left.add(one, "not a time")
         elif why := why_no_distribution(one.series):
             left.add(one, why)
         else:

@@ -45,7 +45,7 @@ def export_hdr(documents: Sequence[RunDocument], _: Wanted) -> Exported:
     tags: Counter[str] = Counter()
     for held in held_distributions(document, left):
         if held.series.histogram.overflow and held.series.max is None:
-            left.add(held, "values lie past its buckets, and their largest is not known")
+            left.add(held, "values are past the buckets, and the largest is not known")
             continue
         tag = _tag(held)
         tags[tag] += 1

@@ -16,7 +16,7 @@ from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Result, RunDocument, Series, Stopped
 from hardstone.stats.consistency import is_contradictory, why_not_comparable_to_hardware
 from hardstone.stats.identity import NO_DISTRIBUTION, histogram_problem, step_of
-from hardstone.stats.quantiles import Quantile, summarise
+from hardstone.stats.quantiles import Quantile, is_count_known, summarise
 from hardstone.systems.subjects import CONTRADICTORY, MeasuredSeries
 from hardstone.wording import one_line
 
@@ -127,7 +127,9 @@ def series_figures(series: Series) -> Iterator[Figure]:
     """Count, minimum, mean, deviation and maximum, also those that are not there; the quantiles
     that the count supports, and what lies outside of the buckets."""
     unit = series.unit
-    yield Figure("count", "count", series.count)
+    is_cut = series.histogram.is_cut is True
+    name = "count_at_least" if is_cut and is_count_known(series) else "count"
+    yield Figure(name, "count", series.count if is_count_known(series) else None)
     yield Figure("min", unit, series.min)
     yield Figure("mean", unit, series.mean)
     yield Figure("stddev", unit, series.stddev)
@@ -141,7 +143,7 @@ def series_figures(series: Series) -> Iterator[Figure]:
     if step_of(series) > 1:
         yield Figure("step", unit, step_of(series))
     yield Figure("underflow", "count", series.histogram.underflow)
-    yield Figure("overflow", "count", series.histogram.overflow)
+    yield Figure("overflow", "count", None if is_cut else series.histogram.overflow)
 
 
 def _quantile_figures(quantile: Quantile, unit: str) -> Iterator[Figure]:
@@ -178,7 +180,7 @@ def series_buckets(series: Series) -> Iterator[Bucket]:
         yield Bucket(unit, None, bins.least - 1, bins.underflow)
     for edges in zip(bins.lower.tolist(), bins.upper.tolist(), bins.count.tolist(), strict=True):
         yield Bucket(unit, *edges)
-    if bins.overflow:
+    if bins.overflow and is_count_known(series):
         yield Bucket(unit, above, None, bins.overflow)
     if series.histogram.is_cut is True:
         yield Bucket(unit, above, None, None)

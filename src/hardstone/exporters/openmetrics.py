@@ -90,7 +90,7 @@ class _Families:
 def export_openmetrics(documents: Sequence[RunDocument], _: Wanted) -> Exported:
     """The metrics of one run; series whose figures cannot be true are left out."""
     (document,) = documents
-    families, left = _Families(), LeftOut()
+    families, left, partly = _Families(), LeftOut(), LeftOut("a histogram")
     _add_run(families, document)
     seen: set[str] = set()
     for result in document.results:
@@ -99,11 +99,11 @@ def export_openmetrics(documents: Sequence[RunDocument], _: Wanted) -> Exported:
         labels = _series_labels(document, held)
         key = held.series.unit + _labels(labels)
         if key in seen:
-            left.add(held, "another one has the same labels")
+            left.add(held, "same labels as another")
             continue
         seen.add(key)
-        _add_series(families, held, labels, left)
-    return Exported(families.text().encode(), left.sentences())
+        _add_series(families, held, labels, partly)
+    return Exported(families.text().encode(), [*left.sentences(), *partly.sentences()])
 
 
 def _add_run(families: _Families, document: RunDocument) -> None:
@@ -156,13 +156,10 @@ def _is_new(seen: set[str], key: str) -> bool:
     return is_new
 
 
-def _add_series(families: _Families, held: Held, labels: Labels, left: LeftOut) -> None:
+def _add_series(families: _Families, held: Held, labels: Labels, partly: LeftOut) -> None:
     series, quantity = held.series, _QUANTITIES[held.series.unit]
-    families.gauge("hardstone_values", "Number of values of a series.", labels, series.count)
-    outside = {"underflow": series.histogram.underflow, "overflow": series.histogram.overflow}
-    for name, count in outside.items():
-        text = f"Values of a series {'below' if name == 'underflow' else 'past'} all buckets."
-        families.gauge(f"hardstone_{name}_values", text, labels, count)
+    if series.histogram.is_cut is not True:
+        _add_counts(families, series, labels)
     figures = {
         ("min", "Smallest value"): series.min,
         ("mean", "Mean"): series.mean,
@@ -172,12 +169,20 @@ def _add_series(families: _Families, held: Held, labels: Labels, left: LeftOut) 
         if value is not None:
             name = quantity.metric(statistic)
             families.gauge(name, f"{word} of a series.", labels, value / quantity.divisor)
-    why = why_no_distribution(series) or ("" if series.mean is not None else "it has no sum")
+    why = why_no_distribution(series) or ("" if series.mean is not None else "the file has no mean")
     if why:
-        left.add(held, f"no histogram, as {why}")
+        partly.add(held, why)
         return
     _add_quantiles(families, series, quantity, labels)
     _add_histogram(families, series, quantity, labels)
+
+
+def _add_counts(families: _Families, series: Series, labels: Labels) -> None:
+    families.gauge("hardstone_values", "Number of values of a series.", labels, series.count)
+    outside = {"underflow": series.histogram.underflow, "overflow": series.histogram.overflow}
+    for name, count in outside.items():
+        text = f"Values of a series {'below' if name == 'underflow' else 'past'} all buckets."
+        families.gauge(f"hardstone_{name}_values", text, labels, count)
 
 
 def _add_quantiles(

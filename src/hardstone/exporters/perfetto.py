@@ -21,7 +21,7 @@ from datetime import datetime
 from typing import Any
 
 from hardstone.errors import InputError
-from hardstone.exporters.exportable import Held, LeftOut, of_other_time
+from hardstone.exporters.exportable import WRONG, Held, LeftOut, of_other_time
 from hardstone.exporters.kernel_trace import (
     ENDS,
     IDLE,
@@ -83,7 +83,7 @@ def export_perfetto(documents: Sequence[RunDocument], _: Wanted) -> Exported:
     for one in measured:
         for series in one.result.series:
             if is_contradictory(series):
-                left.add(Held(one.result, series), "its figures cannot be true")
+                left.add(Held(one.result, series), WRONG)
         _write_result(writer, one, names_in(document).name(one.result), document.trust.grade)
         lost += one.lost
     lost += left.sentences()

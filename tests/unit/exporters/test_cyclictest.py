@@ -141,7 +141,9 @@ def test_two_conditions_are_two_files() -> None:
 
 def test_a_run_without_such_latencies_is_refused() -> None:
     wrong = msgspec.structs.replace(of_cpu(0, [1]), count=9)
-    with pytest.raises(UntrustworthyError, match=r"no wake-up latencies .*figures cannot be true"):
+    with pytest.raises(
+        UntrustworthyError, match=r"no wake-up latencies .*figures that cannot be true"
+    ):
         exported(run_of(wrong))
     with pytest.raises(InputError, match="no wake-up latencies"):
         exported(make.document(results=[]))
@@ -167,7 +169,7 @@ def test_a_file_of_cyclictest_comes_out_as_it_came_in(name: str) -> None:
 def test_a_series_without_a_maximum_or_a_distribution_is_refused() -> None:
     with pytest.raises(InputError, match="has no minimum, mean or maximum"):
         exported(imported_run(cyclictest(range(0, 9000, 7), mean=None)))
-    with pytest.raises(InputError, match="it has no distribution"):
+    with pytest.raises(InputError, match="the file has no distribution"):
         exported(imported_run(bare()))
 
 

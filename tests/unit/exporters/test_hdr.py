@@ -159,13 +159,13 @@ def left_out(**changed: object) -> list[Result]:
 @pytest.mark.parametrize(
     ("results", "why"),
     [
-        (left_out(unit="count"), "it is not a time"),
-        (left_out(count=3), "its figures cannot be true"),
-        ([make.result(series=[cyclictest([1000, 10**7], is_cut=True)])], "dropped the largest"),
-        ([make.result(series=[bare()])], "it has no distribution"),
+        (left_out(unit="count"), "not a time"),
+        (left_out(count=3), "figures that cannot be true"),
+        ([make.result(series=[cyclictest([1000, 10**7], is_cut=True)])], "no count of the largest"),
+        ([make.result(series=[bare()])], "no distribution"),
         (
             [make.result(series=[cyclictest([1000, 10**7], max=None)])],
-            "values lie past its buckets, and their largest is not known",
+            "values are past the buckets, and the largest is not known",
         ),
     ],
     ids=["unit", "wrong", "cut", "bare", "unbounded"],

@@ -11,7 +11,7 @@ import pytest
 from hardstone.exporters.long_table import export_csv, export_parquet, labels_text, series_buckets
 from hardstone.exporters.registry import Wanted
 from hardstone.model import Conditions, Imported, Loss, RunDocument, Stopped, Verdict
-from tests.imported import bare, cyclictest, imported_run
+from tests.imported import bare, cyclictest, imported_run, only_mean
 from tests.unit.stats import make
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
@@ -147,11 +147,16 @@ def test_dropped_values_have_a_bucket_without_a_count() -> None:
 def test_values_without_a_distribution_are_in_one_open_bucket() -> None:
     (one,) = series_buckets(bare(20))
     assert (one.lower, one.upper, one.values) == (None, None, 20)
+    (one,) = series_buckets(only_mean())
+    assert (one.lower, one.upper, one.values) == (None, None, None)
 
 
 def test_a_file_of_another_tool_gives_no_figure_that_it_does_not_hold() -> None:
     cut = figures_of(imported_run(cyclictest(range(0, 10**6, 50), buckets=6, is_cut=True)))
     assert not any(name.startswith("p") for name in cut)
+    alone = figures_of(imported_run(only_mean()))
+    assert (alone["count"], alone["mean"], alone["overflow"]) == ("", "1200", "")
+    assert cut["count_at_least"] == "120" and cut["overflow"] == "" and "count" not in cut
     assert figures_of(imported_run(bare(most=None)))["max"] == ""
     counted = figures_of(imported_run(cyclictest(range(0, 10**6, 50), buckets=6)))
     assert counted["p90_above"] == "5999" and counted["step"] == "1000"

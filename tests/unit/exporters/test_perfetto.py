@@ -466,7 +466,7 @@ def test_a_series_that_cannot_be_true_is_left_out() -> None:
     result.series[0].possible_max = 1
     found = exported(result)
     assert found.lost == [
-        "1 series is left out: its figures cannot be true: TMR-P-LAT/total/1/wakeup"
+        "1 series is left out, figures that cannot be true: TMR-P-LAT/total/1/wakeup"
     ]
     assert "thread 80" not in read(found).slices
 
