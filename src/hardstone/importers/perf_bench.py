@@ -273,11 +273,12 @@ def _no_rounds(part: _Part) -> Loss:
 
 def _rates(part: _Part) -> Iterator[ReadSeries]:
     """Operations of a second, of each thread."""
+    labels, name = _labels(part), _rate_name(part)
     for number, line in part.lines:
         if match := _THREAD.search(line):
             yield ReadSeries(
-                name=_rate_name(part),
-                labels={**_labels(part), "thread": int(match["thread"][:9])},
+                name=name,
+                labels={**labels, "thread": int(match["thread"][:9])},
                 unit="count",
                 values=[fields.whole(match["rate"], f"line {number}")],
             )
