@@ -23,19 +23,19 @@ MOST_CPUS = 1024  # as Perfetto reads
 NO_PRIORITY = 1000  # past all of the kernel's: not in the lines
 IDLE = 0
 
-_STAMPED = re.compile(r"\[(\d{1,4})\] +(\d{1,10})\.(\d{1,9}): (.*)", re.DOTALL)
+_STAMPED = re.compile(r"\[(\d{1,4})\] +(\d{1,9})\.(\d{1,9}): (.*)", re.DOTALL)
 _EVENT = re.compile(r"([a-z_][a-z0-9_]{0,63}): (.*)", re.DOTALL)
 _FIELD = re.compile(r"(\w{1,40})=(\S{1,200})")
 # A name may hold anything but a line end, also what looks like the next field.
 _NAME = r".{0,63}?"
 _SWITCH = re.compile(
-    rf"prev_comm=(?P<name>{_NAME}) prev_pid=(?P<pid>\d{{1,10}}) prev_prio=(?P<prio>-?\d{{1,4}})"
+    rf"prev_comm=(?P<name>{_NAME}) prev_pid=(?P<pid>\d{{1,7}}) prev_prio=(?P<prio>-?\d{{1,4}})"
     r"(?: prev_state=(?P<state>[A-Za-z|+]{1,8}))? ==> "
-    rf"(?:next_comm=(?P<next_name>{_NAME}) )?next_pid=(?P<next>\d{{1,10}})"
+    rf"(?:next_comm=(?P<next_name>{_NAME}) )?next_pid=(?P<next>\d{{1,7}})"
     r"(?: next_prio=(?P<next_prio>-?\d{1,4}))?"
 )
 _WAKEUP = re.compile(
-    rf"comm=(?P<name>{_NAME}) pid=(?P<pid>\d{{1,10}}) prio=(?P<prio>-?\d{{1,4}})"
+    rf"comm=(?P<name>{_NAME}) pid=(?P<pid>\d{{1,7}}) prio=(?P<prio>-?\d{{1,4}})"
     r"(?: success=\d)?(?: target_cpu=(?P<cpu>\d{1,4}))?"
 )
 _WAKEUPS = ("sched_wakeup", "sched_waking", "sched_wakeup_new")

@@ -50,7 +50,8 @@ from hardstone.wording import one_line, series_text, shorten
 CATEGORY, PART_CATEGORY = "hardstone.worst", "hardstone.part"
 NOT_TRACED = "not traced"
 _PARTS = ("interrupt", "dispatch", "return")
-_MOST_LINES = 1_000_000
+_MOST_LINES = 200_000
+_MOST = 2**63 - 1
 _NO_TASK = 1 << 30  # above all ids of the kernel (at most 2**22); one for each CPU follows
 _NO_PROCESS = (1 << 30) - 1
 _PROCESS = "hardstone-probe (its process id is not recorded)"
@@ -157,7 +158,7 @@ class _Writer:
             packet.sequence_flags = 1  # SEQ_INCREMENTAL_STATE_CLEARED
             self._is_first = False
         if at_ns is not None:
-            packet.timestamp = max(at_ns, 0)
+            packet.timestamp = _within(at_ns)
             packet.timestamp_clock_id = _MONOTONIC
         return packet
 
@@ -218,7 +219,7 @@ class _Writer:
             self._event(track, end_ns, _SLICE_END)
 
     def count(self, track: int, at_ns: int, value: int) -> None:
-        self._event(track, at_ns, _COUNTER).counter_value = value
+        self._event(track, at_ns, _COUNTER).counter_value = _within(value)
 
     def _event(self, track: int, at_ns: int, kind: int) -> Any:
         event = self.packet(at_ns).track_event
@@ -226,8 +227,13 @@ class _Writer:
         return event
 
 
+def _within(value: int) -> int:
+    """`value` as Perfetto can hold it; damaged runs have larger ones."""
+    return min(max(value, 0), _MOST)
+
+
 def _annotate(annotation: Any, key: str, value: Scalar) -> None:
-    annotation.name = key
+    annotation.name = one_line(key)
     if isinstance(value, bool):
         annotation.bool_value = value
     elif isinstance(value, int):
@@ -248,15 +254,23 @@ def _write_clocks(writer: _Writer, first: _Measured, document: RunDocument) -> N
     snapshot = writer.packet().clock_snapshot
     snapshot.primary_trace_clock = _MONOTONIC
     known = {_MONOTONIC: begin_ns, _BOOTTIME: begin_ns if boot_ns is None else boot_ns}
-    if first.result.started_utc:
-        moment = datetime.fromisoformat(first.result.started_utc)
-        known[_REALTIME] = int(moment.timestamp()) * 1_000_000_000
+    moment = _moment(first.result.started_utc or "")
+    if moment is not None:
+        known[_REALTIME] = moment
     for clock, at_ns in known.items():
         one = snapshot.clocks.add()
-        one.clock_id, one.timestamp = clock, max(at_ns, 0)
+        one.clock_id, one.timestamp = clock, _within(at_ns)
     name = writer.packet().system_info.utsname
     release = document.system.get("kernel.release")
     name.sysname, name.release = "Linux", one_line(str(release or ""))
+
+
+def _moment(text: str) -> int | None:
+    """A time of day in ns since 1970; None where it is none."""
+    try:
+        return int(datetime.fromisoformat(text).timestamp()) * 1_000_000_000
+    except (ValueError, OverflowError):
+        return None
 
 
 def _write_tasks(writer: _Writer, measured: Sequence[_Measured]) -> None:
@@ -328,7 +342,7 @@ def _write_waking(writer: _Writer, change: Change, waker: int, from_boot_ns: int
     bundle = writer.packet().ftrace_events
     bundle.cpu = change.cpu
     event = bundle.event.add()
-    event.timestamp, event.pid = max(change.at_ns + from_boot_ns, 0), waker
+    event.timestamp, event.pid = _within(change.at_ns + from_boot_ns), waker
     waking = event.sched_waking
     waking.comm, waking.pid, waking.prio = one_line(change.name), change.tid, change.priority
 

@@ -24,7 +24,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace as PerfettoT
 from hardstone.errors import InputError
 from hardstone.exporters.perfetto import NOT_TRACED, export_perfetto
 from hardstone.exporters.registry import Exported, Wanted, export, find_exporter
-from hardstone.model import Event, Interval, Result, RunDocument, Trace, Worst
+from hardstone.model import YEAR_NS, Event, Interval, Result, RunDocument, Trace, Worst
 from tests.unit.stats import make, recorded
 
 REAL = Path(__file__).parent / "traced-run.json"
@@ -121,7 +121,7 @@ def traced(*lines: str, cpu: int | None = 1, more: Sequence[Trace] = (), **chang
     worst = Worst(value_ns=5_000_000, at_ns=9_000_000, index=8)
     trace = Trace(at_ns=worst.at_ns, value_ns=worst.value_ns, cpu=cpu, lines=list(lines))
     result = recorded.result([worst], [], traces=(trace, *more), policy="fifo")
-    return msgspec.structs.replace(result, duration_ns=20_000_000, **changed)
+    return msgspec.structs.replace(result, **({"duration_ns": 20_000_000} | changed))
 
 
 def exported(*results: Result) -> Exported:
@@ -487,6 +487,33 @@ def test_a_trace_without_the_end_of_its_value_has_no_place_in_time() -> None:
 def test_results_without_a_trace_are_counted() -> None:
     found = exported(traced(BEGINS, ENDS), make.result(values=[1, 2]))
     assert found.lost == ["1 result has no trace"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"started_utc": "yesterday"},
+        {"started_uptime_ns": 2**63 - 1},
+        {"duration_ns": 100 * YEAR_NS},
+        {"events": [Event(name="a\nb", text="\u202e", at_ns=-(2**63), data={"c\x1b": 2**63 - 1})]},
+        {"events": [Event(name="a", text="b", at_ns=2**63 - 1)]},
+        {
+            "intervals": [
+                Interval(at_ns=0, span_ns=9, cpu=1, whole=True, counters={"steal_ns": 2**63 - 1}),
+                Interval(at_ns=0, span_ns=1, cpu=1, counters={"steal_ns": 2**63 - 1}),
+            ]
+        },
+    ],
+)
+def test_a_damaged_run_is_written_all_the_same(changed: dict[str, Any]) -> None:
+    seen = read(exported(traced(BEGINS, switch(5, 77, 80), ENDS, **changed)))
+    assert seen.slices["thread 80"][0][0] == "wakeup 5 ms"
+
+
+def test_ids_that_no_kernel_gives_are_no_tasks() -> None:
+    odd = f"sched_wakeup: comm=a pid={2**31} prio=1 target_cpu=001"
+    found = exported(traced(BEGINS, at(4.5, odd), switch(5, 77, 80), ENDS))
+    assert found.lost == ["1 line is not understood: kept as text"]
 
 
 @pytest.mark.slow
