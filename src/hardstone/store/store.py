@@ -69,7 +69,7 @@ from hardstone.store.recovery import (
     recover_runs,
 )
 
-_VERSION = 8
+_VERSION = 9
 _TABLE = """CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT, started_utc TEXT, status TEXT, grade TEXT,
     tests INTEGER, profile TEXT, target TEXT, stars REAL, is_at_most INTEGER, lowest REAL,

@@ -224,8 +224,8 @@ def test_without_the_lock_of_the_store_its_folder_serves(
 DATABASES = {
     "another table": "CREATE TABLE moz_places (url TEXT)",
     "a table more": "CREATE TABLE runs (id TEXT); CREATE TABLE others (id TEXT)",
-    "other columns": "PRAGMA user_version = 8; CREATE TABLE runs (url TEXT)",
-    "a list without an end": "PRAGMA user_version = 8; CREATE VIEW runs AS WITH RECURSIVE n(id) AS"
+    "other columns": "PRAGMA user_version = 9; CREATE TABLE runs (url TEXT)",
+    "a list without an end": "PRAGMA user_version = 9; CREATE VIEW runs AS WITH RECURSIVE n(id) AS"
     " (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT id FROM n",
     "a log": "PRAGMA journal_mode = WAL; CREATE TABLE moz_places (url TEXT)",
 }
