@@ -172,7 +172,8 @@ def _of_conditions(document: RunDocument, load: str | None, cpu_config: str | No
         return document
     import msgspec
 
-    from hardstone.stats.conditions import condition_of, listed
+    from hardstone.exporters.exportable import condition_text
+    from hardstone.stats.conditions import listed
 
     results = [
         one
@@ -181,7 +182,7 @@ def _of_conditions(document: RunDocument, load: str | None, cpu_config: str | No
     ]
     if not results:
         wanted = printable(", ".join(one for one in (load, cpu_config) if one is not None))[:60]
-        found = dict.fromkeys(", ".join(condition_of(one)[:2]) for one in document.results)
+        found = dict.fromkeys(map(condition_text, document.results))
         raise InputError(f"the run has no results under '{wanted}'", f"it has {listed(found)}")
     return msgspec.structs.replace(document, results=results)
 

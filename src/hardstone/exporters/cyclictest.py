@@ -17,12 +17,13 @@ from hardstone.exporters.exportable import (
     Held,
     LeftOut,
     address_of,
+    condition_text,
     held_distributions,
     of_other_time,
 )
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import RunDocument, Series
-from hardstone.stats.conditions import condition_of, listed
+from hardstone.stats.conditions import listed
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.identity import highest_of
 
@@ -72,7 +73,7 @@ def _of_one_kind(document: RunDocument, found: Sequence[Held]) -> list[Held]:
         )
     conditions = dict.fromkeys(id(one.result) for one in own)
     if len(conditions) > 1:
-        names = listed(", ".join(filter(None, condition_of(one.result))) for one in own)
+        names = listed(condition_text(one.result) for one in own)
         raise InputError(
             f"the run has {len(conditions)} results of {own[0].result.test}: {names}",
             "choose with --load and --cpu-config",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hardstone.model import Result, RunDocument, Series
-from hardstone.stats.conditions import listed
+from hardstone.stats.conditions import condition_of, listed
 from hardstone.stats.consistency import is_contradictory, why_not_comparable_to_hardware
 from hardstone.stats.identity import NO_DISTRIBUTION, has_quantiles
 from hardstone.systems.subjects import MeasuredSeries
@@ -53,6 +53,13 @@ class LeftOut:
 def address_of(one: Held) -> str:
     """TEST/label values/series, as it is typed."""
     return MeasuredSeries("", one.result, one.series).address
+
+
+def condition_text(result: Result) -> str:
+    """ "heavy (shielded)", "heavy (shared, preemption full)"."""
+    one = condition_of(result)
+    model = f", preemption {one.preemption}" if one.preemption else ""
+    return f"{one.load} ({one.cpu_config}{model})"
 
 
 def held_series(document: RunDocument, left: LeftOut) -> Iterator[Held]:

@@ -135,7 +135,7 @@ def test_two_conditions_are_two_files() -> None:
         make.result(series=[of_cpu(0, [1])], conditions=Conditions(load=load, cpu_config="shared"))
         for load in ("none", "heavy")
     ]
-    with pytest.raises(InputError, match=r"none, shared, heavy, shared.*choose with --load"):
+    with pytest.raises(InputError, match=r"none \(shared\), heavy \(shared\).*choose with --load"):
         exported(make.document(results=results))
 
 
