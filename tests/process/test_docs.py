@@ -16,16 +16,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import docs_other_tools
 import docs_output
 import docs_tests
 import hardstone
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import HardstoneError
+from hardstone.importers.recognise import all_formats, tool_title
 from hardstone.model import Register
 from hardstone.present import answer
 from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.stats.trust import grade_run
 from hardstone.store.place import default_root
+from hardstone.systems.moments import OWN, load_moments
 from hardstone.units import format_count, format_ns
 from tests.conftest import ROOT
 from tests.unit.stats.test_trust import CASES as TRUST_CASES
@@ -112,6 +115,29 @@ def test_a_block_shows_a_target_that_cannot_be_reached_only_where_it_says_so(
     assert docs_output.refresh(text, measure=True, matching="lab:debian") == fresh
     with pytest.raises(RuntimeError, match="ended with 4"):
         docs_output.refresh(text.replace("<!-- fails -->\n", ""), measure=True)
+
+
+def test_a_block_can_read_files_of_other_tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "hardstone"
+    path.write_text("#!/bin/sh\nhead -c 18 $2\n")
+    path.chmod(0o755)
+    monkeypatch.setitem(docs_output.PROGRAMS, "hardstone", path)
+    text = "<!-- output: hardstone show samples/xenomai-latency.stdout -->\n<!-- end -->\n"
+    assert "== Sampling period" in docs_output.refresh(text, measure=False)
+
+
+def test_the_page_of_other_tools_has_each_figure_and_each_tool_whose_files_are_read() -> None:
+    page = docs_other_tools.page()
+    for tool in load_moments().values():
+        assert tool.package == OWN or f"\n## {tool.title}\n" in page
+        assert all(one.end in page for one in tool.series.values() if tool.package != OWN)
+    assert {tool_title(one) for one in all_formats()} - {"rt-tests"} <= {
+        line.removeprefix("## ") for line in page.splitlines()
+    }
+    row = next(line for line in page.splitlines() if line.startswith("| `timerlat-sum` |"))
+    assert "| no: it counts three latencies" in row
 
 
 def test_the_source_of_a_test_is_a_link_to_its_study() -> None:

@@ -245,3 +245,41 @@ def test_every_series_has_its_moments() -> None:
     assert set(moments["latmus"].series) == {
         *("user", "kernel", "irq", "sirq", "oob-gpio", "inband-gpio")
     }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "extremes"),
+    [(b"19.136", b"18.136", (2107, None)), (b" 2.107", b" 2.607", (None, 19136))],
+)
+def test_a_histogram_that_goes_beyond_the_extremes(
+    old: bytes, new: bytes, extremes: tuple[int | None, int | None]
+) -> None:
+    """It has the values of the last, unfinished second, which no extreme of latency has."""
+    content = (MADE / "xenomai-latency-kernel.gnuplot").read_bytes().replace(old, new)
+    reading = _read_bytes(content)
+    (series,) = reading.series
+    assert ((series.min, series.max), series.count) == (extremes, 300)
+    assert "extremes" in _losses(reading)
+
+
+def test_a_histogram_of_negative_values_only_is_none() -> None:
+    content = (MADE / "xenomai-latency-kernel.gnuplot").read_bytes()
+    content = content.replace(b"       2.107|      4.879|", b"     -19.607|      4.879|")
+    (series,) = _read_bytes(content).series
+    assert (series.buckets, series.count, series.min) == (None, 300, -19607)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (b"19.5 1\n", b"", "no begin or no end"),
+        (b"19.5 1\n", b"19.6 1\n", "not equally wide"),
+        (b"2.75 42\n", b"2.8 42\n", "bucket 2 of the plot is not where it should be"),
+        (b"2.75 42\n", b"2.75 0\n", "bucket 2 of the plot is not where it should be"),
+        (b"2.75 42\n", b"2.75 x\n", "line 10: no bucket"),
+    ],
+)
+def test_broken_plot_of_latency(old: bytes, new: bytes, cause: str) -> None:
+    content = (MADE / "xenomai-latency-kernel.gnuplot").read_bytes()
+    assert old in content
+    assert cause in _refusal(content.replace(old, new))
