@@ -11,6 +11,7 @@ The formats are those of src/cyclictest/cyclictest.c and src/lib/histogram.c of 
   was not asked for, unless the command has -h.
 - Minimum starts at 1000000 and maximum at 0, in either unit: a thread that never ran keeps both.
 - A value below 0 is compared as unsigned: it becomes the maximum, and an overflow.
+- From 2.5 on a histogram has neither totals nor rows of zeros; cyclicdeadline prints the same.
 - With -v and -o N only the largest of each N values is printed.
 """
 
@@ -47,6 +48,12 @@ _CONTROL = rb"(?:\x1b\[[0-9;]*[A-Za-z]|\r)*"
 _JSON_COMMAND = re.compile(rb'"cmdline:?"\s*:\s*"((?:[^"\\]|\\.){1,4096})"')
 _HISTOGRAM_HEAD = re.compile(rb"^# Histogram\s*\n\d{6,} \d{6,}", re.MULTILINE)
 _SAMPLES_HEAD = re.compile(rb"^Thread \d+ Interval: \d+\s*$", re.MULTILINE)
+_DEADLINE_HEAD = re.compile(
+    rb"^(?:Using all CPUS|interval: \d+:\d+|deadline thread \d+|main thread \d+)\s*$"
+    rb"|^T: *\d+ \( *\d+\) I:",
+    re.MULTILINE,
+)
+_HISTOGRAM_END = re.compile(rb"^# Min Latencies: *\d+[ \d]*\n# Avg Latencies:", re.MULTILINE)
 _SUMMARY_HEAD = re.compile(
     rb"^" + _CONTROL + rb"(?:\^C)?T: *\d+ \( *\d+\) P: *\d+ I: *\d+ C: *\d+ Min:", re.MULTILINE
 )
@@ -80,6 +87,10 @@ _SILENT = re.compile(
 )
 
 _ASSUMED = "The text does not have the command line: absolute timers (no -r, -s or -x) are assumed."
+_NO_TOOL = (
+    "The text does not name its tool: cyclictest is assumed. cyclicdeadline prints the same "
+    "histogram (--tool cyclicdeadline)."
+)
 _NO_UNIT = (
     "The text does not state its unit: microseconds are assumed. With cyclictest -N it is "
     "nanoseconds (--unit ns)."
@@ -282,6 +293,9 @@ def _read_text(content: bytes, kind: str) -> Reading:
     options = None if command is None else _options(command)
     unit = _unit_of(text, options)
     losses = [] if options is not None else [Loss(what="conditions", text=_ASSUMED)]
+    names_tool = options is not None or text.summaries or text.dma_latency_us is not None
+    if text.last_row >= 0 and "Total" not in text.figures and not names_tool:
+        losses.append(Loss(what="conditions", text=_NO_TOOL))
     if not unit.is_known:
         losses.append(Loss(what="unit", text=_NO_UNIT))
     if text.last_row >= 0:
@@ -868,9 +882,9 @@ def _is_json(content: bytes) -> bool:
 
 
 def _is_histogram(content: bytes) -> bool:
-    """cyclicdeadline's has no line of totals; one that ends early has no overflows either."""
-    is_other = b"# Histogram Overflows:" in content and b"# Total:" not in content
-    return _is_of(content, _HISTOGRAM_HEAD) and not _is_samples(content) and not is_other
+    """Also one that may be of cyclicdeadline, unless a line says so."""
+    is_one = _is_of(content, _HISTOGRAM_HEAD) or _is_of(content, _HISTOGRAM_END)
+    return is_one and not _is_samples(content) and not _is_of(content, _DEADLINE_HEAD)
 
 
 def _is_samples(content: bytes) -> bool:
@@ -883,7 +897,9 @@ def _is_summary(content: bytes) -> bool:
 
 
 def _is_of(content: bytes, begin: re.Pattern[bytes]) -> bool:
-    return begin.search(content[:_HEAD_BYTES].replace(b"\r\n", b"\n")) is not None
+    """At either end of the file: what was printed before it, such as a boot, may be long."""
+    ends = content[:_HEAD_BYTES], content[_HEAD_BYTES:][-_HEAD_BYTES:]
+    return any(begin.search(one.replace(b"\r\n", b"\n")) for one in ends)
 
 
 _NOTHING = {

@@ -482,3 +482,38 @@ def test_what_was_measured_goes_before_what_was_asked() -> None:
     assert two.command is None and "conditions" in losses(two)
     prose = read(source("cyclictests are slow\nwe ran cyclictest on it\n" + SUMMARY))
     assert prose.command is None and len(prose.unknown) == 2
+
+
+def test_output_after_a_long_boot_is_recognised() -> None:
+    boot = "[    0.000000] Linux version 6.12.0-rt\n" * 3000
+    assert recognise(source(boot + SUMMARY)).title == "cyclictest, text"
+    rows = "".join(f"{row:06d} 000000\t000001\n" for row in range(10_000))
+    text = f"{boot}# Histogram\n{rows}{HISTOFALL[HISTOFALL.index('# Min') :]}{boot[:50_000]}"
+    assert recognise(source(text)).title == "cyclictest, histogram"
+    assert len(read(source(boot + SUMMARY)).unknown) == 64
+
+
+NEWER = """# Histogram
+000001 000005\t000000
+000007 000000\t000002
+# Min Latencies: 00001 00007
+# Avg Latencies: 00001 00007
+# Max Latencies: 00001 00900
+# Histogram Overflows: 00000 00001
+# Histogram Overflow at cycle number:
+# Thread 0:\x20
+# Thread 1: 00002
+
+"""
+
+
+def test_a_histogram_of_newer_versions_has_no_totals() -> None:
+    first, second = read(source(NEWER)).series
+    assert figures(first) == (5, 1000, 1000, 1000, 0)
+    assert figures(second) == (3, 7000, 7000, 900_000, 1)
+    assert any("cyclicdeadline" in loss.text for loss in read(source(NEWER)).losses)
+    named = read(source(f"# /dev/cpu_dma_latency set to 0us\n{NEWER}"))
+    assert not any("cyclicdeadline" in loss.text for loss in named.losses)
+    other = source(f"Using all CPUS\n{NEWER}")
+    assert recognise(other).title == "cyclicdeadline, text"
+    assert read(source(NEWER), "cyclicdeadline").tool == "cyclicdeadline"

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from hardstone.errors import InputError
+from hardstone.facts import load_facts
 from hardstone.importers.imported import NO_COUNT, Added, document_of
 from hardstone.importers.reading import Reading, ReadSeries
 from hardstone.importers.recognise import SourceFile, read, read_source
@@ -334,10 +335,20 @@ def test_foreign_text_is_bounded() -> None:
     assert document.imported.command is not None and len(document.imported.command) == 4096
 
 
-def test_cyclictest_of_a_file_is_consistent() -> None:
-    for path in sorted(SAMPLES.glob("cyclictest-h*.[jst]*")):
+@pytest.mark.slow
+def test_runs_of_all_samples_are_consistent_and_have_known_facts() -> None:
+    count = 0
+    for path in sorted(one for one in SAMPLES.rglob("*") if one.is_file()):
         source = read_source(path)
-        if b"# Histogram" in source.content or b"{" in source.content:
-            document = document_of(read(source), source, RUN_ID)
-            assert not [*contradictions(document)], path
-            assert document.trust.grade == "indicative"
+        try:
+            found = read(source)
+        except InputError:
+            continue
+        document = document_of(found, source, RUN_ID)
+        assert document.trust.grade == "indicative", path
+        assert not [*contradictions(document)], path
+        assert set(document.system) <= set(load_facts()), path
+        described = {one.id for one in document.descriptors}
+        assert {one.test for one in document.results if one.series} == described, path
+        count += 1
+    assert count > 90

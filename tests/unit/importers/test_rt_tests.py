@@ -239,6 +239,7 @@ def test_cyclicdeadline(name: str, mean: float) -> None:
 
 
 HISTOGRAM = b"""\
+Using all CPUS
 # Histogram
 000003 000000\t000002
 000010 000007\t000000
@@ -274,16 +275,16 @@ def test_a_minimum_of_zero_that_was_forgotten() -> None:
     json = sample("cyclicdeadline.json").replace(b'"min": 10', b'"min": 100')
     assert us(read(json).series[0]) == (401, None, 57.76, 465)
     rows = b"000000 000007\t000000\n000003 000000\t000002\n"
-    first, _ = read(HISTOGRAM.replace(HISTOGRAM[12:54], rows)).series
+    first, _ = read(HISTOGRAM.replace(HISTOGRAM[27:69], rows)).series
     assert us(first) == (8, None, 34, 200) and first.buckets == [(0, 7)]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        (b"000010 0", b"000001 0", "line 3: row 1 does not ascend"),
-        (b"000007\t000000", b"000007", "line 3: 1 columns, and 2 above"),
-        (b"000007\t000000", b"000007\tx", "line 3: '000010 000007?x' is no row"),
+        (b"000010 0", b"000001 0", "line 4: row 1 does not ascend"),
+        (b"000007\t000000", b"000007", "line 4: 1 columns, and 2 above"),
+        (b"000007\t000000", b"000007\tx", "line 4: '000010 000007?x' is no row"),
         (b"Avg Latencies: 00034 00003", b"Avg Latencies: 00034", "its columns differ"),
         (b"00200 00003\n", b"00009 00003\n", "thread 0: the minimum 10000 ns is above"),
     ],
