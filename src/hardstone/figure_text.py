@@ -100,30 +100,33 @@ def level_text(q: float) -> str:
     return "median" if q == 0.5 else f"p{100 * q:.10g}"
 
 
-def quantile_value(quantile: Quantile | None, unit: Unit, quantum_ns: float = 1.0) -> str:
-    """The value of a quantile; outside the buckets it is "above" or "below" their range."""
+def quantile_value(
+    quantile: Quantile | None, unit: Unit, quantum_ns: float = 1.0, step: int = 1
+) -> str:
+    """The value of a quantile; outside the buckets it is "above" or "below" their range. Of values
+    that were cut off to whole steps it is less than the next one: "<13 us"."""
     if quantile is None:
         return "-"
+    beyond = 0 if step == 1 else 1  # the first value that it cannot be
     if quantile.value is not None:
-        return format_value(quantile.value, unit, quantum_ns)
+        text = format_value(quantile.value + beyond, unit, quantum_ns)
+        return f"<{text}" if beyond else text
     if quantile.above is None:
         return f"below {format_value(quantile.below or 0, unit) if quantile.below else 0}"
-    return f"above {format_value(quantile.above, unit, quantum_ns)}"
+    return f"above {format_value(quantile.above + beyond, unit, quantum_ns)}"
 
 
-def quantile_cell(
-    quantile: Quantile | None, unit: Unit, lacks: str = "", quantum_ns: float = 1.0
-) -> Cell:
-    """A quantile with its 95 % interval; if there is none, what it `lacks`."""
+def quantile_cell(quantile: Quantile | None, unit: Unit, lacks: str = "", step: int = 1) -> Cell:
+    """A quantile with its 95 % interval; if there is none, what it `lacks`. `step` is that of the
+    values."""
     if quantile is None:
         return Cell("-", lacks)
+    value = quantile_value(quantile, unit, step=step)
     if quantile.value is None:
-        return Cell(quantile_value(quantile, unit, quantum_ns))
-    low, high = (
-        "unbounded" if one is None else format_value(one, unit, quantum_ns)
-        for one in (quantile.low, quantile.high)
-    )
-    return Cell(quantile_value(quantile, unit, quantum_ns), range_text(low, high))
+        return Cell(value)
+    low = "unbounded" if quantile.low is None else format_value(quantile.low, unit)
+    high = quantile.high if quantile.high is None or step == 1 else quantile.high + 1
+    return Cell(value, range_text(low, "unbounded" if high is None else format_value(high, unit)))
 
 
 def bound_text(summary: SeriesSummary) -> str:

@@ -24,6 +24,7 @@ from hardstone.doctor.diagnose import (
     doctor_command,
 )
 from hardstone.errors import InputError
+from hardstone.figure_text import quantile_value
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
 from hardstone.present.origin import means_only, origin_text, tool_title
@@ -48,7 +49,6 @@ from hardstone.stats.consistency import (
 )
 from hardstone.stats.identity import highest_of, step_of
 from hardstone.stats.quantiles import (
-    Quantile,
     count_text,
     is_count_known,
     is_printable,
@@ -114,13 +114,16 @@ class Figure:
 
     @property
     def median_text(self) -> str:
-        """The median without digits below the step of the values; a bound outside of the buckets;
-        "-" if it is not known."""
-        step = step_of(self.series)
-        if self.median_ns is not None or not is_printable(0.5, self.count):
-            return format_value(self.median_ns, "ns", step)
+        """The median; "<6 us" of whole microseconds, a bound outside of the buckets; "-" if it is
+        not known."""
+        if self.median_ns is not None and step_of(self.series) == 1:
+            return format_value(self.median_ns, "ns")
+        if not is_printable(0.5, self.count):
+            return "-"
         with suppress(InputError):
-            return bound_text(quantile_of_series(self.series, 0.5), step)
+            found = quantile_of_series(self.series, 0.5)
+            text = quantile_value(found, "ns", step=step_of(self.series))
+            return text.replace("above ", ">").replace("below ", "<")
         return "-"
 
     @property
@@ -372,14 +375,6 @@ def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement
     if judgement:
         return f"{text}: {judgement}"
     return f"{text}; wake-up latency {_why_no_wake_up(document)}"
-
-
-def bound_text(found: Quantile | None, step_ns: int) -> str:
-    """A quantile outside of the buckets: ">20 us", "<1 us"; "-" for none."""
-    if found is None or found.value is not None:
-        return format_value(None if found is None else found.value, "ns", step_ns)
-    end, sign = (found.above, ">") if found.above is not None else (found.below, "<")
-    return f"{sign}{format_value(end, 'ns', step_ns)}"
 
 
 def _lacks_maxima(document: RunDocument) -> bool:

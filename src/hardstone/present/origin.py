@@ -107,7 +107,7 @@ def _without_worst(test: str, series: Series) -> WithoutWorst:
     except InputError:  # it is reported as a contradiction
         quantiles = []
     step = step_of(series)
-    texts = {one.q: quantile_value(one, series.unit, step) for one in quantiles}
+    texts = {one.q: quantile_value(one, series.unit, step=step) for one in quantiles}
     last = max(texts, default=0.5)
     tail = f"{level_text(last)} {texts[last]}" if last > 0.5 else "-"
     mean = format_value(series.mean, series.unit)

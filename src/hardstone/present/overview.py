@@ -46,7 +46,7 @@ from hardstone.stats.consistency import (
     counts_instructions,
     is_contradictory,
 )
-from hardstone.stats.identity import duration_problem, highest_of
+from hardstone.stats.identity import duration_problem, highest_of, step_of
 from hardstone.stats.quantiles import (
     count_text,
     is_count_known,
@@ -739,7 +739,7 @@ def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> F
     summary = summarise(series, deepest=deepest)
     quantiles = {quantile.q: quantile for quantile in summary.quantiles}
     last = max(quantiles, default=None)
-    work = work_text(series, result.calibrated)
+    work, lacks = work_text(series, result.calibrated), lacking_quantile(0.5, series)
     worst = format_value(series.max, series.unit)
     if series.derived:
         bound = f"derived: {series.derived}"
@@ -754,9 +754,9 @@ def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> F
         condition=condition,
         series=f"{series_text(series)}, {work}" if work else series_text(series),
         worst=worst,
-        median=quantile_cell(quantiles.get(0.5), series.unit, lacking_quantile(0.5, series)),
+        median=quantile_cell(quantiles.get(0.5), series.unit, lacks, step_of(series)),
         deepest_level="" if last in (None, 0.5) else level_text(last or 0),
-        deepest=quantile_cell(quantiles.get(last or 0), series.unit),
+        deepest=quantile_cell(quantiles.get(last or 0), series.unit, step=step_of(series)),
         count=count_text(series),
         span=format_span(result.duration_ns) if result.duration_ns else "-",
         bound=bound,

@@ -46,7 +46,7 @@ from hardstone.systems.subjects import (
     why_apart,
 )
 from hardstone.units import format_count, format_ns
-from hardstone.wording import format_value, label_text, shorten
+from hardstone.wording import label_text, shorten
 
 _NO_LOAD = "none"
 _MOST_OTHERS = 3  # thin lines behind the one that leads
@@ -290,7 +290,8 @@ def _own_marks(series: Series) -> list[Mark]:
     for q, name, least in ((0.5, "median", LEAST_VALUES), (0.99, "p99", 1000)):
         value = _quantile(series, q) if series.count >= least else None
         if value is not None:
-            text = format_value(value, series.unit, step_of(series))
+            is_exact = step_of(series) == 1
+            text = format_ns(value) if is_exact else f"<{format_ns(value + 1)}"
             found.append(Mark(value, f"{name} {text}", dash=(4, 3)))
     worst = float(series.max or 0)
     return [*found, Mark(worst, f"worst {format_ns(worst)}", is_bold=True, width=1.6)]

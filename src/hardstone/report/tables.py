@@ -77,12 +77,13 @@ def table_of(
     summaries = [summarise(series, deepest=deepest) for series in found]
     present = {quantile.q for summary in summaries for quantile in summary.quantiles}
     levels = [q for q in LADDER if q in present or q == LADDER[0]]
+    quantum_ns = instrument.quantum_ns if instrument else 1.0
     rows = [
         _row(
             series,
             summary,
             levels,
-            _quantum(series, instrument),
+            quantum_ns,
             _series_notes(series, instrument, calibrated),
         )
         for series, summary in zip(found, summaries, strict=True)
@@ -92,12 +93,6 @@ def table_of(
     rows = [replace(one, notes=[note for note in one.notes if note not in shared]) for one in rows]
     left_out = len(filled) - len(found)
     return Table([level_text(q) for q in levels], rows, empty, left_out, tuple(shared))
-
-
-def _quantum(series: Series, instrument: Instrument | None) -> float:
-    """What no digit of a figure is below: the step of the clock, or of imported values."""
-    own = instrument.quantum_ns if instrument else 1.0
-    return max(own, float(step_of(series))) if step_of(series) > 1 else own
 
 
 def _highest(found: list[Series]) -> list[Series]:
@@ -114,15 +109,14 @@ def _row(
     notes: list[str],
 ) -> Row:
     unit = series.unit
-    own_ns = 1.0 if step_of(series) > 1 else quantum_ns  # a mean is between the steps
     by_level = {quantile.q: quantile for quantile in summary.quantiles}
     mark = f" {MARK}" if is_contradictory(series) else ""
     return Row(
         label=series_text(series) + mark,
         count=summary.count_text,
         minimum=format_value(series.min, unit),
-        quantiles=[_quantile(by_level.get(q), unit, float(step_of(series))) for q in levels],
-        mean=format_value(series.mean if _has_mean(series) else None, unit, own_ns),
+        quantiles=[_quantile(by_level.get(q), unit, step_of(series)) for q in levels],
+        mean=format_value(series.mean if _has_mean(series) else None, unit, quantum_ns),
         stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
         worst=format_value(worst_value(series), unit),
         notes=notes,
@@ -134,9 +128,9 @@ def _has_mean(series: Series) -> bool:
     return series.count > 1 or series.max is None
 
 
-def _quantile(found: Quantile | None, unit: Unit, quantum_ns: float) -> Cell:
+def _quantile(found: Quantile | None, unit: Unit, step: int) -> Cell:
     """A quantile, with its interval only where that is wider than _NARROW on a side."""
-    cell = quantile_cell(found, unit, quantum_ns=quantum_ns)
+    cell = quantile_cell(found, unit, step=step)
     if found is None or not found.value or found.low is None or found.high is None:
         return cell
     if max(found.high - found.value, found.value - found.low) <= _NARROW * found.value:

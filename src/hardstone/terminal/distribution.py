@@ -28,7 +28,7 @@ from hardstone.stats.quantiles import (
     why_no_quantile,
 )
 from hardstone.units import format_count, format_ns, format_span
-from hardstone.wording import clean, format_value
+from hardstone.wording import clean
 
 TEST = "TMR-P-LAT"
 MOST_ROWS = 10
@@ -116,7 +116,8 @@ def moment_of_worst(series: Series) -> str:
 
 
 def _quantile_text(series: Series, q: float) -> str:
-    """ "-" where too few values lie beyond it; ">20 us" out of the range of the histogram."""
+    """ "-" where too few values lie beyond it; ">20 us" out of the range of the histogram, and "<6
+    us" of whole microseconds."""
     if not is_printable(q, series.count):
         return "-"
     try:
@@ -128,10 +129,11 @@ def _quantile_text(series: Series, q: float) -> str:
         return "-"
     found = quantile_between(bins, q, (0, bins.total + 1), 0.95)
     step, highest = step_of(series), highest_of(series)
+    beyond = 0 if step == 1 else 1
     if found.value is None:
-        return f">{format_value(found.above, 'ns', step)}" if found.above is not None else "-"
+        return "-" if found.above is None else f">{format_ns(found.above + beyond)}"
     value = found.value if highest is None else min(found.value, highest)
-    return format_value(value, "ns", step)
+    return f"<{format_ns(value + 1)}" if beyond else format_ns(value)
 
 
 @dataclass(frozen=True)

@@ -223,7 +223,7 @@ class _SeriesTable:
     ) -> None:
         own = instrument or self._document.instrument
         # Values are integer ns, even if the clock is finer.
-        quantum_ns = max(own.quantum_ns if own is not None else 1.0, step_of(series))
+        quantum_ns = max(own.quantum_ns, 1.0) if own is not None else 1.0
         try:
             figures = summarise(series, deepest=self._deepest)
             mark = self._mark(series, own) if figures.quantiles else ""
@@ -235,7 +235,8 @@ class _SeriesTable:
         if is_wrong:
             self._note(MARK_NOTE)
         self._note_missing(figures, series)
-        table.add_row(label, *cells_of(figures, quantum_ns, mark, MARK if is_wrong else ""))
+        wrong = MARK if is_wrong else ""
+        table.add_row(label, *cells_of(figures, quantum_ns, mark, wrong, step_of(series)))
 
     def _note_missing(self, figures: SeriesSummary, series: Series) -> None:
         """Explains "-" in the place of a quantile."""
@@ -282,17 +283,22 @@ def _varying_labels(series: Series, group: list[Series]) -> str:
     return labels_text(varying or series.labels)
 
 
-def cells_of(figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str) -> Iterator[Text]:
-    """The cells of the columns after the name. The worst of a rate is its least value."""
+def cells_of(
+    figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str, step: int = 1
+) -> Iterator[Text]:
+    """The cells of the columns after the name. The worst of a rate is its least value. `step` is
+    that of the values."""
     unit = figures.unit
     median = next((found for found in figures.quantiles if found.q == 0.5), None)
     deepest = figures.quantiles[-1] if len(figures.quantiles) > 1 else None
     quantile = (
-        f"{level_text(deepest.q)} {quantile_value(deepest, unit, quantum_ns)}" if deepest else "-"
+        f"{level_text(deepest.q)} {quantile_value(deepest, unit, quantum_ns, step)}"
+        if deepest
+        else "-"
     )
     yield Text(figures.count_text + wrong)
     yield Text(format_value(figures.min, unit, quantum_ns) + wrong)
-    yield Text(quantile_value(median, unit, quantum_ns) + mark)
+    yield Text(quantile_value(median, unit, quantum_ns, step) + mark)
     yield Text(quantile)
     yield Text(
         format_value(figures.min if is_rate(unit) else figures.max, unit, quantum_ns) + wrong,

@@ -88,13 +88,21 @@ def test_the_first_screen_of_a_histogram() -> None:
     assert "machine and kernel not known\n" in text
     assert "policy fifo 90, CPU 0-1, not known: memory lock, idle states, load" in text
     said = (
-        "Worst wake-up 57 us on CPU 0 (median 7 us, 6 001 values), measured by cyclictest 2.40: "
+        "Worst wake-up 57 us on CPU 0 (median <7 us, 6 001 values), measured by cyclictest 2.40: "
         "real-time as measured, load not known"
     )
     assert said in flat(text)
     (row,) = [line for line in text.splitlines() if line.startswith("   0 ")]
-    assert row.split() == ["0", "3", "001", "2", "us", "7", "us", "12", "us", "57", "us"]
+    assert row.split() == ["0", "3", "001", "2", "us", "<7", "us", "<12", "us", "57", "us"]
     assert "max at" not in text
+
+
+def test_a_quantile_of_whole_microseconds_is_less_than_the_next_one() -> None:
+    """5 us are 5 000 to 5 999 ns: neither more than the maximum nor flattering."""
+    document = imported.imported_run(imported.cyclictest([5000] * 2000))
+    (row,) = [line for line in screen(document).splitlines() if line.startswith("   0 ")]
+    assert row.split() == ["0", "2", "000", "5", "us", "<6", "us", "<6", "us", "5", "us"]
+    assert "<6 us" in whole(document)
 
 
 def test_a_quantile_in_the_overflow_is_a_bound() -> None:
@@ -135,7 +143,7 @@ def test_a_mean_has_no_minimum_and_no_maximum() -> None:
 def test_a_file_without_a_maximum_shows_its_quantiles() -> None:
     text = screen(without_maximum())
     assert "No worst value: the file of rtla has no maximum" in text
-    assert "7 us" in text and "p99" in text
+    assert "<7 us" in text and "p99 <12 us" in text
 
 
 def test_threads_are_not_called_cpus() -> None:
@@ -160,7 +168,7 @@ def test_keys_that_are_not_known_are_counted_and_listed() -> None:
 def test_a_series_outside_of_the_fixed_rows() -> None:
     below = imported.linear([-5] * 80 + [4000] * 40, 1000, 0, name="turn")
     document = imported.imported_run(result=imported.imported_result(below, test="oslat"))
-    assert "median <0 ns" in screen(document)
+    assert "median <0, 120 values" in screen(document)
     assert conditions_text(document).endswith("not known: memory lock, idle states, load")
 
 
