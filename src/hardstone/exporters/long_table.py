@@ -98,14 +98,7 @@ def _table(documents: Sequence[RunDocument], wanted: Wanted) -> tuple[list[str],
     parts = _figures
     if wanted.table == BUCKETS:
         columns, parts = _BUCKET_COLUMNS, _buckets
-    rows = [
-        [
-            None if cell is None else one_line(cell) if isinstance(cell, str) else cell
-            for cell in row
-        ]
-        for document in documents
-        for row in parts(document)
-    ]
+    rows = [[*row] for document in documents for row in parts(document)]
     return [*Place._fields, *columns], rows
 
 
@@ -228,7 +221,7 @@ def _place(
 ) -> Place:
     where = result.conditions
     reason = [result.reason] if result.reason and not notes else []
-    return Place(
+    place = Place(
         run=document.id,
         tool="hardstone" if document.imported is None else document.imported.tool,
         trust=document.trust.grade,
@@ -245,6 +238,7 @@ def _place(
         priority=where.priority,
         note="; ".join([*reason, *notes]) or None,
     )
+    return Place._make(one_line(one) if isinstance(one, str) else one for one in place)
 
 
 def labels_text(series: Series) -> str | None:

@@ -80,7 +80,6 @@ def commands(out: Path) -> dict[str, list[object]]:
         "show, why": ["show", BAD, "--why"],
         "report": ["report", BAD, "-o", out / "page.html"],
         "export, CSV": ["export", BAD, "--format", "csv"],
-        "export, buckets": ["export", GOOD, BAD, "--format", "csv", "--table", "buckets"],
         "export, metrics": ["export", BAD, "--format", "openmetrics"],
         "export, log": ["export", BAD, "--format", "hdr"],
         "export, cyclictest": ["export", BAD, "--format", "cyclictest", "--test", "TMR-P-LAT"],
