@@ -26,7 +26,7 @@ from hardstone.exporters.exportable import (
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Result, RunDocument, Series, TrustGrade, Unit
 from hardstone.stats.consistency import why_not_comparable_to_hardware
-from hardstone.stats.histogram import above
+from hardstone.stats.histogram import above, bins_of
 from hardstone.stats.identity import highest_of
 from hardstone.stats.quantiles import summarise
 from hardstone.wording import one_line
@@ -169,12 +169,23 @@ def _add_series(families: _Families, held: Held, labels: Labels, partly: LeftOut
         if value is not None:
             name = quantity.metric(statistic)
             families.gauge(name, f"{word} of a series.", labels, value / quantity.divisor)
-    why = why_no_distribution(series) or ("" if series.mean is not None else "the file has no mean")
+    _add_quantiles(families, series, quantity, labels)
+    why = _why_no_histogram(series)
     if why:
         partly.add(held, why)
         return
-    _add_quantiles(families, series, quantity, labels)
     _add_histogram(families, series, quantity, labels)
+
+
+def _why_no_histogram(series: Series) -> str:
+    """Why a histogram would be refused by a reader, or lie; "" where it would not."""
+    if why := why_no_distribution(series):
+        return why
+    if series.mean is None:
+        return "the file has no mean"
+    bins = bins_of(series.histogram)
+    has_negative = bins.underflow > 0 or bool((bins.lower < 0).any())
+    return "values below 0, so the sum is no counter" if has_negative else ""
 
 
 def _add_counts(families: _Families, series: Series, labels: Labels) -> None:

@@ -195,8 +195,10 @@ def test_figures_that_cannot_be_true_are_left_out() -> None:
         ),
         (bare(), "the file has no distribution"),
         (cyclictest([1000, 2000], mean=None), "the file has no mean"),
+        (linear([-900, 500], 100, -1000), "values below 0"),
+        (linear([-900, -500], 100, 0), "values below 0"),
     ],
-    ids=["cut", "bare", "no mean"],
+    ids=["cut", "bare", "no mean", "negative", "underflow"],
 )
 def test_a_histogram_that_would_lie_is_left_out(series: Series, why: str) -> None:
     document = imported_run(series)
@@ -212,6 +214,15 @@ def test_metrics_of_another_tool_name_it() -> None:
     assert {one.labels["tool"] for one in found} == {"cyclictest"}
     own = {one.name for one in samples(of_values(1)) if "tool" in one.labels}
     assert own == {"hardstone_run_info"}
+
+
+def test_quantiles_need_no_mean() -> None:
+    series = cyclictest(range(1000, 90_000, 100), mean=None)
+    quantiles = values(imported_run(series), "hardstone_duration_quantile_seconds")
+    assert quantiles["0.5"] == 45_999e-9
+    cut = cyclictest(range(1000, 90_000, 100), buckets=50, is_cut=True)
+    names = {one.name for one in samples(imported_run(cut))}
+    assert "hardstone_duration_quantile_seconds" not in names
 
 
 def test_a_value_of_whole_microseconds_may_be_up_to_the_next() -> None:
