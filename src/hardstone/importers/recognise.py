@@ -265,12 +265,12 @@ _MOST_ROWS = 512
 
 def text_of(content: bytes) -> str:
     r"""The text of a file as a terminal shows it in the end: UTF-8 (damaged bytes are replaced),
-    lines that end with "\n", and what a live display wrote over is gone.
+    lines that end with "\n", and what a live display wrote over is gone, whole lines of it.
 
     Each parser of text begins with it.
     """
     encoding = next((name for mark, name in _ENCODINGS if content.startswith(mark)), "utf-8")
-    text = content.decode(encoding, "replace").replace("\r\n", "\n")
+    text = re.sub(r"(?<!\r)\r+\n", "\n", content.decode(encoding, "replace"))
     return text if not re.search("[\x1b\r\b]", text) else _Screen().show(text)
 
 
@@ -280,6 +280,7 @@ class _Screen:
     def __init__(self) -> None:
         self._rows: list[str] = [""]
         self._row = self._column = 0
+        self._is_written = False
         self._codes: dict[str, Callable[[int, str], None]] = {
             "A": lambda count, _: self._move(-count),
             "F": self._to_line_before,
@@ -314,6 +315,7 @@ class _Screen:
             before = row[: self._column].ljust(self._column)
             self._rows[self._row] = before + text + row[self._column + len(text) :]
         self._column += len(text)
+        self._is_written = True
 
     def _obey(self, found: re.Match[str]) -> None:
         if found["char"] is not None:
@@ -335,11 +337,17 @@ class _Screen:
 
     def _move(self, rows: int) -> None:
         """Codes that move the cursor make few rows: no display is higher."""
+        self._is_written = False
         most = max(len(self._rows), _MOST_ROWS) - 1
         self._row = max(0, min(self._row + rows, most))
         self._rows.extend([""] * (self._row + 1 - len(self._rows)))
 
     def _feed(self) -> None:
+        """Ends the row here: what a longer line left on the right belongs to that line. A terminal
+        would show the last digits of both."""
+        if self._is_written and self._column:
+            self._rows[self._row] = self._rows[self._row][: self._column]
+        self._is_written = False
         self._row += 1
         self._column = 0
         if self._row == len(self._rows):

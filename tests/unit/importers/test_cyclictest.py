@@ -423,6 +423,12 @@ def test_a_live_display_counts_as_it_ended() -> None:
     assert stopped.series[0].count == 200
 
 
+def test_a_line_that_gets_shorter_leaves_no_digits() -> None:
+    wide = live(10).replace("Act:   24", "Act:1234567")
+    reading = read(source(wide + "\x1b[4A" + live(200).split("\n", 1)[1]))
+    assert [one.max for one in reading.series] == [200_000, 200_000]
+
+
 def test_two_runs_in_one_file_are_refused() -> None:
     with pytest.raises(InputError, match="of another run"):
         read(source(SUMMARY + SUMMARY.replace("9929", "9930")))
