@@ -676,6 +676,9 @@ def _count_events(found: _Found) -> None:
         text = f"The thread lost the real-time mode {found.switches} times while it was measured."
         event = Event(name="mode_switches", text=text, data={"switches_count": found.switches})
         found.events.append(event)
+    if found.cpu is not None and found.is_isolated is False:
+        text = f"latmus says that CPU {found.cpu} was not isolated."
+        found.events.append(Event(name="not_isolated", text=text, data={"cpu": found.cpu}))
     if found.peak_s is not None:
         text = f"The largest value came {found.peak_s} s after the start."
         found.events.append(Event(name="peak", text=text, data={"peak_s": found.peak_s}))

@@ -164,6 +164,8 @@ def test_plot_with_outliers_and_negative_latencies() -> None:
     ]
     assert list(series.maxima_per_s) == [9630, 9594, 14542, 13250, 9459]
     assert reading.format == "text"
+    data = {event.name: event.data for event in reading.events}
+    assert data == {"not_isolated": {"cpu": 3}, "peak": {"peak_s": 3}}
 
 
 @pytest.mark.parametrize("kept", [b"25 1\n", b"\n24 1"])
