@@ -238,8 +238,10 @@ class System:
 
     @property
     def target(self) -> str:
-        """What its runs measured: "local", "lab:debian"."""
-        return self.column.subjects[0].document.plan.target if self.column.subjects else ""
+        """What its runs measured: "local", "lab:debian"; "" of another tool's file."""
+        if not self.column.subjects or self.column.subjects[0].document.imported is not None:
+            return ""
+        return self.column.subjects[0].document.plan.target
 
     @property
     def is_linux(self) -> bool:

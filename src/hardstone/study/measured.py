@@ -193,11 +193,12 @@ def _with_run(cell: Cell, column: Column) -> Cell:
 
 
 def _not_run(test: str, load: str, column: Column) -> str:
-    """What to type to have the figure."""
-    config, target = (
-        column.subjects[0].condition.cpu_config,
-        column.subjects[0].document.plan.target,
-    )
+    """What to type to have the figure; nothing for the machine of another tool's file, which is not
+    at hand."""
+    run = column.subjects[0]
+    if run.document.imported is not None:
+        return NOT_RUN
+    config, target = run.condition.cpu_config, run.document.plan.target
     options = [f" --load {shorten(load)}"] if load not in ("", "none") else []
     options += [f" --cpu-config {shorten(config)}"] if config in _CONFIGS[1:] else []
     options += [f" --target {shlex.quote(shorten(target))}"] if target != "local" else []

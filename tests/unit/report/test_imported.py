@@ -7,13 +7,16 @@ import pytest
 
 from hardstone.model import Loss
 from hardstone.present.answer import answer_of
+from hardstone.present.origin import imported_lines
 from hardstone.report import charts, picture
 from hardstone.report.chart_frame import group
 from hardstone.report.lead import lead_of
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.quantiles import upper_bound
+from hardstone.terminal.one_screen import print_screen
+from hardstone.terminal.whole_run import print_whole
 from tests import imported
-from tests.unit.report.media import paper, sketched, words
+from tests.unit.report.media import paper, printed, sketched, words
 from tests.unit.stats import make
 
 QUIET = [2500 + 37 * number % 9000 for number in range(3000)]
@@ -139,3 +142,24 @@ def test_a_page_names_threads() -> None:
     two = [imported.cyclictest(QUIET, labels={"part": "total", "thread": one}) for one in (0, 1)]
     page = words(sketched(imported.imported_run(*two)))
     assert "all threads" in page and "thread 1" in page and "all CPUs" not in page
+
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\n${7*7}"
+
+
+def test_texts_of_a_file_are_escaped_and_on_one_line() -> None:
+    document = imported.imported_run(
+        imported.bare(),
+        tool=HOSTILE,
+        version=HOSTILE,
+        form=HOSTILE,
+        command=HOSTILE,
+        losses=[Loss(what="unit", text=HOSTILE, series=HOSTILE)],
+        unknown={HOSTILE: HOSTILE},
+    )
+    page = sketched(document)
+    assert "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
+    for print_it in (print_screen, print_whole):
+        assert "\u202e" not in printed(print_it, document)
+    assert "\n" not in "".join(imported_lines(document))
+    assert "<script>" not in picture.picture(document)
