@@ -87,6 +87,10 @@ _SILENT = re.compile(
 )
 
 _ASSUMED = "The text does not have the command line: absolute timers (no -r, -s or -x) are assumed."
+_LIVE = (
+    "The figures are those of a live display, which is not updated at the end: the last values are "
+    "missing."
+)
 _NO_TOOL = (
     "The text does not name its tool: cyclictest is assumed. cyclicdeadline prints the same "
     "histogram (--tool cyclicdeadline)."
@@ -141,6 +145,7 @@ class _Text:
     figures: dict[str, list[int]] = field(default_factory=dict)
     late_cycles: dict[int, tuple[list[int], int]] = field(default_factory=dict)
     breaks: dict[str, int] = field(default_factory=dict)
+    is_live: bool = False
     policy: str | None = None
     dma_latency_us: int | None = None
     commands: list[str] = field(default_factory=list)
@@ -218,6 +223,7 @@ def _take_note(text: _Text, line: str) -> bool:
     elif (found := _DMA_LATENCY.fullmatch(line)) is not None:
         text.dma_latency_us = int(found[1])
     elif (found := _POLICY.fullmatch(line)) is not None:
+        text.is_live = True
         # "fifo/other": some threads have no priority left.
         text.policy = None if found[2] not in (None, "/" + found[1]) else found[1]
     elif (found := _BREAK.fullmatch(line)) is not None:
@@ -303,7 +309,7 @@ def _read_text(content: bytes, kind: str) -> Reading:
     elif text.samples:
         series = list(_of_samples(text, unit, losses))
     else:
-        series = [_of_summary(thread, one, unit) for thread, one in sorted(text.summaries.items())]
+        series = list(_of_summaries(text, unit, losses))
     if not series:
         raise InputError("it has no figures", "was the tool ended before it printed them?")
     if any(one.mean is not None and one.values is None for one in series):
@@ -382,6 +388,16 @@ def _late_event(thread: int, cycles: Sequence[int], more: int) -> Event:
         text=f"thread {thread}: values above the histogram in the cycles {named}{rest}",
         data={"thread": thread, "cycles": list(cycles[:4096]), "overflow_count": count},
     )
+
+
+def _of_summaries(text: _Text, unit: _Unit, losses: list[Loss]) -> Iterator[ReadSeries]:
+    """A display is not updated when the run ends: a value that broke the run is not in it."""
+    if text.is_live:
+        losses.append(Loss(what="count", text=_LIVE))
+    thread_id, value = text.breaks.get("thread"), text.breaks.get("value", 0)
+    for thread, one in sorted(text.summaries.items()):
+        most = max(one.max, value) if one.tid == thread_id else one.max
+        yield _of_summary(thread, replace(one, max=most), unit)
 
 
 def _of_summary(thread: int, one: _Summary, unit: _Unit) -> ReadSeries:

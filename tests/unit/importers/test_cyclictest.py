@@ -429,6 +429,15 @@ def test_a_line_that_gets_shorter_leaves_no_digits() -> None:
     assert [one.max for one in reading.series] == [200_000, 200_000]
 
 
+def test_the_value_that_broke_a_run_is_its_maximum() -> None:
+    """A live display does not show it any more."""
+    text = live(10, 20) + "# Thread Ids: 9929 9930\n# Break thread: 9930\n# Break value: 777\n"
+    reading = read(source(text))
+    assert [one.max for one in reading.series] == [20_000, 777_000]
+    assert any("live display" in loss.text for loss in reading.losses)
+    assert "count" not in losses(sample("cyclictest-tracemark.stdout"))
+
+
 def test_two_runs_in_one_file_are_refused() -> None:
     with pytest.raises(InputError, match="of another run"):
         read(source(SUMMARY + SUMMARY.replace("9929", "9930")))
