@@ -268,7 +268,7 @@ def _joined(found: Iterable[Stretch]) -> list[Stretch]:
 def changes_of(stretches: Sequence[Stretch]) -> list[Change]:
     """What is known of the tasks, in the order of time. After each stretch its CPU is "unknown"."""
     names = _Names(stretches)
-    found = [change for one in stretches for change in _changes(one, names)]
+    found = [change for one in stretches for change in _changes(one, _Names([one], names))]
     return sorted(found, key=lambda one: one.at_ns)
 
 
@@ -345,10 +345,12 @@ class _Later:
 
 
 class _Names:
-    """The names of tasks, by the lines that have them; "" for one that none has."""
+    """The names of tasks, by the lines that have them, else by those of `others`: an id may be
+    another task's in another stretch. "" for one that none has."""
 
-    def __init__(self, stretches: Iterable[Stretch]) -> None:
+    def __init__(self, stretches: Iterable[Stretch], others: _Names | None = None) -> None:
         self._of: dict[int, str] = {}
+        self._others = others
         for line in (line for one in stretches for line in one.lines):
             self._note(line.number("pid"), line.fields.get("name"))
             self._note(line.number("next"), line.fields.get("next_name"))
@@ -358,7 +360,9 @@ class _Names:
             self._of.setdefault(pid, name)
 
     def of(self, pid: int, cpu: int) -> str:
-        return f"swapper/{cpu}" if pid == IDLE else self._of.get(pid, "")
+        if pid == IDLE:
+            return f"swapper/{cpu}"
+        return self._of.get(pid) or (self._others.of(pid, cpu) if self._others else "")
 
 
 def ended_by(excerpt: Excerpt, cpu: int | None) -> int | None:

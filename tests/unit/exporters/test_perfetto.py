@@ -299,6 +299,14 @@ def test_a_name_may_look_like_a_field(name: str) -> None:
     assert ran(BEGINS, at(5, text), ENDS)[0] == (4, name)
 
 
+def test_an_id_may_be_of_another_task_in_another_excerpt() -> None:
+    line = switch(14.5, 77, 8).replace("prev_comm=t77", "prev_comm=other")
+    late = [at(14, "the value begins"), line, at(15, "the value ends")]
+    second = Trace(at_ns=15_000_000, value_ns=1_000_000, cpu=1, lines=late)
+    names = ran(BEGINS, switch(5, 77, 80), ENDS, more=[second])
+    assert names[0] == (4, "t77") and names[3] == (14, "other")
+
+
 # ---- interrupts and others ----
 
 
