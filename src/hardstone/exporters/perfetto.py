@@ -468,7 +468,8 @@ def _value_values(late: Lateness, result: Result, tid: int | None) -> Values:
     if before is not None:
         values |= {"before": before.name, "before_tid": before.pid}
     for number, cause in enumerate(late.causes, start=1):
-        values[f"cause {number}"] = f"{cause.kind}: {cause.seen} in its second"
+        seen = format_ns(cause.seen) if cause.is_time else str(cause.seen)
+        values[f"cause {number}"] = f"{cause.kind}: {seen} in its second"
     return values
 
 
