@@ -263,6 +263,7 @@ def _write_clocks(writer: _Writer, first: _Measured, document: RunDocument) -> N
     name = writer.packet().system_info.utsname
     release = document.system.get("kernel.release")
     name.sysname, name.release = "Linux", one_line(str(release or ""))
+    name.machine = one_line(str(document.system.get("machine.arch") or ""))
 
 
 def _moment(text: str) -> int | None:
