@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from hardstone.cli import completion
 from hardstone.cli.help import OUTPUT, WHAT, Option, declare
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     from hardstone.model import Result, RunDocument, Series
 
 _STDOUT = Path("-")
+
+
+def _complete_format(
+    context: click.Context, parameter: click.Parameter, begin: str
+) -> list[CompletionItem]:
+    return [
+        CompletionItem(one.name, help=one.title) for one in EXPORTERS if one.name.startswith(begin)
+    ]
 
 
 @declare(
@@ -37,7 +46,7 @@ _STDOUT = Path("-")
     group=OUTPUT,
     is_common=True,
     metavar="FORMAT",
-    shell_complete=completion.words(*(one.name for one in EXPORTERS)),
+    shell_complete=_complete_format,
     help=f"One of {format_names()} (default: that of the suffix of FILE).",
 )
 @click.option(
@@ -108,8 +117,9 @@ def command(
 
     RUN is an ID or the start of one, a name, last, or last~1 for the run before the last (hardstone
     runs lists them), or the file of another tool, such as ./cyclictest.json. Several runs go into
-    one table (csv, parquet). What a format cannot say is reported on standard error, unless --quiet
-    is given. The exit code is 3 if figures of a run contradict each other.
+    one file where the format allows: csv, parquet, junit, lava, markdown. What a format cannot say
+    is reported on standard error, unless --quiet is given. The exit code is 3 if figures of a run
+    contradict each other.
     """
     exporter = find_exporter(name, output)
     one_array_thread()

@@ -9,8 +9,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
+from hardstone.cli.export import command
 from hardstone.cli.main import SUMMARIES
 from hardstone.exporters.registry import EXPORTERS, Exporter, find_exporter
 from hardstone.store.documents import write_document
@@ -188,6 +190,10 @@ def test_each_format_is_in_the_help_and_on_the_page() -> None:
     page = (ROOT / "docs" / "how-to" / "export-results.md").read_text()
     rows = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| `")}
     assert {f"`{one.name}`" for one in EXPORTERS} <= rows
+    completed = command.params[1].shell_complete(click.Context(command), "c")
+    assert [one.value for one in completed] == ["csv", "cyclictest"] and completed[0].help
+    several = [one.name for one in EXPORTERS if one.takes_several]
+    assert f"the format allows: {', '.join(several)}" in " ".join((command.help or "").split())
     suffixes = [suffix for one in EXPORTERS for suffix in one.suffixes]
     assert len(suffixes) == len(set(suffixes)) and "export" in SUMMARIES
 
