@@ -19,6 +19,7 @@ from hardstone.model import FORMULA
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from hardstone.store.store import Store
+from tests import imported
 from tests.process.store import odd
 from tests.unit.stats import make
 from tests.unit.systems.rated_runs import full_run
@@ -251,3 +252,11 @@ def test_the_last_part_of_an_id_names_its_run(filled: Store) -> None:
     assert filled.load(part).id == alone
     with pytest.raises(InputError):
         filled.load(part[1:])
+
+
+def test_a_run_of_another_tool_is_listed_with_its_tool(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    write_document(open_place(tmp_path), imported.imported_run(imported.bare()))
+    (entry,) = store.runs()
+    assert (entry.tool, entry.stars, entry.grade) == ("cyclictest 2.40", None, "indicative")
+    assert Store(tmp_path).runs() == [entry]

@@ -10,7 +10,7 @@ from hardstone.errors import InputError
 from hardstone.model import Conditions, RunDocument, Scalar, Series, Trust
 from hardstone.preemption.tables import why_not_divided
 from hardstone.stats.consistency import why_incomparable
-from hardstone.systems.published import all_figures, load_studies
+from hardstone.systems.published import all_figures, load_studies, parse_address
 from hardstone.systems.subjects import (
     Amount,
     MeasuredRun,
@@ -23,6 +23,7 @@ from hardstone.systems.subjects import (
     why_apart,
     why_run_apart,
 )
+from tests import imported
 from tests.unit.stats.make import document, result, series
 
 
@@ -196,3 +197,29 @@ def test_a_run_that_is_not_trustworthy_is_compared_with_nothing() -> None:
     assert why_apart(poor) == why_apart(poor, poor) == "not trustworthy: throttled"
     (good,) = subjects_of(document())
     assert not why_apart(good)
+
+
+def test_a_figure_that_the_file_of_another_tool_lacks_says_why() -> None:
+    (run,) = subjects_of(imported.imported_run(imported.bare(most=None)))
+    (held,) = run.held()
+    assert held.statistics() == ["min", "mean"]
+    said = {"p50": "the file has minimum and mean only, so no quantile"}
+    said["max"] = "the file has no maximum"
+    for statistic, reason in said.items():
+        found = held.amount(statistic)
+        assert isinstance(found, Missing)
+        assert found.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("typed", "test"),
+    [
+        ("tmr-p-lat/wakeup", "TMR-P-LAT"),
+        ("oslat/1/turn", "oslat"),
+        ("rtla-osnoise/x", "rtla-osnoise"),
+    ],
+)
+def test_ids_of_tests_are_typed_in_any_case_and_tools_as_they_are_named(
+    typed: str, test: str
+) -> None:
+    assert parse_address(typed).test == test
