@@ -7,7 +7,7 @@ for a comment. Times are in seconds. Source: the OpenMetrics specification 1.0.0
 
 A bucket of a histogram counts the values that are known to be at most `le`: values of a bucket of
 ours that `le` cuts, and values past our last bucket, are counted above it. So no share below a
-limit is larger than measured (docs/decisions/0071).
+limit is larger than measured (docs/decisions/0071). Of rates it counts those that may be.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hardstone.stats.consistency import why_not_comparable_to_hardware
 from hardstone.stats.histogram import above, bins_of
 from hardstone.stats.identity import highest_of
 from hardstone.stats.quantiles import summarise
-from hardstone.wording import one_line
+from hardstone.wording import is_rate, one_line
 
 Labels = Mapping[str, str]
 _GRADES: tuple[TrustGrade, ...] = ("full", "indicative", "untrustworthy")
@@ -211,18 +211,27 @@ def _add_histogram(
     families: _Families, series: Series, quantity: _Quantity, labels: Labels
 ) -> None:
     name = quantity.metric()
-    text = f"{quantity.what} of a series; a bucket counts the values known to be at most le."
+    known = "that may be" if is_rate(series.unit) else "known to be"
+    text = f"{quantity.what} of a series; a bucket counts the values {known} at most le."
     lines = families.declare(name, "histogram", text)
     at_most = 0
     for limit in quantity.ladder:
-        most_above = above(series, limit).high
-        at_most = max(at_most, 0 if most_above is None else series.count - most_above)
+        at_most = max(at_most, _at_most(series, limit))
         named = {**labels, "le": _number(limit / quantity.divisor)}
         lines.append(f"{name}_bucket{_labels(named)} {at_most}")
     lines.append(f"{name}_bucket{_labels({**labels, 'le': '+Inf'})} {series.count}")
     total = (series.mean or 0.0) * series.count / quantity.divisor
     lines.append(f"{name}_sum{_labels(labels)} {_number(total)}")
     lines.append(f"{name}_count{_labels(labels)} {series.count}")
+
+
+def _at_most(series: Series, limit: int) -> int:
+    """The least that the number of values up to `limit` can be; of rates, which are worse where
+    they are lower, the most."""
+    found = above(series, limit)
+    if is_rate(series.unit):
+        return series.count - found.low
+    return 0 if found.high is None else series.count - found.high
 
 
 def _target_labels(document: RunDocument) -> dict[str, str]:

@@ -254,6 +254,13 @@ def test_other_units_have_metrics_of_their_own(unit: str, name: str) -> None:
     assert buckets["1000.0"] == 2 and buckets["10000.0"] == 3
 
 
+def test_a_rate_in_a_bucket_that_a_limit_cuts_counts_below_it() -> None:
+    # 5 MB/s lies within the bucket from 4997120 to 5001215, as 5 ms does for times.
+    document = of_values(1, *[5_001_000] * 8, 9_000_000, unit="bytes_per_s")
+    buckets = values(document, "hardstone_rate_bytes_per_second_bucket")
+    assert buckets["5000000.0"] == 9 and buckets["2000000.0"] == 1
+
+
 def test_conditions_tell_results_of_one_test_apart() -> None:
     results = [
         make.result(values=[number], conditions=Conditions(load=load, cpu_config="shared"))
