@@ -79,9 +79,10 @@ _COMMAND = re.compile(
     r"(?:[^\s].{0,100}?[#$>%] *|[#$>%] *)?(?:sudo +)?"
     r"((?:[\w./~-]{1,200}/)?cyclictest(?: +[^;&|<>#]*?)?)(?: ?\d?[;&|<>#].*)?$"
 )
+_THREAD_IDS = "# Thread Ids:"
 _BREAK = re.compile(r"# Break (thread|value): (\d{1,19})\s*")
 _SILENT = re.compile(
-    r"\s*|# (Histogram|Histogram Overflow at cycle number:|Thread Ids:[ \d]*)\s*"
+    r"\s*|# (Histogram|Histogram Overflow at cycle number:)\s*"
     r"|Max CPUs = \d+|Online CPUs = \d+|Thread \d+ Interval: \d+|Thread \d+ using cpu \d+\."
     r"|Using \d+ cpus\.|INFO: .*|WARN: .*"
 )
@@ -89,6 +90,10 @@ _SILENT = re.compile(
 _ASSUMED = "The text does not have the command line: absolute timers (no -r, -s or -x) are assumed."
 _LIVE = (
     "The figures are those of a live display, which is not updated at the end: the last values are "
+    "missing."
+)
+_NOT_PRINTED = (
+    "cyclictest -v does not print what comes after it last looked: values of the last 10 ms may be "
     "missing."
 )
 _NO_TOOL = (
@@ -145,6 +150,7 @@ class _Text:
     figures: dict[str, list[int]] = field(default_factory=dict)
     late_cycles: dict[int, tuple[list[int], int]] = field(default_factory=dict)
     breaks: dict[str, int] = field(default_factory=dict)
+    thread_ids: list[int] = field(default_factory=list)
     is_live: bool = False
     policy: str | None = None
     dma_latency_us: int | None = None
@@ -228,6 +234,9 @@ def _take_note(text: _Text, line: str) -> bool:
         text.policy = None if found[2] not in (None, "/" + found[1]) else found[1]
     elif (found := _BREAK.fullmatch(line)) is not None:
         text.breaks[found[1]] = int(found[2])
+    elif line.startswith(_THREAD_IDS):
+        words = line.removeprefix(_THREAD_IDS).split()
+        text.thread_ids = [int(one) for one in words if one.isascii() and one.isdigit()]
     elif (found := _COMMAND.match(line)) is not None:
         text.commands.append(found[1].strip())
     else:
@@ -308,6 +317,8 @@ def _read_text(content: bytes, kind: str) -> Reading:
         series = _of_rows(text, unit)
     elif text.samples:
         series = list(_of_samples(text, unit, losses))
+        if not text.summaries:
+            losses.append(Loss(what="single values", text=_NOT_PRINTED))
     else:
         series = list(_of_summaries(text, unit, losses))
     if not series:
@@ -487,11 +498,22 @@ def _thread_count(text: _Text) -> int:
     return threads
 
 
+def _broke_run(text: _Text, thread: int) -> bool:
+    """Whether a value of this thread ended the run: their IDs are in the order of the threads."""
+    named = text.breaks.get("thread")
+    if len(text.samples) == 1 and len(text.thread_ids) < 2:
+        return named is not None
+    return thread < len(text.thread_ids) and text.thread_ids[thread] == named
+
+
 def _of_samples(text: _Text, unit: _Unit, losses: list[Loss]) -> Iterator[ReadSeries]:
     for thread, samples in sorted(text.samples.items()):
-        values = array("q", (value * unit.scale for value in samples.values))
         series = ReadSeries(name="wakeup", labels={"thread": thread}, step_ns=unit.scale)
         step = _reduction(samples, thread)
+        values = array("q", (value * unit.scale for value in samples.values))
+        broke = text.breaks.get("value", 0) if _broke_run(text, thread) else 0
+        if broke > max(samples.values):
+            values.append(broke * unit.scale)  # it came after the last line
         if step == 1:
             _note_missing(text, thread, samples.cycles, losses)
             yield replace(series, values=values, count=len(values))

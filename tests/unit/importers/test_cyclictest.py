@@ -438,6 +438,17 @@ def test_the_value_that_broke_a_run_is_its_maximum() -> None:
     assert "count" not in losses(sample("cyclictest-tracemark.stdout"))
 
 
+def test_the_value_that_broke_a_run_comes_after_the_single_values() -> None:
+    ends = "# Thread Ids: 0007 0008\n# Break thread: 8\n# Break value: 777\n"
+    text = lines((0, 5), (1, 6)) + f"{1:8d}:{0:8d}:{9:8d}\n{ends}"
+    first, second = read(source(text)).series
+    assert list(first.values or ()) == [5000, 6000]
+    assert list(second.values or ()) == [9000, 777_000] and second.count == 2
+    (alone,) = read(source(lines((0, 5)) + "# Break thread: 8\n# Break value: 777\n")).series
+    assert alone.values is not None and alone.values[-1] == 777_000
+    assert "single values" in losses(sample("cyclictest-v.stdout"))
+
+
 def test_two_runs_in_one_file_are_refused() -> None:
     with pytest.raises(InputError, match="of another run"):
         read(source(SUMMARY + SUMMARY.replace("9929", "9930")))
