@@ -278,7 +278,8 @@ def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
     """Points (value, share of values above it), thinned to what can be seen: `resolution` of them
     in each direction.
 
-    Every point is exact. It begins at the minimum with what lies at or above it and
+    Every point is exact. It begins at the minimum, or at the first bucket if values are below it,
+    with what lies at or above it and
     ends at the maximum, where one value in N is left; at the last bucket where the file of
     another tool has values above it.
     """
@@ -292,11 +293,12 @@ def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
     first = int(np.searchsorted(values, max(series.min, 0), side="left"))
     last = int(np.searchsorted(values, highest, side="left"))
     last = min(last, int(np.count_nonzero(above)))
-    start = (drawn(series.min), below_all)
+    layout = parse_layout(series.histogram.layout)
+    start = (drawn(max(series.min, layout.least)), below_all)
     end = (float(highest), 1 / series.count)
     inner = _thin(values[first:last], above[first:last] / total, end, resolution)
     least = min([end[1], above[last - 1] / total] if last > first else [end[1]])
-    if series.histogram.overflow and parse_layout(series.histogram.layout).is_imported:
+    if series.histogram.overflow and layout.is_imported:
         return [start, *inner]
     return [start, *inner, (end[0], float(least))]
 

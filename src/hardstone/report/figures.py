@@ -190,7 +190,8 @@ def figure_of(
         spec = charts.with_joins(spec, lines, joins)
     numbers = common_numbers([line.series for line in lines.lines])
     about = f"{kind.about} With {numbers}." if numbers else kind.about
-    about = " ".join([about, *dict.fromkeys(filter(None, map(beyond_text, found)))])
+    if kind.chart in (charts.exceedance_chart, charts.histogram_chart):
+        about = " ".join([about, *dict.fromkeys(filter(None, map(beyond_text, found)))])
     if any(line.series.count < LEAST_VALUES for line in lines.lines):
         about += f" A series of fewer than {LEAST_VALUES} values has a dot for each of them."
     return figure_of_spec(kind.title, about, lines, spec, subject, name, drawer)

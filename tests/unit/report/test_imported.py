@@ -121,6 +121,20 @@ def test_a_curve_ends_where_the_file_ends() -> None:
     assert charts.curve(imported.bare()) == []
 
 
+def test_a_curve_begins_where_values_are_known() -> None:
+    below = imported.linear([-900] * 30 + list(range(1000, 6000, 50)), 1000, 1000)
+    (x, share), *_ = charts.curve(below)
+    assert (x, share) == (1000.0, pytest.approx(100 / 130))
+
+
+def test_only_charts_of_values_say_that_some_are_not_drawn() -> None:
+    page = words(sketched(RUNS["overflow"]))
+    said = "Not drawn: 80 values above the last bucket."
+    assert f"tick at the average. With cpu 0. {said}" not in page
+    assert said in page
+    assert "All figures are under Tests" in words(sketched(RUNS["means"]))
+
+
 def test_the_bound_stands_at_the_maximum() -> None:
     series = imported.cyclictest(LATE, buckets=20)
     spec = charts.exceedance_chart(group([series]), "ns")
