@@ -310,7 +310,7 @@ def _write_change(
         elsewhere = [one for one, task in running.items() if task == tid != IDLE and one != cpu]
         for other in elsewhere:
             running[other] = _not_traced(other)
-            _write_state(writer, at_ns, other, running[other])
+            _write_state(writer, at_ns - 1, other, running[other])
         if running.get(cpu) != tid:
             running[cpu] = tid
             _write_state(writer, at_ns, cpu, tid, change if change.state == "running" else None)
