@@ -1,4 +1,6 @@
-"""Numbers and JSON of other tools' files, with bounds; errors name the place."""
+"""Numbers and JSON of other tools' files: ASCII digits only, with bounds, exact; errors name the
+place. `int` and `float` take too much: digits of other scripts, "1_000", "nan", "1e400".
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,16 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NoReturn
 
 from hardstone.errors import InputError, printable
 from hardstone.importers.recognise import lines_of
 
+AS_WRITTEN = "import the file as the tool wrote it"
+NS = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
 MOST = 2**62  # what any figure in ns may be
 _LONGEST_ROW = 1000
+_SHOWN = 40
 _NUMBER = re.compile(r"[-+]?[0-9]{1,25}(?:\.[0-9]{0,18})?(?:[eE][-+]?[0-9]{1,2})?", re.ASCII)
 _WHOLE = re.compile(r"[-+]?[0-9]{1,19}", re.ASCII)
 _NOT_A_NUMBER = re.compile(r"(?<=:)\s*-?nan\b", re.IGNORECASE)  # what printf makes of 0/0
@@ -34,56 +39,74 @@ def label(text: str) -> str:
     return printable(" ".join(text.split()).strip("/").replace("/", "-"))[:200] or "unnamed"
 
 
-def shown(value: object) -> str:
-    """Foreign text or a foreign value for a message: short, one line."""
-    return printable(str(value))[:40]
+def refuse(place: str, problem: str, remedy: str = AS_WRITTEN) -> NoReturn:
+    """InputError in one line: "line 12: 'x' is not a count"."""
+    raise InputError(f"{place}: {problem}" if place else problem, remedy)
 
 
-def whole(text: str, place: str, least: int = 0) -> int:
+def quoted(value: object) -> str:
+    """What a file has, for an error: short, and on one line."""
+    shown = printable(str(value))
+    return f"'{shown[:_SHOWN]}…'" if len(shown) > _SHOWN else f"'{shown}'"
+
+
+def whole(text: str, place: str) -> int:
+    """A whole number, which may be negative. InputError."""
+    if not _WHOLE.fullmatch(text) or not -MOST < int(text) < MOST:
+        refuse(place, f"{quoted(text)} is not a whole number")
+    return int(text)
+
+
+def count(text: str, place: str, least: int = 0) -> int:
     """A whole number of at least `least`. InputError."""
     if not _WHOLE.fullmatch(text) or not least <= int(text) < MOST:
-        raise InputError(f"{place}: '{shown(text)}' is not a whole number of {least} or more")
+        refuse(place, f"{quoted(text)} is not a count" + f" of {least} or more" * bool(least))
     return int(text)
 
 
 def decimal(text: str, place: str) -> Decimal:
     """A number, exact; not infinite. InputError."""
     if not _NUMBER.fullmatch(text):
-        raise InputError(f"{place}: '{shown(text)}' is not a number")
+        refuse(place, f"{quoted(text)} is not a number")
     return Decimal(text)
 
 
-def in_ns(text: str, unit_ns: int, place: str) -> Decimal:
+def exact_ns(text: str, unit_ns: int, place: str) -> Decimal:
     """A duration that is printed in units of `unit_ns`, exact. InputError."""
     value = decimal(text, place) * unit_ns
     if not -MOST < value < MOST:
-        raise InputError(f"{place}: '{shown(text)}' is out of range")
+        refuse(place, f"{quoted(text)} is out of range")
     return value
 
 
-def whole_ns(text: str, unit_ns: int, place: str) -> int:
+def in_ns(text: str, unit_ns: int, place: str) -> int:
     """The same to the nearest nanosecond."""
-    return int(in_ns(text, unit_ns, place).to_integral_value())
+    return int(exact_ns(text, unit_ns, place).to_integral_value())
+
+
+def mean_ns(text: str, unit_ns: int, place: str) -> float:
+    """A mean, which may have parts of a ns. InputError."""
+    return float(exact_ns(text, unit_ns, place))
 
 
 def whole_of(value: object, place: str) -> int:
     """A count of a JSON document. InputError."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MOST:
-        raise InputError(f"{place}: '{shown(value)}' is not a whole number of 0 or more")
+        refuse(place, f"{quoted(value)} is not a count")
     return value
 
 
 def number_of(value: object, place: str) -> float:
     """A finite number of a JSON document. InputError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < MOST:
-        raise InputError(f"{place}: '{shown(value)}' is not a number")
+        refuse(place, f"{quoted(value)} is not a number")
     return float(value)
 
 
 def object_of(value: object, place: str) -> dict[str, Any]:
     """An object of a JSON document. InputError."""
     if not isinstance(value, dict):
-        raise InputError(f"{place}: '{shown(value)}' is no object")
+        refuse(place, f"{quoted(value)} is no object")
     return value
 
 
@@ -111,7 +134,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         double = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"'{shown(double)}' stands twice in one object")
+        refuse("", f"{quoted(double)} stands twice in one object")
     return found
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hardstone.importers.numbers import NS, count, in_ns, quoted, refuse
+from hardstone.importers.fields import NS, count, in_ns, quoted, refuse
 from hardstone.importers.reading import Format, Reading, ReadSeries
 from hardstone.importers.recognise import lines_of
 from hardstone.importers.rt_json import ends_of

@@ -79,9 +79,9 @@ def _read_results(text: str) -> Reading:
     }
     series = []
     for name, value in cpus.items():
-        place = f"cpu.{fields.shown(name)}"
+        place = f"cpu.{fields.label(name)}"
         entry = fields.object_of(value, place)
-        labels = {"cpu" if is_each else "thread": fields.whole(name, place)}
+        labels = {"cpu" if is_each else "thread": fields.count(name, place)}
         series.append(_of_thread(entry, labels, unit_ns, place))
         unknown |= {f"{place}.{key}": entry[key] for key in entry if key not in _FIGURES}
     if not series:
@@ -165,7 +165,7 @@ def _with_end(
 def _buckets_of(entry: Mapping[str, Any], place: str) -> list[tuple[int, int]]:
     place = f"{place}.histogram"
     found = [
-        (fields.whole(value, place), fields.whole_of(number, f"{place}.{fields.shown(value)}"))
+        (fields.count(value, place), fields.whole_of(number, f"{place}.{fields.label(value)}"))
         for value, number in fields.object_of(entry.get("histogram"), place).items()
     ]
     return sorted((value, number) for value, number in found if number)
@@ -258,7 +258,7 @@ def _read_text(content: bytes) -> Reading:
             match = None  # its maximum may have lost digits
         is_cut = match is None and line.lstrip().startswith("T:")
         if is_cut and number < len(lines):
-            raise InputError(f"line {number}: '{fields.shown(line)}' is not a line of a thread")
+            raise InputError(f"line {number}: {fields.quoted(line)} is not a line of a thread")
         if match is not None:
             thread = int(match["thread"])
             if thread in found and found[thread][1]["tid"] != match["tid"]:
@@ -282,10 +282,10 @@ def _read_text(content: bytes) -> Reading:
 
 def _of_line(match: re.Match[str], unit_ns: int, place: str) -> ReadSeries:
     labels = {"cpu": int(match["cpu"])}
-    count = fields.whole(match["count"], place)
+    count = fields.count(match["count"], place)
     if count == 0:
         return ReadSeries(name="wakeup", labels=labels, count=0, step_ns=unit_ns)
-    least, most = fields.whole(match["min"], place), fields.whole(match["max"], place)
+    least, most = fields.count(match["min"], place), fields.count(match["max"], place)
     mean = fields.decimal(match["mean"], place)
     if not least - 0.01 <= float(mean) <= most + 0.01:
         raise InputError(f"{place}: a mean of {mean} is not from {least} to {most}")
@@ -406,7 +406,7 @@ def _rows_of(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     for number, line in enumerate(lines, start=1):
         match = _ROW.fullmatch(line.rstrip("\r\n"))
         if match is None:
-            raise InputError(f"line {number}: '{fields.shown(line.strip())}' is no sample")
+            raise InputError(f"line {number}: {fields.quoted(line.strip())} is no sample")
         yield int(match[1]), int(match[2]) * 10**9 + int(match[3]), int(match[4])
 
 

@@ -56,7 +56,7 @@ def _read_histogram(content: bytes) -> Reading:
         match = _LINE.match(line)
         is_cut = match is None and bool(re.match(r"\s*\d+ s(?:ecs)?\s+(?:b|s|$)", line))
         if is_cut and (number < len(lines) or content.endswith(b"\n")):
-            raise InputError(f"line {number}: '{fields.shown(line)}' is not a line of a thread")
+            raise InputError(f"line {number}: {fields.quoted(line)} is not a line of a thread")
         if match is None:
             continue
         thread = match["thread"].lower()
@@ -80,13 +80,13 @@ def _read_histogram(content: bytes) -> Reading:
 
 
 def _of_line(match: re.Match[str], thread: str, place: str) -> ReadSeries | None:
-    least = fields.whole_ns(match["min"], 1000, place)
-    most = fields.whole_ns(match["max"], 1000, place)
+    least = fields.in_ns(match["min"], 1000, place)
+    most = fields.in_ns(match["max"], 1000, place)
     if least >= 2_147_483_000 or most <= -2_147_483_000:
         return None
     if least > most:
         raise InputError(f"{place}: a minimum of {least} ns above the maximum of {most} ns")
-    sdev = float(fields.in_ns(match["sdev"], 1000, place))
+    sdev = float(fields.exact_ns(match["sdev"], 1000, place))
     if not 0 <= sdev <= most - least + 200:
         raise InputError(f"{place}: no values from {least} to {most} ns deviate by {sdev:.0f} ns")
     return ReadSeries(name="deviation", labels={"thread": thread}, min=least, max=most, stddev=sdev)
@@ -126,10 +126,10 @@ def _read_table(content: bytes) -> Reading:
         cells = re.findall(r"-?\d+", match["cells"])
         if len(cells) != len(columns):
             raise InputError(f"{place}: {len(cells)} figures below {len(columns)} columns")
-        period_ns = fields.whole_ns(match["period"], _UNITS[match["unit"].lower()], place)
+        period_ns = fields.in_ns(match["period"], _UNITS[match["unit"].lower()], place)
         params[f"{thread}_period_ns"] = period_ns
         row = {
-            name: fields.whole(cell, place) * unit
+            name: fields.count(cell, place) * unit
             for (name, unit), cell in zip(columns, cells, strict=True)
         }
         series += _of_row(row, thread, period_ns, place)

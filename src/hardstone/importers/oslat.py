@@ -26,7 +26,7 @@ from itertools import pairwise
 from math import gcd
 from typing import Any, Literal
 
-from hardstone.importers.numbers import count, in_ns, mean_ns, quoted, refuse, whole
+from hardstone.importers.fields import count, in_ns, mean_ns, quoted, refuse, whole
 from hardstone.importers.reading import Format, Reading, ReadSeries
 from hardstone.importers.recognise import lines_of
 from hardstone.importers.rt_json import (

@@ -75,11 +75,11 @@ def _read_simple(content: bytes) -> Reading:
     text = content.decode("ascii", "replace").strip()
     match = _SIMPLE.fullmatch(text)
     if match is None:
-        raise InputError(f"line 1: '{fields.shown(text)}' is not a number of seconds")
+        raise InputError(f"line 1: {fields.quoted(text)} is not a number of seconds")
     return Reading(
         tool=_TOOL,
         format="simple",
-        series=[_time_of_all(_Part("", []), fields.whole_ns(match["seconds"], _S, "line 1"))],
+        series=[_time_of_all(_Part("", []), fields.in_ns(match["seconds"], _S, "line 1"))],
         losses=[
             Loss(
                 what="conditions",
@@ -149,7 +149,7 @@ def _read_part(part: _Part) -> _Found:
     total = _first(part, _TOTAL)
     is_cut = total is not None and part.name not in ("", "sched/messaging")
     total = total or _first(part, _SIMPLE)
-    total_ns = 0 if total is None else fields.whole_ns(total[1]["seconds"], _S, total[0])
+    total_ns = 0 if total is None else fields.in_ns(total[1]["seconds"], _S, total[0])
     mean = _first(part, _MEAN)
     series = [*_rates(part), *_runs(part)]
     losses = []
@@ -202,22 +202,22 @@ def _labels(part: _Part) -> dict[str, int | str]:
             labels["between"] = found[1]["mode"]
     groups = _first(part, _GROUPS)
     if groups is not None:
-        labels["groups"] = fields.whole(groups[1]["groups"], groups[0])
+        labels["groups"] = fields.count(groups[1]["groups"], groups[0])
     return labels
 
 
 def _operation(part: _Part, mean: tuple[str, re.Match[str]], total_ns: int) -> ReadSeries:
     """The mean of all rounds. InputError where count, mean and total time contradict each other."""
     place, match = mean
-    mean_ns = fields.in_ns(match["mean"], _US, place)
+    mean_ns = fields.exact_ns(match["mean"], _US, place)
     executed = _first(part, _EXECUTED)
     count = None
     if executed is not None:
-        count = fields.whole(re.sub(r"[,.' ]", "", executed[1]["count"]), executed[0])
+        count = fields.count(re.sub(r"[,.' ]", "", executed[1]["count"]), executed[0])
         _check_total(mean_ns, count, total_ns, place)
     rate = _first(part, _RATE)
     if rate is not None:
-        _check_rate(mean_ns, fields.whole(re.sub(r"[,.' ]", "", rate[1]["rate"]), rate[0]), rate[0])
+        _check_rate(mean_ns, fields.count(re.sub(r"[,.' ]", "", rate[1]["rate"]), rate[0]), rate[0])
     return ReadSeries(
         name="pipe" if _benchmark(part) == "sched/pipe" else "operation",
         labels=_labels(part),
@@ -280,7 +280,7 @@ def _rates(part: _Part) -> Iterator[ReadSeries]:
                 name=name,
                 labels={**labels, "thread": int(match["thread"][:9])},
                 unit="count",
-                values=[fields.whole(match["rate"], f"line {number}")],
+                values=[fields.count(match["rate"], f"line {number}")],
             )
 
 
@@ -291,11 +291,11 @@ def _runs(part: _Part) -> Iterator[ReadSeries]:
         match = _RUN.search(line) or _PARALLEL.search(line)
         if match is None:
             continue
-        run = fields.whole(match["run"], f"line {number}")
+        run = fields.count(match["run"], f"line {number}")
         if run != last + 1:
             raise InputError(f"line {number}: run {run} follows run {last}")
         last, threads = run, int(match["all"][:9])
-        values.append(fields.whole_ns(match["ms"], _MS, f"line {number}"))
+        values.append(fields.in_ns(match["ms"], _MS, f"line {number}"))
     if values:
         yield ReadSeries(
             name="wake-all",
@@ -318,7 +318,7 @@ def _silent(
         rate = float(fields.decimal(average[1]["rate"], average[0]))
         yield ReadSeries(name=_rate_name(part), labels=_labels(part), unit="count", mean=rate)
     if summary is not None:
-        mean_ns = float(fields.in_ns(summary[1]["ms"], _MS, summary[0]))
+        mean_ns = float(fields.exact_ns(summary[1]["ms"], _MS, summary[0]))
         yield ReadSeries(name="wake-all", labels=_labels(part), mean=mean_ns)
 
 

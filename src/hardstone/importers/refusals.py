@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hardstone.importers.numbers import quoted
+from hardstone.errors import printable
 
 _HEAD_BYTES = 8192
 _RT_TESTS = (
@@ -28,7 +28,9 @@ class Refusal(NamedTuple):
 
 
 def _rtla_help(_: re.Match[bytes], first: str) -> str:
-    said = "" if first.startswith(("usage", "rtla ")) else f", which says {quoted(first)}"
+    said = (
+        "" if first.startswith(("usage", "rtla ")) else f", which says '{printable(first)[:40]}…'"
+    )
     return f"it is the help text of rtla{said}: nothing was measured"
 
 

@@ -113,7 +113,7 @@ def _columns(names: Sequence[str], line: str) -> _Columns:
         match = _LATENCY.match(name)
         key = name if match is None else match["what"]
         if key in place:
-            raise InputError(f"{line}: two columns '{fields.shown(name)}'")
+            raise InputError(f"{line}: two columns {fields.quoted(name)}")
         place[key] = at
         if match is not None:
             unit_ns[key] = _UNITS[match["unit"]]
@@ -225,7 +225,7 @@ def _json_row(entry: Mapping[str, Any], place: str) -> _Row:
         if isinstance(value, float) and not math.isfinite(value):
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"{place}.{name}: '{fields.shown(value)}' is not a number")
+            raise InputError(f"{place}.{name}: {fields.quoted(value)} is not a number")
         ns = value * 1e9 if abs(value) < 1e12 else math.inf
         return ns if abs(ns) < _NO_VALUE_NS else None
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from hardstone.importers.numbers import count, mean_ns, quoted, refuse, whole
+from hardstone.importers.fields import count, mean_ns, quoted, refuse, whole
 from hardstone.importers.reading import Reading, ReadSeries
 from hardstone.importers.recognise import text_of
 from hardstone.model import Conditions, Event, Scalar

@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hardstone.importers.numbers import count, in_ns, mean_ns, quoted, refuse
+from hardstone.importers.fields import count, in_ns, mean_ns, quoted, refuse
 from hardstone.importers.reading import Format, Reading, ReadSeries
 from hardstone.importers.recognise import lines_of
 from hardstone.importers.rt_json import (

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hardstone.importers.numbers import count, mean_ns, quoted, refuse, whole
+from hardstone.importers.fields import count, mean_ns, quoted, refuse, whole
 from hardstone.importers.reading import Format, Reading, ReadSeries
 from hardstone.importers.recognise import lines_of
 from hardstone.importers.rt_json import (

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import Any
 
-from hardstone.importers.numbers import count, in_ns, mean_ns, quoted, refuse
+from hardstone.importers.fields import count, in_ns, mean_ns, quoted, refuse
 from hardstone.importers.reading import Format, Reading, ReadSeries
 from hardstone.importers.recognise import lines_of
 from hardstone.importers.rt_json import ends_of

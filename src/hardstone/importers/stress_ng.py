@@ -139,8 +139,8 @@ def _cyclic_of(lines: Sequence[tuple[int, str]]) -> _Cyclic | None:
                 )
             found = _Cyclic(
                 policy=begin["policy"],
-                sleep_ns=fields.whole(begin["sleep"], f"line {number}"),
-                count=fields.whole(begin["count"], f"line {number}"),
+                sleep_ns=fields.count(begin["sleep"], f"line {number}"),
+                count=fields.count(begin["count"], f"line {number}"),
                 at=number,
             )
         elif found is not None:
@@ -151,29 +151,29 @@ def _cyclic_of(lines: Sequence[tuple[int, str]]) -> _Cyclic | None:
 def _add(found: _Cyclic, line: str, place: str) -> None:
     """One message after the first."""
     if match := _MEAN.search(line):
-        found.mean = float(fields.in_ns(match["mean"], 1, place))
-        mode_ns = fields.whole(match["mode"], place, least=-fields.MOST)
+        found.mean = float(fields.exact_ns(match["mean"], 1, place))
+        mode_ns = fields.count(match["mode"], place, least=-fields.MOST)
         found.events.append(_event("mode", f"The mode is {mode_ns} ns.", {"mode_ns": mode_ns}))
     elif match := _RANGE.search(line):
-        found.min = fields.whole(match["min"], place, least=-fields.MOST)
-        found.max = fields.whole(match["max"], place, least=-fields.MOST)
-        found.stddev = float(fields.in_ns(match["stddev"], 1, place))
+        found.min = fields.count(match["min"], place, least=-fields.MOST)
+        found.max = fields.count(match["max"], place, least=-fields.MOST)
+        found.stddev = float(fields.exact_ns(match["stddev"], 1, place))
     elif match := _PERCENTILE.search(line):
-        value_ns = fields.whole(match["value"], place, least=-fields.MOST)
+        value_ns = fields.count(match["value"], place, least=-fields.MOST)
         text = f"{match['share']} % of the values are at most {value_ns} ns, by stress-ng itself."
         found.events.append(
             _event("percentile", text, {"percent": float(match["share"]), "value_ns": value_ns})
         )
     elif match := _WIDTH.search(line):
-        found.width_ns = fields.whole(match["width"], place, least=1)
+        found.width_ns = fields.count(match["width"], place, least=1)
     elif match := _BUCKETS.search(line):
-        found.shown = fields.whole(match["shown"], place)
+        found.shown = fields.count(match["shown"], place)
     elif match := _NEEDED.search(line):
-        found.needed = fields.whole(match["needed"], place)
+        found.needed = fields.count(match["needed"], place)
     elif found.width_ns is not None and _SKIPPED.search(line):
         found.may_skip = True
     elif found.width_ns is not None and (match := _ROW.search(line)):
-        low, count = fields.whole(match["low"], place), fields.whole(match["count"], place)
+        low, count = fields.count(match["low"], place), fields.count(match["count"], place)
         _add_row(found, found.width_ns, low, count, place)
 
 
@@ -249,7 +249,7 @@ def _metrics_of(lines: Sequence[tuple[int, str]]) -> Iterator[ReadSeries]:
 
 
 def _ops(stressor: str, count: str, place: str) -> ReadSeries:
-    ops = fields.whole(count, place)
+    ops = fields.count(count, place)
     return ReadSeries(
         name="bogo-ops", labels={"stressor": fields.label(stressor)}, unit="count", values=[ops]
     )
@@ -260,7 +260,7 @@ def _metric(stressor: str, what: str, value: str, place: str) -> ReadSeries:
     unit, _, operation = re.sub(r"[- ]+", " ", what).partition(" ")
     operation = operation.removeprefix("per ")
     labels = {"stressor": fields.label(stressor), "operation": fields.label(operation)}
-    mean = float(fields.in_ns(value, _UNITS[unit.partition("sec")[0]], place))
+    mean = float(fields.exact_ns(value, _UNITS[unit.partition("sec")[0]], place))
     return ReadSeries(
         name="switch" if "context switch" in operation else "operation",
         labels=labels,
@@ -356,7 +356,7 @@ def _entries_of(content: bytes) -> Iterator[_Entry]:
             continue
         match = _KEY.fullmatch(line.rstrip())
         if match is None:
-            raise InputError(f"line {number}: '{fields.shown(line)}' is no key of stress-ng's YAML")
+            raise InputError(f"line {number}: {fields.quoted(line)} is no key of stress-ng's YAML")
         if not match["indent"] and not match["item"]:
             section, item = match["key"], 0
             continue
@@ -435,7 +435,7 @@ def _facts_of(system: Mapping[str, str]) -> dict[str, Scalar]:
     }
     for key, fact in _SYSTEM_COUNTS.items():
         if key in system:
-            found[fact] = fields.whole(system[key], f"system-info.{key}")
+            found[fact] = fields.count(system[key], f"system-info.{key}")
     return found
 
 
@@ -452,7 +452,7 @@ def _started(seconds: str) -> str | None:
 
 def _duration(metrics: Sequence[_Entry]) -> int | None:
     times = [
-        fields.whole_ns(one.value, 10**9, f"line {one.line}")
+        fields.in_ns(one.value, 10**9, f"line {one.line}")
         for one in metrics
         if one.key == "wall-clock-time"
     ]

@@ -151,8 +151,8 @@ def _row_of(line: str, heading: str, number: int, is_whole: bool) -> _Row | _Fai
     return _Row(
         name=_clean(name),
         detail=_clean(detail),
-        cycles=fields.whole(match["cycles"], place),
-        ns=fields.whole(match["ns"], place),
+        cycles=fields.count(match["cycles"], place),
+        ns=fields.count(match["ns"], place),
         note=_clean(groups.get("note") or ""),
         line=number,
     )

@@ -20,7 +20,7 @@ from hardstone.importers import fields
     ],
 )
 def test_durations_are_exact(text: str, unit_ns: int, expected: Decimal) -> None:
-    assert fields.in_ns(text, unit_ns, "line 1") == expected
+    assert fields.exact_ns(text, unit_ns, "line 1") == expected
 
 
 @pytest.mark.parametrize(
@@ -28,18 +28,18 @@ def test_durations_are_exact(text: str, unit_ns: int, expected: Decimal) -> None
 )
 def test_what_is_no_number(text: str) -> None:
     with pytest.raises(InputError, match=r"line 7: '.*' is not a number"):
-        fields.in_ns(text, 1, "line 7")
+        fields.exact_ns(text, 1, "line 7")
 
 
 def test_durations_of_centuries_are_refused() -> None:
     with pytest.raises(InputError, match="line 7: '99999999999' is out of range"):
-        fields.in_ns("99999999999", 10**9, "line 7")
+        fields.exact_ns("99999999999", 10**9, "line 7")
 
 
 def test_foreign_text_in_errors_is_one_short_line() -> None:
     with pytest.raises(InputError) as caught:
-        fields.whole("\x1b[31m\n" + "9" * 100, "line 1")
-    assert caught.value.cause == f"line 1: '?[31m?{'9' * 34}' is not a whole number of 0 or more"
+        fields.count("\x1b[31m\n" + "9" * 100, "line 1")
+    assert caught.value.cause == f"line 1: '?[31m?{'9' * 34}…' is not a count"
 
 
 def test_rows() -> None:

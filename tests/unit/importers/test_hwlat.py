@@ -77,7 +77,7 @@ def test_report_of_a_quiet_machine() -> None:
     ("old", "new", "cause"),
     [
         (b"inner:12", b"inner:-12", "line 17: '-12' is not a count"),
-        (b"inner:12", b"inner:1x", "line 17: '1x' is not a whole number"),
+        (b"inner:12", b"inner:1x", "line 17: '1x' is not a count"),
         (b"Max Latency: 15us", b"Max Latency: 14us", "Max Latency: 14 us, but the largest is 15"),
         (b"recorded: 2", b"recorded: 3", "Samples recorded: 3, but there are 2"),
         (b"15us", b"Below threshold", "'Below threshold', but there are windows"),

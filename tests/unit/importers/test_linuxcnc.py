@@ -100,7 +100,7 @@ def test_columns_of_a_table_in_another_form() -> None:
         (LINES, "max:   5.300 uS", "max:   5.300 ms", "line 2: '    1 secs   base min:"),
         (TABLE, "9075", "9075 1", "line 2: 4 figures below 3 columns"),
         (TABLE, "1004512", "1904512", "line 2: an interval of 1904512 ns is more than 9075 ns"),
-        (TABLE, " 9511", "-9511", "line 3: '-9511' is not a whole number of 0 or more"),
+        (TABLE, " 9511", "-9511", "line 3: '-9511' is not a count"),
     ],
 )
 def test_broken_output_is_refused(text: str, old: str, new: str, cause: str) -> None:

@@ -124,9 +124,9 @@ def test_widths_in_nanoseconds() -> None:
     ("old", "new", "cause"),
     [
         (b"50054 (us)", b"50053 (us)", "line 52: Max-Min is '50053'"),
-        (b" 2685", b" 26x85", "line 18: '26x85' is not a whole number"),
+        (b" 2685", b" 26x85", "line 18: '26x85' is not a count"),
         (b" 2685", b" -2685", "line 18: '-2685' is not a count"),
-        (b" 2685", " ٢".encode(), "line 18: '٢' is not a whole number"),
+        (b" 2685", " ٢".encode(), "line 18: '٢' is not a count"),
         (b" 2685", b" 2685 1", "line 18: 2 figures for 1 CPUs"),
         (b" 2685", b" 99999999999999999999", "line 18: '99999999999999999999' is not"),
         (b"    003 (us):", b"    002 (us):", "line 18: bucket '002 (us)' does not ascend"),
@@ -143,7 +143,7 @@ def test_broken_text_is_refused(old: bytes, new: bytes, cause: str) -> None:
     ("old", "new", "cause"),
     [
         (b'"3": 2685', b'"3": -2685', "thread.0.histogram.3: -2685 is not a count"),
-        (b'"3": 2685', b'"x": 2685', "thread.0.histogram: 'x' is not a time"),
+        (b'"3": 2685', b'"x": 2685', "thread.0.histogram: 'x' is not a number"),
         (b'"3": 2685', b'"2": 2685', "a key is there twice"),
         (b'"histogram": {', b'"histogram": 5, "x": {', "histogram: it is not an object"),
         (b'"cpu": 1', b'"cpu": null', "thread.0.cpu: it is missing"),

@@ -146,7 +146,7 @@ def test_newer_histogram_without_index() -> None:
         ),
         (b"50          246", b"50          -46", "line 6: '-46' is not a count"),
         (b"50          246", b"50          2 6", "line 6: 5 figures for 4 columns"),
-        (b"50          246", "50          ٢٤٦".encode(), "line 6: '٢٤٦' is not a whole number"),
+        (b"50          246", "50          ٢٤٦".encode(), "line 6: '٢٤٦' is not a count"),
         (b"50          246", b"50 99999999999999999999", "line 6: '9999999999"),
         (b"\n100  ", b"\n50   ", "line 7: row 50 does not ascend"),
         (b"   Thr-001", b"   Thr-000", "line 4: a column is there twice"),
@@ -156,7 +156,7 @@ def test_newer_histogram_without_index() -> None:
         (b"max:       9443", b"max:       2000", "column 1: its minimum or maximum is not where"),
         (b"min:         17", b"min:        417", "column 1: its minimum or maximum is not where"),
         (b"min:         17", b"min:          -", "column 1: 'min:' is '-', but it has values"),
-        (b"avg:        426", b"avg:       426.x", "'426.x' is not a time"),
+        (b"avg:        426", b"avg:       426.x", "'426.x' is not a number"),
         (b"over:        20", b"count:       20", "a second row 'count:'"),
         (b"max:       9443", b"max:", "row 'max:': 3 figures for 4 columns"),
     ],
@@ -259,7 +259,7 @@ def test_top_of_user_threads() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        (b"  0 #600 ", b"  0 #6x0 ", "line 4: '6x0' is not a whole number"),
+        (b"  0 #600 ", b"  0 #6x0 ", "line 4: '6x0' is not a count"),
         (b"        29       299", b"         9       2 9", "line 4: '0 #600"),
         (
             b"      29       299      8288",
@@ -316,7 +316,7 @@ def test_hwnoise_top() -> None:
     ("old", "new", "cause"),
     [
         (b"0          145", b"145", "line 4: 11 fields where 12 are printed"),
-        (b"19743", b"1974x", "line 4: '1974x' is not a whole number"),
+        (b"19743", b"1974x", "line 4: '1974x' is not a count"),
         (b"      303489        19743", b"      303489       319743", "do not ascend"),
         (b"  1 #6", b"  0 #6", "CPU 0 is there twice"),
     ],
@@ -376,7 +376,7 @@ def test_trace_alone() -> None:
     }
     assert "count" in losses(reading) and reading.series[0].step_ns == 1
     broken = text[text.index(b"# tracer:") :].replace(b"953700 ns", b"95x ns")
-    assert "'95x' is not a whole number" in refused(broken)
+    assert "'95x' is not a count" in refused(broken)
 
 
 def test_trace_of_osnoise_alone() -> None:

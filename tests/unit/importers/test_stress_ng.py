@@ -123,8 +123,8 @@ def test_negative_values_have_no_distribution() -> None:
         ("mean: 6266.33", "mean: nan", "line 7: 'nan' is not a number"),
         ("       20000", "       25000", "line 17: no bucket of 10000 ns starts at 25000 here"),
         ("       30000", "       50000", "line 18: no bucket of 10000 ns starts at 50000 here"),
-        ("(10000 ns", "(0 ns", "line 12: '0' is not a whole number of 1 or more"),
-        ("1000 samples", f"{10**30} samples", f"line 6: '{10**30}' is not a whole number"),
+        ("(10000 ns", "(0 ns", "line 12: '0' is not a count of 1 or more"),
+        ("1000 samples", f"{10**30} samples", f"line 6: '{10**30}' is not a count"),
     ],
 )
 def test_contradictions_are_refused(old: str, new: str, cause: str) -> None:
@@ -213,7 +213,7 @@ def test_yaml_says_that_it_has_no_latency() -> None:
 def test_broken_yaml() -> None:
     content = (SAMPLES / "stress-ng-cyclic.yaml").read_text()
     assert "it has no metrics" in refusal(content[: content.index("metrics:")])
-    assert refusal(content.replace("46350", "-4")).startswith("line 29: '-4' is not a whole number")
+    assert refusal(content.replace("46350", "-4")).startswith("line 29: '-4' is not a count")
     assert refusal(content.replace("bogo-ops: ", "bogo ops ")).startswith("line 29: '")
     assert refusal(content.replace("stressor: cyclic", "stress: cyclic")).startswith("line 28: ")
     assert read(content[: content.index("...")]).is_cut
