@@ -278,8 +278,11 @@ def _maxima(counted: Sequence[_Sides]) -> list[str]:
     if not counted:
         return []
     unit = counted[0].first.unit
-    first = amount_text(max(one.first.max or 0 for one in counted), unit)
-    second = amount_text(max(one.second.max or 0 for one in counted), unit)
+    firsts = [one.first.max for one in counted if one.first.max is not None]
+    seconds = [one.second.max for one in counted if one.second.max is not None]
+    if not firsts or not seconds:  # files of other tools may have no maximum
+        return []
+    first, second = (amount_text(max(found), unit) for found in (firsts, seconds))
     return [f"worst observed: A {first}, B {second}; no verdict on the maximum of a run"]
 
 
