@@ -124,7 +124,7 @@ def test_live_display() -> None:
         (b'"samples": 3799', b'"samples": -3799', "thread.0.sender.samples: -3799 is not a count"),
         (b'"samples": 3799', b'"samples": 3.5', "'3.5' is not a whole number"),
         (b'"samples": 3799', b'"samples": true', "'True' is not a whole number"),
-        (b'"max": 31', b'"max": 99999999999999999999', "is not a count"),
+        (b'"max": 31', b'"max": 99999999999999999999', "is not a whole number"),
         (b'"max": 31', b'"maximum": 31', "thread.0.receiver.max: it is missing"),
         (b'"num_threads": 2', b'"num_threads": 3', "'3', but there are 2 threads"),
         (b'"1": {', b'"0": {', "a key is there twice"),
