@@ -31,7 +31,7 @@ from hardstone.gate.outcome import gate_document
 from hardstone.gate.screen import print_gate
 from hardstone.importers.imported import document_of
 from hardstone.importers.reading import Reading
-from hardstone.importers.recognise import SourceFile, read, source_of
+from hardstone.importers.recognise import SourceFile, read, source_of, text_of
 from hardstone.model import Result, RunDocument
 from hardstone.report import drawing
 from hardstone.report.drawing import Drawer, Drawing
@@ -224,8 +224,8 @@ def _import(path: Path, number: int) -> bool:
 
 def _counted_most(reading: Reading, source: SourceFile) -> int:
     """No file has more values than its numbers add up to, than it has records, or than its seconds
-    allow where only those are in it."""
-    text = source.content.decode("utf-8", "replace")
+    allow where only those are in it. Numbers are as a terminal shows them."""
+    text = text_of(source.content)
     found = re.findall(r"\d{1,3}(?:,\d{3})+|\d{1,20}", text)
     numbers = sum(int(one.replace(",", "")) for one in found)
     seconds = sum(len(one.maxima_per_s) for one in reading.series)
