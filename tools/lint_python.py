@@ -135,6 +135,7 @@ LIBRARIES = {
     "markupsafe": {"report"},
     "vl_convert": {"report"},
     "pypdf": {"report"},
+    "hdrh": {"exporters"},
     "perfetto": {"exporters"},
     "pyarrow": {"exporters"},
     "numpy": {"stats", "report", "notebook"},

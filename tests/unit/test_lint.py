@@ -264,7 +264,7 @@ OF_PYTHON = [
         {
             f"{TOOLKIT}cli/a.py": "import click\nfrom rich.text import Text\n",
             f"{TOOLKIT}report/a.py": "import jinja2, markupsafe, vl_convert, pypdf, numpy\n",
-            f"{TOOLKIT}exporters/a.py": "import perfetto, pyarrow\n",
+            f"{TOOLKIT}exporters/a.py": "import hdrh, perfetto, pyarrow\n",
             f"{TOOLKIT}stats/a.py": "import scipy\n",
         },
         f"{TOOLKIT}units.py",

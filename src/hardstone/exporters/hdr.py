@@ -1,20 +1,20 @@
 """A run as an HdrHistogram log: a tagged interval for each distribution of times.
 
-Format: histogram log 1.3 with histograms in the encoding V2 (zlib, base64), as HdrHistogram's
-HistogramLogWriter and AbstractHistogram (Java, 2.1) and its port hdrhistogram (Python, 0.10) write
-them. The buckets of hardstone are those of an HdrHistogram with three significant digits, so no
-value is rounded there. Other buckets count at their upper edge.
+The library hdrhistogram (0.10) makes and encodes the histograms (encoding V2). The lines around
+them are of the histogram log 1.3, as HdrHistogram's HistogramLogWriter (Java, 2.1) writes them: the
+writer of the library has no tags, cuts Interval_Max to whole ms, and cannot write a start time.
+
+The buckets of hardstone are those of an HdrHistogram with three significant digits, so no value is
+rounded there. Other buckets count at their upper edge.
 """
 
 from __future__ import annotations
 
-import base64
 import re
-import struct
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from hardstone.exporters.exportable import (
     Held,
@@ -26,13 +26,12 @@ from hardstone.exporters.exportable import (
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import RunDocument, Series
 from hardstone.stats.histogram import Bins, bins_of
-from hardstone.stats.identity import LogLinear, highest_of
+from hardstone.stats.identity import MAX_VALUE, highest_of
 
 _VERSION = "#[Histogram log format version 1.3]"
 _LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
-_COOKIE, _PACKED_COOKIE = 0x1C849313, 0x1C849314
-# Significant digits, and the buckets that HdrHistogram gives them.
-_LAYOUTS = {3: LogLinear(10), 4: LogLinear(14), 5: LogLinear(17)}
+_DIGITS = (3, 4, 5)
+_MOST_VALUES = 2**62 - 1  # the library encodes larger counts wrongly, without an error
 _NS_PER_MS = 1_000_000
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:;=@/+~-]", re.ASCII)
 
@@ -44,8 +43,8 @@ def export_hdr(documents: Sequence[RunDocument], _: Wanted) -> Exported:
     intervals: list[tuple[float, list[str]]] = []
     tags: Counter[str] = Counter()
     for held in held_distributions(document, left):
-        if held.series.histogram.overflow and held.series.max is None:
-            left.add(held, "values are past the buckets, and the largest is not known")
+        if why := _why_left_out(held.series):
+            left.add(held, why)
             continue
         tag = _tag(held)
         tags[tag] += 1
@@ -61,6 +60,17 @@ def export_hdr(documents: Sequence[RunDocument], _: Wanted) -> Exported:
     lines = [*head, _VERSION, _start(first_s), _LEGEND]
     lines += [line for _, one in intervals for line in one]
     return Exported("".join(f"{line}\n" for line in lines).encode(), [*lost, *left.sentences()])
+
+
+def _why_left_out(series: Series) -> str:
+    """Why the library cannot hold the values of a series; "" where it can."""
+    if series.histogram.overflow and series.max is None:
+        return "values are past the buckets, and the largest is not known"
+    if (highest_of(series) or 0) > MAX_VALUE:
+        return "values are past the largest that a histogram of the log can hold"
+    if series.count > _MOST_VALUES:
+        return "more values than a histogram of the log can count"
+    return ""
 
 
 def _seconds(utc: str) -> float:
@@ -97,59 +107,31 @@ def _interval(held: Held) -> str:
     series = held.series
     bins = bins_of(series.histogram)
     highest = highest_of(series)
-    most = bins.top if highest is None else highest
-    digits, counts = _counts(bins, most)
+    most = max(bins.top if highest is None else highest, 0)
     length_s, max_ms = held.result.duration_ns / 1e9, most / _NS_PER_MS
-    return f"{length_s:.3f},{max_ms:.6f},{encoded(digits, counts)}"
+    return f"{length_s:.3f},{max_ms:.6f},{_encoded(bins, most)}"
 
 
-def _counts(bins: Bins, most: int) -> tuple[int, dict[int, int]]:
-    """The significant digits, and the count of each index of an HdrHistogram. No value is above
-    `most`."""
-    edges = [*zip(bins.lower.tolist(), bins.upper.tolist(), bins.count.tolist(), strict=True)]
-    digits = next((one for one in _LAYOUTS if _is_fine(edges, _LAYOUTS[one])), max(_LAYOUTS))
-    layout = _LAYOUTS[digits]
-    counts: Counter[int] = Counter()
-    for _, upper, count in [*edges, (0, -1, bins.underflow), (0, most, bins.overflow)]:
-        counts[layout.index_of(max(min(upper, most), 0))] += count
-    return digits, {index: count for index, count in sorted(counts.items()) if count}
+def _encoded(bins: Bins, most: int) -> str:
+    """The counts as a histogram of the library, encoded. No value is above `most`."""
+    from hdrh.histogram import HdrHistogram
+
+    layouts = (HdrHistogram(1, 2, digits) for digits in _DIGITS[:-1])
+    fine = next((one.significant_figures for one in layouts if _is_fine(one, bins)), _DIGITS[-1])
+    made = HdrHistogram(1, max(most, 2), fine)
+    counts = [*zip(bins.upper.tolist(), bins.count.tolist(), strict=True)]
+    for upper, count in [*counts, (0, bins.underflow), (most, bins.overflow)]:
+        if not made.record_value(max(min(upper, most), 0), count):
+            raise ValueError(f"hdrhistogram has no bucket for {upper}, up to {most}")
+    text: str = made.encode().decode("ascii")
+    return text
 
 
-def _is_fine(edges: Sequence[tuple[int, int, int]], layout: LogLinear) -> bool:
-    """Whether buckets of `layout` are nowhere wider than ours."""
-    for lower, upper, _ in edges:
-        low, high = layout.edges_of(layout.index_of(max(upper, 0)))
-        if high - low > upper - lower:
+def _is_fine(layout: Any, bins: Bins) -> bool:
+    """Whether the buckets of a histogram of the library are nowhere wider than `bins`."""
+    for lower, upper in zip(bins.lower.tolist(), bins.upper.tolist(), strict=True):
+        value = max(upper, 0)
+        low = layout.get_lowest_equivalent_value(value)
+        if layout.get_highest_equivalent_value(value) - low > upper - lower:
             return False
     return True
-
-
-def encoded(digits: int, counts: dict[int, int]) -> str:
-    """A histogram in the encoding V2; `counts` by index, ascending."""
-    highest = _LAYOUTS[digits].edges_of(max(counts, default=0))[1]
-    payload = b"".join(_packed(number) for number in _numbers(counts))
-    header = struct.pack(">iiiiqqd", _COOKIE, len(payload), 0, digits, 1, max(highest, 2), 1.0)
-    compressed = zlib.compress(header + payload)
-    whole = struct.pack(">ii", _PACKED_COOKIE, len(compressed)) + compressed
-    return base64.b64encode(whole).decode("ascii")
-
-
-def _numbers(counts: dict[int, int]) -> Iterator[int]:
-    """The counts from index 0 on; zeros in a row are one negative number, how many they are."""
-    expected = 0
-    for index, count in counts.items():
-        if index > expected:
-            yield expected - index
-        yield count
-        expected = index + 1
-
-
-def _packed(number: int) -> bytes:
-    """ZigZag LEB128 in at most 9 bytes, of which the last one has 8 bits."""
-    rest = (number << 1) ^ (number >> 63)
-    found = bytearray()
-    while rest > 0x7F and len(found) < 8:
-        found.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    found.append(rest)
-    return bytes(found)

@@ -86,6 +86,8 @@ EXPORTERS = (
         title="an HdrHistogram log with an interval for each distribution",
         suffixes=(".hlog", ".hdr"),
         function="hdr.export_hdr",
+        extra="hdr",
+        library="hdrh",
     ),
     Exporter(
         name="cyclictest",

@@ -169,13 +169,15 @@ def test_a_file_of_another_tool_is_exported(
     assert "000004 000001\n000005 000001\n" in done.out
 
 
+@pytest.mark.parametrize(("name", "library"), [("parquet", "pyarrow"), ("hdr", "hdrh")])
 def test_a_missing_library_is_told_with_the_command_that_brings_it(
-    hardstone: Hardstone, store: Path, monkeypatch: pytest.MonkeyPatch
+    hardstone: Hardstone, store: Path, monkeypatch: pytest.MonkeyPatch, name: str, library: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    done = export(hardstone, store, ONE, "--format", "parquet")
-    assert done.code == 5 and "needs the library pyarrow, which is not installed" in done.err
-    assert "install it: pip install 'hardstone[parquet]'" in done.err
+    monkeypatch.setitem(sys.modules, library, None)
+    done = export(hardstone, store, ONE, "--format", name)
+    assert done.code == 5 and done.out == "" and done.err.count("\n") == 1
+    assert f"{name} needs the library {library}, which is not installed" in done.err
+    assert f"install it: pip install 'hardstone[{name}]'" in done.err
 
 
 def test_an_unknown_format_is_one_line_with_the_list(hardstone: Hardstone, store: Path) -> None:

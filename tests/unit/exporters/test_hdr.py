@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from hardstone.exporters.hdr import encoded, export_hdr
+from hardstone.exporters.hdr import export_hdr
 from hardstone.exporters.registry import Exported, Wanted
-from hardstone.model import Conditions, Result, RunDocument, Series
+from hardstone.model import Conditions, Histogram, Result, RunDocument, Series
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.quantiles import quantile_of_series
 from tests.imported import bare, cyclictest, linear
@@ -41,6 +41,10 @@ def read_one(series: Series, folder: Path) -> hdrh.HdrHistogram:
     return one
 
 
+def made_up(**changed: object) -> Series:
+    return msgspec.structs.replace(make.series([1, 2]), **changed)
+
+
 def counts_of(one: hdrh.HdrHistogram) -> list[tuple[int, int]]:
     """Upper edge and count of each bucket in use."""
     return [
@@ -59,19 +63,33 @@ def test_every_bucket_is_read_with_its_edge_and_count(most: int, tmp_path: Path)
     ]
 
 
-def test_quantiles_of_the_reader_are_ours(tmp_path: Path) -> None:
-    series = make.series((np.random.default_rng(5).pareto(2, 20_000) * 9000).astype(int).tolist())
-    one = read_one(series, tmp_path)
+def test_the_figures_are_those_of_the_document(tmp_path: Path) -> None:
+    """By the values themselves: the library reads here what the library wrote."""
+    values = np.sort((np.random.default_rng(5).pareto(2, 20_000) * 9000).astype(int) + 900)
+    series = make.series(values.tolist())
+    document = make.document(results=[make.result(series=[series], duration_ns=2_100_000_000)])
+    ((tag, one),) = read(document, tmp_path).items()
+    assert tag == "TMR-P-LAT/total/wakeup:load=heavy:cpus=shared"
+    assert one.get_end_time_stamp() - one.get_start_time_stamp() == 2100
+    assert one.get_total_count() == series.count == 20_000
+    assert one.get_min_value() == one.get_lowest_equivalent_value(series.min)
+    assert one.get_max_value() == one.get_highest_equivalent_value(series.max)
+    assert one.get_mean_value() == pytest.approx(series.mean, rel=1e-3)
+    line = exported(document).content.decode().splitlines()[-1]
+    assert line.split(",")[3] == f"{values[-1] / 1e6:.6f}"
     for q in (0.5, 0.9, 0.99, 0.999):
-        ours = quantile_of_series(series, q)
-        assert ours is not None and one.get_value_at_percentile(100 * q) == ours.value
+        found = one.get_value_at_percentile(100 * q)
+        value, ours = int(values[round(q * 20_000) - 1]), quantile_of_series(series, q)
+        assert value <= found <= value * 1.001 and ours is not None and found == ours.value
 
 
 def test_counts_of_every_length_are_read(tmp_path: Path) -> None:
-    counts = {3 * power: 2**power - 1 for power in range(1, 63)}
-    one = hdrh.HdrHistogram.decode(encoded(3, counts))
-    found = [one.get_count_at_index(index) for index in range(200)]
-    assert {index: count for index, count in enumerate(found) if count} == counts
+    counts = [(3 * power, 2**power - 1) for power in range(1, 62)]
+    count = sum(one for _, one in counts)
+    histogram = Histogram(layout="log-linear/10", buckets=counts)
+    series = made_up(count=count, min=3, mean=170.0, max=183, histogram=histogram)
+    one = read_one(series, tmp_path)
+    assert counts_of(one) == counts and one.get_total_count() == count
 
 
 def test_intervals_have_tags_times_and_maxima(tmp_path: Path) -> None:
@@ -151,9 +169,13 @@ def test_no_value_is_beyond_the_extremes_of_wide_buckets(tmp_path: Path) -> None
     assert lost.endswith("2 values below 0 are counted at 0")
 
 
+def test_values_below_0_alone_are_an_interval(tmp_path: Path) -> None:
+    """Readers pass over a line with a negative maximum."""
+    assert counts_of(read_one(linear([-500, -200], 100, -1000), tmp_path)) == [(0, 2)]
+
+
 def left_out(**changed: object) -> list[Result]:
-    series = msgspec.structs.replace(make.series([1, 2]), **changed)
-    return [make.result(series=[series])]
+    return [make.result(series=[made_up(**changed)])]
 
 
 @pytest.mark.parametrize(
@@ -167,8 +189,20 @@ def left_out(**changed: object) -> list[Result]:
             [make.result(series=[cyclictest([1000, 10**7], max=None)])],
             "values are past the buckets, and the largest is not known",
         ),
+        (
+            [make.result(series=[cyclictest([1000, 10**7], max=2**63 - 1)])],
+            "values are past the largest that a histogram of the log can hold",
+        ),
+        (
+            left_out(
+                count=2**62,
+                mean=1.5,
+                histogram=Histogram(layout="log-linear/10", buckets=[(1, 2**61), (2, 2**61)]),
+            ),
+            "more values than a histogram of the log can count",
+        ),
     ],
-    ids=["unit", "wrong", "cut", "bare", "unbounded"],
+    ids=["unit", "wrong", "cut", "bare", "unbounded", "beyond", "many"],
 )
 def test_what_the_log_cannot_hold_is_told(results: list[Result], why: str, tmp_path: Path) -> None:
     document = make.document(results=results)
