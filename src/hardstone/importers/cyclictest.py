@@ -735,9 +735,10 @@ def _has_histogram(threads: Mapping[str, Any], command: str | None, options: _Op
 
 
 def _quantity(options: _Options) -> str:
-    if options.has("r", "s"):
-        return "wakeup-relative"
-    return "wakeup-signal" if options.has("x") else "wakeup"
+    """With -x a periodic timer's signal wakes the thread, whether -r or -s is given or not."""
+    if options.has("x"):
+        return "wakeup-signal"
+    return "wakeup-relative" if options.has("r", "s") else "wakeup"
 
 
 def _of_thread(

@@ -349,6 +349,8 @@ def test_the_command_tells_the_intervals(command: str, expected: str | None) -> 
         ("cyclictest -r", "wakeup-relative"),
         ("cyclictest --system", "wakeup-relative"),
         ("cyclictest -x", "wakeup-signal"),
+        ("cyclictest -x -r", "wakeup-signal"),
+        ("cyclictest -xs", "wakeup-signal"),
         ("cyclictest -q --resolution", "wakeup"),
     ],
 )
