@@ -15,6 +15,7 @@ import yaml
 
 from tests.conftest import ROOT
 from tests.process.targets import sample
+from tests.waiting import wait_until
 
 SHARE = ROOT / "share" / "hardstone"
 GATE, SOAK = SHARE / "ci" / "gate.sh", SHARE / "systemd" / "soak.sh"
@@ -24,7 +25,8 @@ address = "SEM-P-SIG/total/wakeup"
 statistic = "max"
 at_most = "{most}"
 """
-# Notes its arguments, one call a line, and ends as CODE_run, CODE_gate_limits, ... say.
+# Notes its arguments, one call a line, writes what a gate writes, and ends as CODE_run,
+# CODE_gate_limits, ... say. OUTPUT_runs is what it prints.
 NOTES = """#!/usr/bin/env python3
 import json, os, sys
 words = sys.argv[1:]
@@ -32,9 +34,10 @@ against = [one[2:] for one in words if one in ("--limits", "--baseline")]
 kind = "_".join([words[0], *against])
 with open(os.environ["NOTED"], "a") as file:
     file.write(json.dumps(words) + "\\n")
-if "--github" in words:
-    open(words[words.index("--github") + 1], "w").write(f"## {kind}\\n")
-print(f"output of {kind}")
+for option in ("--github", "--junit"):
+    if option in words and "SILENT" not in os.environ:
+        open(words[words.index(option) + 1], "w").write(f"## {kind}\\n")
+print(os.environ.get(f"OUTPUT_{kind}", f"output of {kind}"))
 sys.exit(int(os.environ.get(f"CODE_{kind}", "0")))
 """
 
@@ -47,24 +50,30 @@ class Shell:
         self.command = folder / "command"
         self.command.write_text(NOTES)
         self.command.chmod(0o755)
+        self.limits = "limits.toml"
+        (folder / self.limits).write_text(LIMITS.format(most="2us"))
+        self.results = folder / "hardstone-results"
+
+    def start(self, script: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        own = {"NOTED": str(self._noted), "HARDSTONE": str(self.command)}
+        return subprocess.Popen(
+            ["sh", str(script), *words],
+            env={**kept, **own, **variables},
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def __call__(
         self, script: Path, *words: str, code: int = 0, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         self._noted.unlink(missing_ok=True)
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        own = {"NOTED": str(self._noted), "HARDSTONE": str(self.command)}
-        done = subprocess.run(
-            ["sh", str(script), *words],
-            env={**kept, **own, **variables},
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done
+        with self.start(script, *words, **variables) as process:
+            out, err = process.communicate(timeout=120)
+        assert process.returncode == code, out + err
+        return subprocess.CompletedProcess(process.args, code, out, err)
 
     @property
     def calls(self) -> list[list[str]]:
@@ -91,23 +100,23 @@ def test_each_run_is_gated_and_all_is_written(shell: Shell) -> None:
     chosen = {"HARDSTONE_RUN": "--load heavy -D 5m", "HARDSTONE_TARGET": "ssh://root@board"}
     summary = shell.folder / "step"
     summary.write_text("of another step\n")
-    shell(GATE, HARDSTONE_LIMITS="limits.toml", GITHUB_STEP_SUMMARY=str(summary), **chosen)
-    run, gate, report, export = shell.calls
+    shell(GATE, HARDSTONE_LIMITS=shell.limits, GITHUB_STEP_SUMMARY=str(summary), **chosen)
+    run, gate, report, *exports = shell.calls
     assert run[:2] == ["run", "TMR-P-LAT"]
     assert run[run.index("--target") + 1] == "ssh://root@board"
     assert run[-4:] == ["--load", "heavy", "-D", "5m"]
     name = run[run.index("--name") + 1]
     assert run[run.index("--repeat") + 1] == "3"
-    assert gate[1:4] == [f"{name} {number} of 3" for number in (1, 2, 3)]
-    assert gate[4:6] == ["--limits", "limits.toml"]
-    assert report[1] == export[1] == f"{name} 3 of 3"
+    names = [f"{name} {number} of 3" for number in (1, 2, 3)]
+    assert gate[1:4] == names and gate[4:6] == ["--limits", shell.limits]
+    assert report[1] == names[-1] and [one[1] for one in exports] == names
     text = summary_of(shell.folder)
-    assert text == "## gate_limits\noutput of export\n"
+    assert text == "## gate_limits\n" + 3 * "output of export\n"
     assert summary.read_text() == "of another step\n" + text
 
 
 def test_one_run_has_no_number(shell: Shell) -> None:
-    shell(GATE, HARDSTONE_LIMITS="limits.toml", HARDSTONE_REPEAT="1")
+    shell(GATE, HARDSTONE_LIMITS=shell.limits, HARDSTONE_REPEAT="1")
     assert "--name" in shell.call("run")
     name = shell.call("run")[shell.call("run").index("--name") + 1]
     assert shell.call("gate")[1:3] == [name, "--limits"]
@@ -119,21 +128,63 @@ def test_one_run_has_no_number(shell: Shell) -> None:
 )
 def test_the_worst_outcome_counts(shell: Shell, limits: int, baseline: int, code: int) -> None:
     """FAIL is a fact, INCONCLUSIVE passes nothing, and an error decides nothing."""
-    both = {"HARDSTONE_LIMITS": "limits.toml", "HARDSTONE_BASELINE": "good"}
+    both = {"HARDSTONE_LIMITS": shell.limits, "HARDSTONE_BASELINE": "good"}
     codes = {"CODE_gate_limits": str(limits), "CODE_gate_baseline": str(baseline)}
-    shell(GATE, code=code, **both, **codes)
-    assert [one[0] for one in shell.calls] == ["run", "gate", "gate", "report", "export"]
+    shell(GATE, code=code, HARDSTONE_REPEAT="1", **both, **codes)
+    called = [one[0] for one in shell.calls]
+    assert called == ["show", "run", "gate", "gate", "report", "export"]
 
 
-@pytest.mark.parametrize("code", [0, 1, 3])
-def test_what_was_measured_is_gated(shell: Shell, code: int) -> None:
-    shell(GATE, HARDSTONE_LIMITS="limits.toml", CODE_run=str(code))
+@pytest.mark.parametrize(("run", "gate", "code"), [(3, 0, 3), (1, 0, 1), (3, 1, 1), (1, 3, 1)])
+def test_what_was_not_measured_whole_does_not_pass(
+    shell: Shell, run: int, gate: int, code: int
+) -> None:
+    """A test that timed out may be in no limit."""
+    codes = {"CODE_run": str(run), "CODE_gate_limits": str(gate)}
+    shell(GATE, code=code, HARDSTONE_LIMITS=shell.limits, **codes)
     assert shell.call("gate")
+    assert summary_of(shell.folder).startswith(f"**hardstone run ended with {run}: ")
+
+
+def test_nothing_of_an_earlier_job_is_shown(shell: Shell) -> None:
+    shell(GATE, HARDSTONE_LIMITS=shell.limits)
+    assert "## gate_limits" in summary_of(shell.folder)
+    shell(GATE, code=4, HARDSTONE_LIMITS=shell.limits, CODE_run="4")
+    assert [one.name for one in shell.results.iterdir()] == ["runs.txt"]
+    shell(GATE, code=2, HARDSTONE_LIMITS=shell.limits, CODE_gate_limits="2", SILENT="")
+    assert summary_of(shell.folder).startswith("## hardstone gate (limits): not decided")
+
+
+def test_a_gate_that_writes_nothing_passes_nothing(shell: Shell) -> None:
+    """As with HARDSTONE_GATE=--help."""
+    shell(GATE, code=2, HARDSTONE_LIMITS=shell.limits, SILENT="")
+
+
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_a_result_that_was_not_written_does_not_pass(shell: Shell, command: str) -> None:
+    shell(GATE, code=2, HARDSTONE_LIMITS=shell.limits, **{f"CODE_{command}": "2"})
+
+
+def test_a_summary_that_cannot_be_written_does_not_pass(shell: Shell) -> None:
+    shell(GATE, code=2, HARDSTONE_LIMITS=shell.limits, GITHUB_STEP_SUMMARY="/nowhere/summary")
+
+
+def test_a_cancelled_job_leaves_nothing_behind(shell: Shell) -> None:
+    """hardstone gets SIGTERM and is waited for; the trap of the script ends with 130."""
+    shell.command.write_text(
+        '#!/bin/sh\ntrap "echo ended > ended; exit 130" TERM\necho > begun\n'
+        "while :; do sleep 0.02; done\n"
+    )
+    with shell.start(GATE, HARDSTONE_LIMITS=shell.limits) as script:
+        wait_until((shell.folder / "begun").exists)
+        script.terminate()
+        assert script.wait(60) == 130
+    assert (shell.folder / "ended").exists()
 
 
 @pytest.mark.parametrize("code", [2, 4, 5, 70, 130])
 def test_what_was_not_measured_is_not(shell: Shell, code: int) -> None:
-    done = shell(GATE, code=code, HARDSTONE_LIMITS="limits.toml", CODE_run=str(code))
+    done = shell(GATE, code=code, HARDSTONE_LIMITS=shell.limits, CODE_run=str(code))
     assert [one[0] for one in shell.calls] == ["run"]
     assert done.stdout == "output of run\n"
 
@@ -142,18 +193,21 @@ def test_what_was_not_measured_is_not(shell: Shell, code: int) -> None:
     "variables",
     [
         {},
-        {"HARDSTONE_LIMITS": "l", "HARDSTONE_REPEAT": "0"},
-        {"HARDSTONE_LIMITS": "l", "HARDSTONE_REPEAT": "3; touch here"},
+        {"HARDSTONE_LIMITS": "limits.toml", "HARDSTONE_REPEAT": "0"},
+        {"HARDSTONE_LIMITS": "limits.toml", "HARDSTONE_REPEAT": "3; touch here"},
+        {"HARDSTONE_LIMITS": "nowhere.toml"},
+        {"HARDSTONE_BASELINE": "nothing", "CODE_show": "2"},
     ],
 )
 def test_wrong_variables(shell: Shell, variables: dict[str, str]) -> None:
     done = shell(GATE, code=2, **variables)
     assert done.stderr.startswith("gate.sh: ") and done.stderr.count("\n") == 1
-    assert not shell.calls
+    assert "run" not in [one[0] for one in shell.calls]
 
 
 def test_variables_are_words_and_no_commands(shell: Shell) -> None:
     hostile = "$(touch here) `touch here` ; touch here & * ~"
+    (shell.folder / hostile).write_text("")
     shell(
         GATE,
         HARDSTONE_LIMITS=hostile,
@@ -177,12 +231,10 @@ def test_with_hardstone_itself(shell: Shell) -> None:
     shell.command.write_text(
         f'#!/bin/sh\nPYTHONPATH="{path}" exec "{sys.executable}" -m hardstone "$@"\n'
     )
-    limits = shell.folder / "limits.toml"
-    limits.write_text(LIMITS.format(most="2us"))
     done = shell(
         GATE,
         code=1,
-        HARDSTONE_LIMITS=str(limits),
+        HARDSTONE_LIMITS=shell.limits,
         HARDSTONE_TARGET=f"fake:{target}",
         HARDSTONE_TESTS="SEM-P-SIG",
         HARDSTONE_REPEAT="1",
@@ -190,16 +242,15 @@ def test_with_hardstone_itself(shell: Shell) -> None:
         HARDSTONE_STORE=str(shell.folder / "store"),
     )
     assert "FAIL" in done.stdout and "\n<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=gate" in done.stdout
-    out = shell.folder / "hardstone-results"
-    names = sorted(one.stem for one in out.iterdir())
+    names = sorted(one.stem for one in shell.results.iterdir())
     assert names == ["gate-limits", "junit-limits", "report", "runs", "summary"]
     summary = summary_of(shell.folder)
     assert summary.startswith("## hardstone gate: ") and "\n## hardstone: " in summary
 
 
 def test_a_soak_goes_on_until_it_is_complete(shell: Shell) -> None:
-    """Nights of one recording, with a night that was ended, one that a power cut ended, and the
-    last; then another one begins."""
+    """Nights of one recording: ended in the morning, by a power cut, by a full disk, and complete;
+    then another one begins."""
     state = {"STATE_DIRECTORY": str(shell.folder / "state"), "HARDSTONE_METRICS": "metrics.prom"}
     shell(SOAK, "measure", code=130, CODE_latstat="130", HARDSTONE_SOAK="-D 2d -a 0", **state)
     first = shell.call("latstat")
@@ -207,24 +258,63 @@ def test_a_soak_goes_on_until_it_is_complete(shell: Shell) -> None:
     name = first[first.index("--name") + 1]
     shell(SOAK, "ended", EXIT_STATUS="130", **state)
     assert shell.call("export")[1:2] == ["last"] and shell.call("export")[-1] == "metrics.prom"
-    for _ in range(2):  # after the first nobody called `ended`
-        shell(SOAK, "measure", **state)
+    for status, ended in (("incomplete", None), ("interrupted", "2"), ("interrupted", "0")):
+        shell(SOAK, "measure", OUTPUT_runs=runs_of(name, status), **state)
         assert shell.call("latstat")[-2:] == ["--resume", name]
-    shell(SOAK, "ended", EXIT_STATUS="0", **state)
-    shell(SOAK, "measure", **state)
+        if ended is not None:
+            shell(SOAK, "ended", EXIT_STATUS=ended, **state)
+    shell(SOAK, "measure", OUTPUT_runs=runs_of(name, "complete"), **state)
     assert "--resume" not in shell.call("latstat")
 
 
+def runs_of(name: str, status: str) -> str:
+    """As `hardstone runs --json` prints them."""
+    entries = [{"id": "a", "name": "other", "status": "interrupted"}, {"name": name}]
+    entries[1] |= {"status": status, "stars": "1"}
+    return json.dumps(entries, indent=2)
+
+
+def test_a_recording_that_was_never_stored_is_forgotten(shell: Shell) -> None:
+    """As after wrong options: the next night begins another one."""
+    (shell.folder / "soak-begun").write_text("soak-1\n")
+    shell(SOAK, "measure", STATE_DIRECTORY=str(shell.folder), OUTPUT_runs="[]")
+    assert "--resume" not in shell.call("latstat")
+
+
+def test_a_store_that_cannot_be_read_ends_no_recording(shell: Shell) -> None:
+    begun = shell.folder / "soak-begun"
+    begun.write_text("soak-1\n")
+    shell(SOAK, "measure", code=2, STATE_DIRECTORY=str(shell.folder), CODE_runs="2")
+    assert begun.read_text() == "soak-1\n" and [one[0] for one in shell.calls] == ["runs"]
+
+
 @pytest.mark.parametrize(
-    ("status", "goes_on"),
-    [("130", True), ("143", True), ("KILL", True), ("0", False), ("1", False), ("2", False)],
+    ("status", "is_kept", "has_metrics"),
+    [
+        ("130", True, True),
+        ("143", True, True),
+        ("0", True, True),
+        ("3", True, True),
+        ("1", False, True),
+        ("2", True, False),
+        ("5", True, False),
+        ("KILL", True, False),
+    ],
 )
-def test_what_ends_a_soak(shell: Shell, status: str, goes_on: bool) -> None:
-    state = {"STATE_DIRECTORY": str(shell.folder), "HARDSTONE_METRICS": ""}
+def test_what_ends_a_night(shell: Shell, status: str, is_kept: bool, has_metrics: bool) -> None:
+    """After a night that measured nothing the metrics keep their time, so that an alert on old
+    ones works."""
+    state = {"STATE_DIRECTORY": str(shell.folder), "HARDSTONE_METRICS": "metrics.prom"}
     begun = shell.folder / "soak-begun"
     begun.write_text("soak-1\n")
     shell(SOAK, "ended", EXIT_STATUS=status, **state)
-    assert begun.exists() == goes_on and not shell.calls
+    assert begun.exists() == is_kept and bool(shell.calls) == has_metrics
+
+
+def test_no_metrics_without_an_exporter(shell: Shell) -> None:
+    for metrics in ({"HARDSTONE_METRICS": ""}, {}):
+        shell(SOAK, "ended", STATE_DIRECTORY=str(shell.folder), EXIT_STATUS="0", **metrics)
+        assert not shell.calls
 
 
 def test_a_night_ends_as_ctrl_c_does(shell: Shell) -> None:
@@ -254,7 +344,7 @@ def test_the_action_passes_every_input(shell: Shell, tmp_path: Path) -> None:
     """Its inputs are those of gate.sh; its steps run here as GitHub runs them, in bash -e."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     inputs = {name: str(one["default"]) for name, one in action["inputs"].items()}
-    inputs |= {"command": str(shell.command), "limits": "limits.toml", "run-options": "-D 5m"}
+    inputs |= {"command": str(shell.command), "limits": shell.limits, "run-options": "-D 5m"}
     used = set()
     environment = tmp_path / "environment"
     variables = {"GITHUB_ENV": str(environment), "RUNNER_TEMP": str(tmp_path)}
@@ -284,7 +374,7 @@ def test_the_action_passes_every_input(shell: Shell, tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
     assert used | {"results"} == set(inputs)
-    assert [one[0] for one in shell.calls] == ["run", "gate", "report", "export"]
+    assert [one[0] for one in shell.calls][:3] == ["run", "gate", "report"]
     assert shell.call("run")[-2:] == ["-D", "5m"]
 
 

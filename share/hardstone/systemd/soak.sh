@@ -7,7 +7,7 @@
 #   HARDSTONE_SOAK      options of hardstone latstat, separated by spaces (default: -D 7d)
 #   HARDSTONE_NIGHT     how long it measures each time (default: 8h)
 #   HARDSTONE_METRICS   file of the metrics, for the node exporter's text-file collector; empty: none
-#                       (default: /var/lib/prometheus/node-exporter/hardstone.prom)
+#                       (default: hardstone.prom in the exporter's folder on Debian, if that exists)
 #
 # systemd sets STATE_DIRECTORY, the folder of the runs, and EXIT_STATUS, how `measure` ended.
 set -u
@@ -16,7 +16,8 @@ set -f
 hardstone=${HARDSTONE:-hardstone}
 store=${STATE_DIRECTORY:-hardstone-runs}
 begun=$store/soak-begun # has the name of the recording that is not complete
-metrics=${HARDSTONE_METRICS-/var/lib/prometheus/node-exporter/hardstone.prom}
+folder=/var/lib/prometheus/node-exporter
+metrics=${HARDSTONE_METRICS-$([ -d "$folder" ] && echo "$folder/hardstone.prom")}
 
 # timeout sends what Ctrl-C sends, and passes on what it gets itself.
 latstat() {
@@ -24,10 +25,19 @@ latstat() {
         "$hardstone" latstat --store "$store" --quiet "$@"
 }
 
+# Whether the noted recording is stored, and not complete. One that is not stored (wrong options, or
+# removed since) is forgotten. If the store cannot be read the note stays, and the unit fails.
+goes_on() {
+    [ -s "$begun" ] || return 1
+    found=$("$hardstone" runs --json --store "$store") || exit
+    printf '%s\n' "$found" | tr '\n' ' ' | tr '{' '\n' | # a line for each run
+        grep -F "\"$(cat "$begun")\"" | grep -q '"status": *"in' # incomplete or interrupted
+}
+
 case ${1:-} in
 measure)
     mkdir -p "$store"
-    if [ -s "$begun" ]; then
+    if goes_on; then
         latstat --resume "$(cat "$begun")"
     fi
     name=soak-$(date -u +%Y%m%dT%H%M%SZ)
@@ -36,10 +46,11 @@ measure)
     latstat --name "$name" ${HARDSTONE_SOAK:--D 7d}
     ;;
 ended)
-    # Ended by a signal, also by a power cut (then nobody calls this): there is more to measure.
+    # 1: ended by a latency above --threshold: it is not continued.
     case ${EXIT_STATUS:-} in
-    130 | 143 | 129 | [A-Z]*) ;;
-    *) rm -f "$begun" ;;
+    1) rm -f "$begun" ;;
+    0 | 3 | 130 | 143 | 129) ;;
+    *) exit 0 ;; # nothing new was measured: old metrics with a new time would hide that
     esac
     [ -n "$metrics" ] || exit 0
     exec "$hardstone" export last --store "$store" --format openmetrics -o "$metrics"
