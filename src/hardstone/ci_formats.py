@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree as Tree
@@ -132,16 +132,30 @@ _NOT_OF_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 _LONGEST_ID = 200
 
 
-def lava_signal(
-    case: str,
-    result: Literal["pass", "fail", "skip", "unknown"],
-    measurement: float | None = None,
-    units: str = "",
-) -> str:
-    """The line by which LAVA's dispatcher counts a test case, as `lava-test-case` prints it.
+@dataclass(frozen=True)
+class LavaCase:
+    """One test case of LAVA; `measurement` in `units`, None: it has none."""
 
-    Its reader splits at spaces and at "=", and ends at ">": the case has other characters only.
+    name: str
+    result: Literal["pass", "fail", "skip", "unknown"]
+    measurement: float | None = None
+    units: str = ""
+
+
+def lava_signals(cases: Iterable[LavaCase]) -> list[str]:
+    """The lines by which LAVA's dispatcher counts test cases, as `lava-test-case` prints them.
+
+    Its reader splits at spaces and at "=", and ends at ">": names have other characters only. Of
+    equal names the second gets ".2".
     """
-    name = _NOT_OF_ID.sub("-", case).strip("-")[:_LONGEST_ID] or "hardstone"
-    figure = "" if measurement is None else f" UNITS={units} MEASUREMENT={measurement:.10g}"
-    return f"<LAVA_SIGNAL_TESTCASE TEST_CASE_ID={name} RESULT={result}{figure}>"
+    seen: Counter[str] = Counter()
+    lines = []
+    for one in cases:
+        name = _NOT_OF_ID.sub("-", one.name).strip("-")[:_LONGEST_ID] or "hardstone"
+        seen[name] += 1
+        name += f".{seen[name]}" if seen[name] > 1 else ""
+        found = ""
+        if one.measurement is not None:
+            found = f" UNITS={one.units} MEASUREMENT={one.measurement:.10g}"
+        lines.append(f"<LAVA_SIGNAL_TESTCASE TEST_CASE_ID={name} RESULT={one.result}{found}>")
+    return lines

@@ -56,7 +56,7 @@ from hardstone.gate.outcome import (
     gate_document,
     github_summary,
     junit_xml,
-    lava_signals,
+    lava_lines,
 )
 from hardstone.gate.pairs import (
     MOST_MARGIN,
@@ -144,7 +144,7 @@ def _tell_outcome(document: GateDocument, options: GateOptions) -> int:
             return
         print_gate(document)
         if options.lava:
-            click.echo("\n".join(lava_signals(document)))
+            click.echo("\n".join(lava_lines(document)))
 
     problem = printed(show)
     code = document.exit_code or problem or EXIT_OK

@@ -6,22 +6,26 @@ measured, or that a claim about behaviour holds. A latency alone never passes or
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from hardstone.ci_formats import (
     Case,
+    LavaCase,
     Suite,
     junit_xml,
-    lava_signal,
+    lava_signals,
     markdown_table,
     markdown_text,
 )
+from hardstone.exporters.exportable import of_other_time
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Descriptor, Result, RunDocument, Series
 from hardstone.present.answer import ScreenRow, answer_of, other_rows, screen_rows
 from hardstone.present.overview import conditions_text, decisive_series, state_text
-from hardstone.stats.conditions import names_in
+from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.stats.consistency import contradictions, is_contradictory
 from hardstone.stats.quantiles import printable_quantiles, quantile_of_series
 from hardstone.wording import (
@@ -30,6 +34,7 @@ from hardstone.wording import (
     format_value,
     kernel_text,
     machine_text,
+    parameter_text,
     target_text,
 )
 
@@ -44,17 +49,22 @@ def export_junit(documents: Sequence[RunDocument], wanted: Wanted) -> Exported:
     """A suite for each run. A test that was denied, failed or was cut off is an error, one that the
     system does not support is skipped, a claim that does not hold is a failure, and so is a figure
     that cannot be true."""
-    return Exported(junit_xml("hardstone", [_suite(one) for one in documents]))
+    lost = [text for one in documents for text in of_other_time(one)]
+    return Exported(junit_xml("hardstone", [_suite(one) for one in documents]), lost)
 
 
 def _suite(document: RunDocument) -> Suite:
-    names = names_in(document)
     specs = {one.id: one for one in document.descriptors}
+    named = _named(document)
+    is_whole = document.status == "complete"
     cases = [
         case
-        for result in document.results
-        for case in _cases(result, names.name(result), specs.get(result.test))
+        for result, name in named
+        for case in _cases(result, name, specs.get(result.test), is_whole=is_whole)
     ]
+    if not is_whole:
+        why = f"the run is {document.status}"
+        cases.append(Case("hardstone", "the run is complete", "error", document.status, why))
     cases += [
         Case(
             "hardstone", f"figures of the run agree: {one.text[:80]}", "failure", "wrong", one.text
@@ -78,12 +88,36 @@ def _suite(document: RunDocument) -> Suite:
     return Suite(document.name, document.started_utc, host, cases, properties, sentence)
 
 
-def _cases(result: Result, name: str, spec: Descriptor | None) -> Iterator[Case]:
+def _named(document: RunDocument) -> list[tuple[Result, str]]:
+    """Each result with a name that no other has: points of a sweep differ in their parameters."""
+    names = names_in(document)
+    groups: dict[str, list[Result]] = {}
+    for one in document.results:
+        groups.setdefault(names.name(one), []).append(one)
+    seen: Counter[str] = Counter()
+    found = []
+    for one in document.results:
+        name = names.name(one)
+        others = groups[name]
+        if len(others) > 1:
+            keys = [key for key in one.params if any(key not in each.params for each in others)]
+            keys += [key for key in one.params if len({str(o.params.get(key)) for o in others}) > 1]
+            texts = (parameter_text(key, one.params[key]) for key in dict.fromkeys(keys))
+            name = ", ".join([name, *texts])
+        seen[name] += 1
+        found.append((one, name if seen[name] == 1 else f"{name} #{seen[name]}"))
+    return found
+
+
+def _cases(result: Result, name: str, spec: Descriptor | None, *, is_whole: bool) -> Iterator[Case]:
     classname = f"hardstone.{result.test}"
+    outcome = _outcome(result)
+    if outcome == "skipped" and not is_whole:
+        outcome = "error"  # an interrupted run did not come to it
     yield Case(
         classname,
         f"{name}: measured",
-        _outcome(result),
+        outcome,
         result.status,
         _why_not(result),
         _figures_text(result),
@@ -136,34 +170,51 @@ def _judged(claim: Claim) -> tuple[Literal["passed", "failure", "skipped"], str,
 
 
 def export_lava(documents: Sequence[RunDocument], wanted: Wanted) -> Exported:
-    """A line for each statistic of each series, and for each claim, as `lava-test-case` prints
-    them. What may not be used (contradictory, cut off, an untrustworthy run) is "unknown"."""
-    lines = [line for document in documents for line in _lava_lines(document)]
-    return Exported(("\n".join(lines) + "\n").encode("utf-8", "replace"))
+    """A test case for each statistic of each series, and for each claim. What may not be used (cut
+    off, an untrustworthy run, no time of hardware) is "unknown"; a figure that cannot be true has
+    no measurement."""
+    is_several = len(documents) > 1
+    cases = [
+        replace(case, name=f"{document.name}.{case.name}") if is_several else case
+        for document in documents
+        for case in _lava_cases(document)
+    ]
+    lost = [text for one in documents for text in of_other_time(one)]
+    text = "".join(f"{line}\n" for line in lava_signals(cases))
+    return Exported(text.encode("utf-8", "replace"), lost)
 
 
-def _lava_lines(document: RunDocument) -> Iterator[str]:
-    names = names_in(document)
-    is_usable = document.trust.grade != "untrustworthy"
-    for result in document.results:
-        name = names.name(result)
+def _lava_cases(document: RunDocument) -> Iterator[LavaCase]:
+    is_usable = document.trust.grade != "untrustworthy" and not of_other_time(document)
+    is_whole = document.status == "complete"
+    if not is_whole:
+        yield LavaCase("run-is-complete", "fail")
+    for result, name in _named(document):
         outcome = _outcome(result)
         of_test: Literal["pass", "skip", "fail"] = "fail"
-        if outcome in ("passed", "skipped"):
+        if outcome == "passed" or (outcome == "skipped" and is_whole):
             of_test = "pass" if outcome == "passed" else "skip"
-        yield lava_signal(f"{name}.measured", of_test)
+        yield LavaCase(f"{name}.measured", of_test)
         for one in result.verdicts:
             claim = claim_of(one, result.test)
             if claim.passed or not claim.uncounted:
-                yield lava_signal(f"{name}.{one.name}", "pass" if claim.passed else "fail")
+                yield LavaCase(f"{name}.{one.name}", "pass" if claim.passed else "fail")
+        is_good = is_usable and outcome == "passed"
         for series in result.series:
-            if not series.count:
-                continue
-            is_good = is_usable and outcome == "passed" and not is_contradictory(series)
-            labels = [f"{key}-{value}" for key, value in series.labels.items()]
-            for statistic, value in _figures(series):
-                case = ".".join([name, *labels, series.name, statistic])
-                yield lava_signal(case, "pass" if is_good else "unknown", value, series.unit)
+            if series.count:
+                yield from _lava_figures(f"{name}.{_label(series)}", series, is_good=is_good)
+
+
+def _label(series: Series) -> str:
+    return ".".join([*(f"{key}-{value}" for key, value in series.labels.items()), series.name])
+
+
+def _lava_figures(name: str, series: Series, *, is_good: bool) -> Iterator[LavaCase]:
+    is_wrong = is_contradictory(series)
+    for statistic, value in _figures(series):
+        found = None if is_wrong else value
+        result: Literal["pass", "unknown"] = "pass" if is_good and not is_wrong else "unknown"
+        yield LavaCase(f"{name}.{statistic}", result, found, series.unit)
 
 
 _MOST_ROWS = 60
@@ -194,10 +245,15 @@ def _markdown(document: RunDocument) -> Iterator[str]:
     yield from (f"    - {markdown_text(one)}" for one in trust.reasons)
     yield ""
     rows = screen_rows(document)
-    shown = [one for one in [*rows, *other_rows(document, rows)] if one.figure is not None]
+    shown = [row for one in [*rows, *other_rows(document, rows)] for row in _rows(document, one)]
     if shown:
-        yield from markdown_table(_COLUMNS, [_row(one) for one in shown[:_MOST_ROWS]])
+        yield from markdown_table(_COLUMNS, shown[:_MOST_ROWS])
         yield ""
+    lacking = [(name, why) for one, name in _named(document) if (why := _why_not(one))]
+    for name, why in lacking[:_MOST_CLAIMS]:
+        yield f"- **not measured**: {markdown_text(name)}: {markdown_text(why)}"
+    if len(lacking) > _MOST_CLAIMS:
+        yield f"- **not measured**: {len(lacking) - _MOST_CLAIMS} more"
     for claim in answer.failed[:_MOST_CLAIMS]:
         aside = " (not rated)" if claim.uncounted else ""
         text = f"{claim.title}: {claim.meaning}" if claim.meaning else claim.title
@@ -211,10 +267,19 @@ def _markdown(document: RunDocument) -> Iterator[str]:
     yield ""
 
 
-def _row(one: ScreenRow) -> list[str]:
-    figure = one.figure
-    if figure is None:
-        return [markdown_text(one.name), "", "", "", one.test]
-    median = format_value(figure.median_ns, "ns")
-    worst = format_value(figure.worst_ns, "ns") + (" (cannot be true)" * figure.is_contradictory)
-    return [*map(markdown_text, (one.name, worst, median, f"{figure.count:,}", one.test))]
+def _rows(document: RunDocument, one: ScreenRow) -> Iterator[list[str]]:
+    """A row for each condition that has a figure; with its name where there are several."""
+    conditions = conditions_in(document)
+    names = names_in(document)
+    for place, figure in enumerate(one.figures):
+        if figure is None:
+            continue
+        name = one.name
+        if len(conditions) > 1:
+            name = f"{name}, {names.label(conditions[place])}"
+        values = [figure.count_text, one.test]
+        if figure.is_contradictory:
+            figures = ["cannot be true", ""]
+        else:
+            figures = [format_value(value, "ns") for value in (figure.worst_ns, figure.median_ns)]
+        yield [*map(markdown_text, (name, *figures, *values))]

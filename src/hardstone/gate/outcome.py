@@ -5,13 +5,20 @@ GitHub.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from hardstone import ci_formats
-from hardstone.ci_formats import Case, Suite, lava_signal, markdown_table, markdown_text
+from hardstone.ci_formats import (
+    Case,
+    LavaCase,
+    Suite,
+    lava_signals,
+    markdown_table,
+    markdown_text,
+)
 from hardstone.errors import EXIT_GATE, EXIT_OK, EXIT_UNTRUSTWORTHY
 from hardstone.model import Unit
 from hardstone.stats.run_gate import ALPHA, Outcome, PairGate
@@ -148,6 +155,7 @@ def junit_xml(document: GateDocument, started_utc: str, host: str) -> bytes:
 
     `started_utc` as documents have it, "2026-11-21T03:22:00Z".
     """
+    runs = _runs(document)
     nothing = "nothing was checked"  # what checked nothing does not pass
     empty = Case("hardstone.hardstone", nothing, "error", "INCONCLUSIVE", nothing)
     properties = [("system", one) for one in document.systems]
@@ -156,17 +164,26 @@ def junit_xml(document: GateDocument, started_utc: str, host: str) -> bytes:
         f"hardstone gate {document.kind}",
         started_utc,
         host,
-        [_case(check) for check in document.checks] or [empty],
+        [_case(check, runs) for check in document.checks] or [empty],
         properties,
         "\n".join(document.notes),
     )
     return ci_formats.junit_xml("hardstone gate", [suite])
 
 
-def _case(check: Check) -> Case:
-    name = f"{check.address} {check.statistic} {check.wanted} [{check.condition}] {check.system}"
+def _runs(document: GateDocument) -> dict[str, str]:
+    """What tells the systems of several apart, by `Check.system`: "run 2". A name that has the ID
+    of a run would be a new one in each job, and no CI system could follow it."""
+    if len(document.systems) < 2:
+        return {}
+    return {one.partition(" ")[0]: f"run {n}" for n, one in enumerate(document.systems, 1)}
+
+
+def _case(check: Check, runs: Mapping[str, str]) -> Case:
+    name = f"{check.address} {check.statistic} {check.wanted} [{check.condition}]"
+    name += f" {runs[check.system]}" if check.system in runs else ""
     said = f"{check.found}; {check.wanted}: {check.reason}"
-    text = said if check.outcome == "PASS" else f"{said}\n{check.source}"
+    text = f"{said}\n{check.source or check.system}"
     test = check.address.partition("/")[0]
     return Case(f"hardstone.{test}", name, _JUNIT[check.outcome], check.outcome, said, text)
 
@@ -178,19 +195,17 @@ _LAVA: dict[Outcome, Literal["pass", "fail", "unknown"]] = {
 }
 
 
-def lava_signals(document: GateDocument) -> list[str]:
+def lava_lines(document: GateDocument) -> list[str]:
     """A line for each check, and one for the gate, which passes only if all checks do."""
-    is_several = len({one.system for one in document.checks}) > 1
-    seen: Counter[str] = Counter()
-    lines = []
+    runs = _runs(document)
+    cases = []
     for one in document.checks:
         condition = "" if one.condition == "-" else one.condition
-        words = [one.address, one.statistic, condition, one.system if is_several else ""]
-        case = ".".join(filter(None, words))
-        seen[case] += 1  # limits of one figure are cases of their own
-        name = case if seen[case] == 1 else f"{case}.{seen[case]}"
-        lines.append(lava_signal(name, _LAVA[one.outcome], one.value, one.unit or "ratio"))
-    return [*lines, lava_signal("gate", _LAVA[document.outcome])]
+        words = [one.address, one.statistic, condition, runs.get(one.system, "")]
+        name = ".".join(filter(None, words))
+        cases.append(LavaCase(name, _LAVA[one.outcome], one.value, one.unit or "ratio"))
+    cases.append(LavaCase(f"gate-{document.kind}", _LAVA[document.outcome]))
+    return lava_signals(cases)
 
 
 _MOST_ROWS = 500  # GitHub takes 1 MiB for a step
@@ -203,12 +218,13 @@ def github_summary(document: GateDocument) -> str:
     """A heading with the outcome, a row for each check, the worst first, then the notes."""
     systems = ", ".join(map(markdown_text, document.systems))
     against = ", ".join(map(markdown_text, document.against))
+    runs = _runs(document)
     lines = [
         f"## hardstone gate: {_SIGNS.get(document.outcome, _OPEN)} {document.outcome}",
         "",
         f"{systems} against {against}: {document.counts_text}.",
         "",
-        *markdown_table(_COLUMNS, [_row(one) for one in document.checks[:_MOST_ROWS]]),
+        *markdown_table(_COLUMNS, [_row(one, runs) for one in document.checks[:_MOST_ROWS]]),
     ]
     more = len(document.checks) - _MOST_ROWS
     if more > 0:
@@ -216,8 +232,9 @@ def github_summary(document: GateDocument) -> str:
     return "\n".join([*lines, "", *(f"- {markdown_text(note)}" for note in document.notes), ""])
 
 
-def _row(check: Check) -> tuple[str, ...]:
+def _row(check: Check, runs: Mapping[str, str]) -> tuple[str, ...]:
     figure = markdown_text(f"{check.address} {check.statistic}")
     sign = f"{_SIGNS.get(check.outcome, _OPEN)} {check.outcome}"
-    where = f"{figure}<br>{markdown_text(check.condition)}"
+    condition = ", ".join(filter(None, (check.condition, runs.get(check.system))))
+    where = f"{figure}<br>{markdown_text(condition)}"
     return sign, where, *map(markdown_text, (check.found, check.wanted, check.reason))

@@ -14,7 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase
 
 from hardstone.exporters.ci import export_junit, export_lava, export_markdown
 from hardstone.exporters.registry import Wanted
-from hardstone.model import RunDocument, Trust, Verdict
+from hardstone.model import Conditions, RunDocument, Trust, Verdict
 from tests.unit.stats import make
 
 ASKED = Wanted()
@@ -88,9 +88,11 @@ def wrong() -> RunDocument:
 
 def test_a_figure_that_cannot_be_true_fails_and_is_no_measurement() -> None:
     assert [kind_of(one) for one in cases_of(wrong())] == [None, Failure]
-    figures = [one for one in cases_for_lava(wrong()) if "measurement" in one]
-    assert figures and {one["result"] for one in figures} == {"unknown"}
+    measured, *figures = cases_for_lava(wrong())
+    assert measured["result"] == "pass" and {one["result"] for one in figures} == {"unknown"}
+    assert figures and not any("measurement" in one for one in figures)
     assert "**cannot be true**" in text_of(wrong())
+    assert "| wake-up | cannot be true |  | 2 000 | TMR-P-LAT |" in text_of(wrong())
 
 
 def test_an_untrustworthy_run_has_no_measurement_that_passes() -> None:
@@ -106,8 +108,59 @@ def test_a_run_without_results_does_not_pass() -> None:
     assert kind_of(case) is Error
 
 
-def test_several_runs_are_suites() -> None:
+@pytest.mark.parametrize("status", ["interrupted", "incomplete"])
+def test_a_run_that_is_not_complete_passes_nowhere(status: Any) -> None:
+    """A test that it did not come to is skipped in the document."""
+    document = msgspec.structs.replace(run_of(status="skipped", reason="not run"), status=status)
+    skipped, whole = cases_of(document)
+    assert kind_of(skipped) is kind_of(whole) is Error
+    assert [one["result"] for one in cases_for_lava(document)[:2]] == ["fail", "fail"]
+    assert "- **not measured**: TMR-P-LAT: skipped: not run\n" in text_of(document)
+
+
+def test_several_runs_are_suites_and_their_cases_differ() -> None:
     assert len(cases_of(run_of(), run_of())) == 2
+    lines = export_lava([run_of(), run_of()], ASKED).content.decode().splitlines()
+    assert len(set(lines)) == len(lines)
+
+
+def test_points_of_a_sweep_differ_in_their_parameters() -> None:
+    points = [make.result(params={"masses": count, "seed": 1}) for count in (100, 200, 200)]
+    document = make.document(results=points)
+    names = [case.name for case in cases_of(document)]
+    assert names == [f"TMR-P-LAT, masses {n}: measured" for n in ("100", "200", "200 #2")]
+    ids = [one["test_case_id"] for one in cases_for_lava(document)]
+    assert len(set(ids)) == len(ids)
+
+
+def test_names_that_lava_cannot_tell_apart_get_a_number() -> None:
+    series = [
+        msgspec.structs.replace(make.series(range(100)), labels={"topic": topic})
+        for topic in ("a b", "a/b")
+    ]
+    ids = [
+        one["test_case_id"]
+        for one in cases_for_lava(make.document(results=[make.result(series=series)]))
+    ]
+    assert len(set(ids)) == len(ids) > 2
+
+
+def test_virtual_time_is_no_measurement_of_a_machine() -> None:
+    facts = {"virtual.emulated": True, "virtual.instruction_time": True}
+    document = run_of()
+    document = msgspec.structs.replace(document, system={**document.system, **facts})
+    exported = export_lava([document], ASKED)
+    results = {one["result"] for one in cases_for_lava(document) if "measurement" in one}
+    assert results == {"unknown"} and exported.lost and export_junit([document], ASKED).lost
+
+
+def test_each_condition_has_a_row() -> None:
+    conditions = [Conditions(load=load, cpu_config="shared") for load in ("none", "heavy")]
+    results = [make.result(values=range(1000, 3000), conditions=one) for one in conditions]
+    rows = [
+        one for one in text_of(make.document(results=results)).splitlines() if "wake-up," in one
+    ]
+    assert len(rows) == 2 and "heavy" in rows[1]
 
 
 def cases_for_lava(document: RunDocument) -> list[dict[str, str]]:

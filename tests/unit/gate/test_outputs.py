@@ -17,7 +17,7 @@ from hardstone.gate.outcome import (
     gate_document,
     github_summary,
     junit_xml,
-    lava_signals,
+    lava_lines,
 )
 from hardstone.gate.screen import print_gate
 from hardstone.stats.run_gate import Outcome
@@ -171,14 +171,14 @@ def read_by_lava(line: str) -> dict[str, str]:
     ("outcome", "result"), [("PASS", "pass"), ("FAIL", "fail"), ("INCONCLUSIVE", "unknown")]
 )
 def test_each_outcome_for_lava(outcome: Outcome, result: str) -> None:
-    one, whole = map(read_by_lava, lava_signals(document(check(outcome))))
+    one, whole = map(read_by_lava, lava_lines(document(check(outcome))))
     assert one["test_case_id"] == "TMR-P-LAT-total-wakeup.max.load-heavy"
-    assert one["result"] == whole["result"] == result and whole["test_case_id"] == "gate"
+    assert one["result"] == whole["result"] == result and whole["test_case_id"] == "gate-limits"
 
 
 def test_measurements_and_repeated_cases_for_lava() -> None:
     one = gate_document("limits", ["run"], ["l"], [*twice()])
-    first, second, _ = map(read_by_lava, lava_signals(one))
+    first, second, _ = map(read_by_lava, lava_lines(one))
     assert (first["measurement"], first["units"]) == ("131000", "ns")
     assert second["test_case_id"] == first["test_case_id"] + ".2"
 
@@ -189,13 +189,28 @@ def twice() -> list[Check]:
     return [Check(outcome="FAIL", unit="ns", value=131e3, **fields, **more) for _ in range(2)]
 
 
+def test_names_of_cases_are_the_same_in_every_job() -> None:
+    """The ID of a run is in no name: a CI system could follow no case from job to job."""
+    found = []
+    for ids in (("20261130T132039Z-1a9fbc", "20261130T132040Z-1a9fbd"), ("a", "b")):
+        checks = [check("PASS", system=one) for one in ids[::-1]]
+        systems = [f"{one} nightly {n} of 2" for n, one in enumerate(ids, 1)]
+        one = gate_document("limits", systems, ["l"], checks)
+        cases = [case.attrib["name"] for case in suite_of(one).iter("testcase")]
+        rows = [line for line in github_summary(one).splitlines() if "<br>" in line]
+        found.append((cases, lava_lines(one), rows))
+        assert [case.rpartition(" run ")[2] for case in cases] == ["2", "1"]
+        assert all(f"run {n} |" in row for n, row in zip((2, 1), rows, strict=True))
+    assert found[0] == found[1]
+
+
 def test_nothing_checked_passes_nowhere() -> None:
-    (line,) = lava_signals(document())
+    (line,) = lava_lines(document())
     assert read_by_lava(line)["result"] == "unknown"
 
 
 @pytest.mark.slow
 @given(st.text())
 def test_nothing_ends_a_signal(text: str) -> None:
-    for line in lava_signals(document(check("PASS", text, condition=text))):
+    for line in lava_lines(document(check("PASS", text, condition=text))):
         assert read_by_lava(line)["test_case_id"] and line.count("\n") == 0
