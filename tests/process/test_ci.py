@@ -373,7 +373,7 @@ def test_the_action_passes_every_input(shell: Shell, tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-    assert used | {"results"} == set(inputs)
+    assert used | {"results", "artifact"} == set(inputs)
     assert [one[0] for one in shell.calls][:3] == ["run", "gate", "report"]
     assert shell.call("run")[-2:] == ["-D", "5m"]
 
