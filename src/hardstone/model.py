@@ -779,6 +779,7 @@ class Source(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 LossKind = Literal[
     "count",
+    "values",
     "unit",
     "resolution",
     "bucket width",
@@ -795,7 +796,9 @@ LossKind = Literal[
 
 class Loss(msgspec.Struct, kw_only=True, frozen=True):
     """What the file of another tool could not say of the series `series` (empty: of any): `text` is
-    a sentence for people."""
+    a sentence for people. "count": it does not say how many values there were; "values": some are,
+    or may be, missing from it, so that the true maximum may be larger than the one it has.
+    """
 
     what: LossKind
     text: Text

@@ -21,7 +21,7 @@ from hardstone.stats.quantiles import (
     why_no_share,
 )
 from hardstone.stats.run_gate import Outcome
-from hardstone.stats.trust import lacks, lacks_realtime
+from hardstone.stats.trust import MISSING, lacks, lacks_realtime
 from hardstone.stats.two_runs import (
     Estimate,
     mean_estimate,
@@ -133,6 +133,8 @@ class WeighedRun:
         if not barring and lacks(self.run.document, "unit"):
             barring = "the file does not state its unit: import it with --unit"
         weakening = _incomplete(result) or self._unfinished
+        if not weakening and lacks(self.run.document, "values"):
+            weakening = f"{MISSING}: one of them may be larger"
         if not weakening and needs_load and any(event.name in SHORT for event in result.events):
             weakening = "the load was lower than requested: request less"
         return Doubts(barring, weakening)

@@ -404,7 +404,7 @@ def _late_event(thread: int, cycles: Sequence[int], more: int) -> Event:
 def _of_summaries(text: _Text, unit: _Unit, losses: list[Loss]) -> Iterator[ReadSeries]:
     """A display is not updated when the run ends: a value that broke the run is not in it."""
     if text.is_live:
-        losses.append(Loss(what="count", text=_LIVE))
+        losses.append(Loss(what="values", text=_LIVE))
     thread_id, value = text.breaks.get("thread"), text.breaks.get("value", 0)
     for thread, one in sorted(text.summaries.items()):
         most = max(one.max, value) if one.tid == thread_id else one.max
@@ -546,7 +546,7 @@ def _note_missing(text: _Text, thread: int, cycles: Sequence[int], losses: list[
         words = (
             f"The values of thread {thread} begin with cycle {cycles[0]}: earlier ones are missing."
         )
-        losses.append(Loss(what="count", text=words))
+        losses.append(Loss(what="values", text=words))
     summary = text.summaries.get(thread)
     missing = 0 if summary is None else summary.count - cycles[0] - len(cycles)
     if missing > 0:
@@ -554,7 +554,7 @@ def _note_missing(text: _Text, thread: int, cycles: Sequence[int], losses: list[
             f"The last {missing} values of thread {thread} are missing; the largest of all is "
             f"{summary.max if summary else 0} in the unit of the file."
         )
-        losses.append(Loss(what="count", text=words))
+        losses.append(Loss(what="values", text=words))
 
 
 # --- JSON ---------------------------------------------------------------------------------------

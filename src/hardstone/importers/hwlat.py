@@ -50,7 +50,7 @@ _ONLY_LARGEST = Loss(
 )
 _NO_CPU = Loss(what="conditions", text="The file does not say on which CPU each gap was.")
 _LAST_ONLY = Loss(
-    what="count",
+    what="values",
     text="The trace dropped {lost} of {written} entries: the oldest windows are missing.",
 )
 _ENTRIES = re.compile(r"# entries-in-buffer/entries-written: (\d{1,19})/(\d{1,19}) .*", re.ASCII)
@@ -97,7 +97,7 @@ def _read(content: bytes, kind: str) -> Reading:
     if found.entries and found.entries[0] < found.entries[1]:
         kept, written = found.entries
         text = _LAST_ONLY.text.format(lost=written - kept, written=written)
-        losses.append(Loss(what="count", text=text))
+        losses.append(Loss(what="values", text=text))
     return Reading(
         tool="hwlatdetect",
         format="report" if kind == "report" else "trace",

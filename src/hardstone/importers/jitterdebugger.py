@@ -411,7 +411,7 @@ def _rows_of(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
 
 
 _DROPPED = Loss(
-    what="count",
+    what="values",
     text="Samples may be missing: jitterdebugger drops them while its buffer is full, and those of"
     " its last milliseconds.",
 )

@@ -488,7 +488,7 @@ def _check_system(found: _Found, cores: list[_Part], systems: list[_Part]) -> No
             f"The system has {systems[0].samples} values, but the CPUs in the file have {counted}: "
             "some CPUs are missing."
         )
-        found.lose("count", text)
+        found.lose("values", text)
 
 
 def _note_losses(found: _Found, kind: str) -> None:

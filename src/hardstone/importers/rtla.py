@@ -81,7 +81,7 @@ class _Aside:
             self.is_stopped = True
         elif found := _MISSED.fullmatch(text):
             missed = f"rtla missed events of the trace ({found[1]}): values are missing."
-            self.losses.append(Loss(what="count", text=missed))
+            self.losses.append(Loss(what="values", text=missed))
         elif found := _TRACER.fullmatch(text):
             self.tracer = found[1]
         elif found := _HIT.fullmatch(text):
@@ -362,7 +362,7 @@ def _label_bare(found: _Hist, losses: list[Loss]) -> None:
     else:
         losses.append(
             Loss(
-                what="count",
+                what="values",
                 text="The file has neither index nor summary: whether it is whole cannot be seen.",
             )
         )
@@ -657,7 +657,7 @@ def _noise_event(cpu: int, row: Sequence[int], available: str) -> Event:
 
 _ENTRIES = re.compile(r"# entries-in-buffer/entries-written: (\d{1,19})/(\d{1,19}) .*", re.ASCII)
 _LAST_ONLY = Loss(
-    what="count", text="A trace has only the last values: older ones were written over."
+    what="values", text="A trace has only the last values: older ones were written over."
 )
 
 

@@ -286,14 +286,14 @@ def _losses_of(
         )
     if found.needed is not None and found.needed > found.count:
         yield Loss(
-            what="count",
+            what="values",
             text=f"Only the first {found.count} of {found.needed} values are in the figures: a"
             " later one may be larger than the maximum.",
         )
     instances = re.search(r"(\d+) cyclic\b", "" if hogs is None else hogs["hogs"])
     if instances is not None and int(instances[1][:9]) > 1:
         yield Loss(
-            what="count",
+            what="values",
             text=f"{int(instances[1][:9])} instances ran, and stress-ng prints the values of one.",
         )
     if found.width_ns is not None and _distribution(found)[0] is None:

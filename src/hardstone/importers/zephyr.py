@@ -260,17 +260,17 @@ def _losses(
     if failures:
         names = ", ".join(row.name for row in failures[:5])
         text = f"Rows that failed and have no figure: {len(failures)} ({names})."
-        yield Loss(what="count", text=text)
+        yield Loss(what="values", text=text)
     if odd:
         row = odd[0]
         yield Loss(
-            what="count",
+            what="values",
             text=f"Rows left out, because their cycles and ns do not have the clock of the others:"
             f" {len(odd)} (line {row.line}, {row.cycles} cycles and {row.ns} ns).",
         )
     if without:
         yield Loss(
-            what="count",
+            what="values",
             text=f"Rows left out, because they have cycles and no time: {len(without)}.",
         )
 

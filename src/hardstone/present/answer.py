@@ -55,7 +55,7 @@ from hardstone.stats.quantiles import (
     median_of,
     quantile_of_series,
 )
-from hardstone.stats.trust import has_run, lacks, lacks_realtime
+from hardstone.stats.trust import MISSING, has_run, lacks, lacks_realtime
 from hardstone.systems.criteria import load_criteria
 from hardstone.systems.published import Address, figures_of, load_studies
 from hardstone.systems.published import Figure as PublishedFigure
@@ -327,6 +327,7 @@ def _why_unjudged(document: RunDocument, wake_up: Figure) -> str | None:
         (is_ordinary, f"the thread was {_NOT_REALTIME}"),
         (is_unsaid, "the file does not say whether the thread was real-time"),
         (lacks(document, "unit"), "the file does not state the unit of its figures"),
+        (lacks(document, "values"), MISSING),
         (is_uncounted, "the file does not say how many values there were"),
         (wake_up.worst_ns <= least_ns, "the clock cannot resolve it"),
     )

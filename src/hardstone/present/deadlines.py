@@ -25,12 +25,14 @@ from hardstone.stats.identity import parse_layout, top_of
 from hardstone.stats.quantiles import (
     CONFIDENCE,
     INDEPENDENT,
+    is_count_known,
     lacking,
     misses_of,
     share_high,
     values_to_bound,
     why_no_share,
 )
+from hardstone.stats.trust import MISSING, lacks
 from hardstone.units import format_count, format_ns
 from hardstone.wording import range_text, series_text, shorten
 
@@ -142,6 +144,10 @@ _DERIVED = (
     "Derived values were not timed directly: half of a round trip does not show which half was "
     "slow. Without a miss they give no upper bound."
 )
+_MISSING = (
+    f"{MISSING[:1].upper()}{MISSING[1:]}: counts and shares are those of the values that it has, "
+    "and without a miss they give no upper bound."
+)
 _RARE = 1_000_000
 _NEEDED = (
     f"Without a miss, {format_count(values_to_bound(1e-3))} values are needed to bound the share "
@@ -161,7 +167,8 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
     missed, has it. `problem`: why
     there are no figures. `derived`: how its values follow from others, which were measured.
     `status` is that of the result; `is_complete`: it ran to its end. `is_past`: the deadline is
-    above the buckets of the file of another tool.
+    above the buckets of the file of another tool. `values` is null where that file does not say
+    how many there were.
     """
 
     test: str
@@ -171,7 +178,7 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
     name: str
     labels: dict[str, int | str]
     derived: str | None
-    values: int
+    values: int | None
     least_count: int | None = None
     most_count: int | None = None
     share_low: float | None = None
@@ -206,8 +213,9 @@ class MissesDocument(msgspec.Struct, kw_only=True, frozen=True):
 
 def misses_document(document: RunDocument, deadline_ns: int) -> MissesDocument:
     """Every series of durations of `document`. InputError if it has none."""
+    lacks_values = lacks(document, "values")
     found = [
-        misses(series, result, deadline_ns)
+        misses(series, result, deadline_ns, lacks_values=lacks_values)
         for result in document.results
         for series in result.series
         if series.unit == "ns"
@@ -224,12 +232,15 @@ def misses_document(document: RunDocument, deadline_ns: int) -> MissesDocument:
         confidence=CONFIDENCE,
         series=found,
         left_out_count=total - len(found),
-        notes=_notes(found),
+        notes=[*_notes(found), *([_MISSING] if lacks_values else [])],
     )
 
 
-def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
-    """One series of durations of `result`."""
+def misses(
+    series: Series, result: Result, deadline_ns: int, *, lacks_values: bool = False
+) -> Misses:
+    """One series of durations of `result`. `lacks_values`: some are missing from its file, so that
+    no miss among those that it has bounds nothing."""
     from hardstone.stats.histogram import above
 
     condition = condition_of(result)
@@ -241,7 +252,7 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         name=series.name,
         labels=series.labels,
         derived=series.derived,
-        values=series.count,
+        values=series.count if is_count_known(series) else None,
         status=result.status,
         is_complete=result.complete and not result.interrupted,
     )
@@ -260,7 +271,7 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         share_low=found.low,
         share_high=found.high,
         at_most=None
-        if found.count or series.derived or found.total < _LEAST_FOR_BOUND
+        if found.count or series.derived or lacks_values or found.total < _LEAST_FOR_BOUND
         else share_high(0, found.total, 1 - CONFIDENCE),
     )
 
@@ -306,17 +317,18 @@ def share_lines(one: Misses) -> list[str]:
     """
     if one.most_count is None or one.share_low is None or one.share_high is None:
         return [one.problem]
+    values = one.values or 0  # known, where there is a share
     if one.at_most is not None:
         return [f"at most {share_text(one.at_most)}"]
     if not one.most_count:
-        return [(not one.derived and lacking(_LEAST_FOR_BOUND, one.values)) or "-"]
+        return [(not one.derived and lacking(_LEAST_FOR_BOUND, values)) or "-"]
     # Both ends of the interval in one form, whichever suits the upper end.
     if one.share_high > _FROM_PERCENT:
         two_digits = Context(prec=2, rounding=ROUND_FLOOR)
         low = f"{two_digits.create_decimal(Decimal(100 * one.share_low)):f} %"
     else:
         low = _ratio_down(one.share_low)
-    return [share_text(one.most_count / one.values), f"{low} to {share_text(one.share_high)}"]
+    return [share_text(one.most_count / values), f"{low} to {share_text(one.share_high)}"]
 
 
 def _ratio_down(share: float) -> str:

@@ -46,6 +46,7 @@ from hardstone.stats.conditions import (
 )
 from hardstone.stats.identity import DEFAULT_LAYOUT, histogram_problem
 from hardstone.stats.quantiles import PATH_NOT_TAKEN, deepest_of
+from hardstone.stats.trust import lacks
 from hardstone.systems.subjects import why_run_apart
 from hardstone.wording import shorten
 
@@ -251,6 +252,7 @@ def settings_of(
         instrument=document.instrument,
         run_id=document.id,
         is_imported=document.imported is not None,
+        lacks_values=lacks(document, "values"),
         worst_each=worst_each(results),
         limits=limits,
         watched_ns=document.plan.watched_ns,

@@ -33,6 +33,7 @@ from hardstone.stats.histogram import Bins, IntArray, bins_of
 from hardstone.stats.join import joins_of
 from hardstone.stats.quantiles import PATH_NOT_TAKEN, quantile_of_bins, why_no_quantile
 from hardstone.stats.resampling import FloatArray, mean_ranks, neighbour_p
+from hardstone.stats.trust import MISSING, lacks
 from hardstone.units import format_count, format_ns
 
 CONFIDENCE = 0.95
@@ -314,6 +315,7 @@ Code = Literal[
     "disagree",
     "back-test",
     "rare mode",
+    "missing",
 ]
 REASONS: dict[Code, str] = {
     "unit": "Only durations are projected.",
@@ -329,6 +331,7 @@ REASONS: dict[Code, str] = {
     "disagree": "Two estimators of the same tail must give the same shape.",
     "back-test": "Nine tenths of the run must predict the maximum of the remaining tenth.",
     "rare mode": "A single event far beyond all others has another cause.",
+    "missing": "A value that a tool dropped or overwrote may be the largest.",
 }
 
 
@@ -352,6 +355,8 @@ def _reasons_before(series: Series, result: Result, document: RunDocument) -> li
     elif _tail_of(bins, series.max or 0) is None:
         few = f"fewer than {LEAST_EXCEEDANCES} exceedances"
         found.append(Reason("few", f"{few}: {SHARE:.0%} of {bins.total} values"))
+    if lacks(document, "values"):
+        found.append(Reason("missing", MISSING))
     count = maxima_of(series).size
     if count < LEAST_BLOCKS:
         needed = f"{LEAST_BLOCKS} are needed to see whether it is stationary"

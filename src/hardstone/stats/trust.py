@@ -136,10 +136,13 @@ def _identity_broken(document: RunDocument) -> str | None:
     return first and first.text
 
 
+# Of a tool that dropped or overwrote them: a missing value may be the largest.
+MISSING = "values are, or may be, missing from the file"
 # What else a file does not say makes its figures fewer, not doubtful.
 _DOUBTFUL_LOSSES = {
     "unit": "the unit of its figures is assumed",
     "count": "the count of its values is not in the file",
+    "values": MISSING,
     "overflow": "values above the range of its histogram are not counted",
 }
 

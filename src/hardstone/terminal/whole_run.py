@@ -350,7 +350,7 @@ def _misses_table(shown: RunDocument, found: MissesDocument) -> Table:
             share = "\n".join(share_lines(one)).replace("1 in", "1\N{NO-BREAK SPACE}in")
             table.add_row(
                 _label(", ".join(parts), 1),
-                Text(format_count(one.values)),
+                Text("-" if one.values is None else format_count(one.values)),
                 Text(count_text(one), style="bold" if one.most_count else ""),
                 Text(share, style="yellow" if one.problem else ""),
             )

@@ -74,6 +74,37 @@ def test_what_is_assumed_decides_nothing(what: str, entry: str, said: str) -> No
     assert said in found.reason
 
 
+MISSES_VALUES = [Loss(what="values", text="Only the first 3000 of 7989 values.")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "outcome"),
+    [
+        ('statistic = "max"\nat_most = "1s"', "INCONCLUSIVE"),
+        ('statistic = "max"\nat_most = "1us"', "FAIL"),
+        ('statistic = "p50"\nat_most = "1s"', "INCONCLUSIVE"),
+        ('statistic = "p50"\nat_most = "1us"', "INCONCLUSIVE"),
+        ('above = "1s"\nat_most = 0', "INCONCLUSIVE"),
+        ('above = "20us"\nat_most = 0', "FAIL"),
+        ('above = "20us"\nat_most = "99 %"', "INCONCLUSIVE"),
+    ],
+)
+def test_missing_values_pass_no_limit(entry: str, outcome: Outcome) -> None:
+    """One of them may be the largest, so only values that are there prove anything."""
+    document = imported.imported_run(OVERFLOWED, losses=MISSES_VALUES)
+    found = checked(document, entry, _address(OVERFLOWED))
+    assert found.outcome == outcome, found
+    assert outcome == "FAIL" or "missing from the file" in found.reason
+
+
+def test_a_run_with_missing_values_is_no_baseline() -> None:
+    whole = imported.cyclictest(QUIET)
+    lacking = imported.imported_run(whole, losses=MISSES_VALUES)
+    assert "missing from the file" in why_left_out(
+        parse_address(ADDRESS), (PairedRun(lacking), PairedRun(lacking))
+    )
+
+
 def test_a_file_without_a_distribution_is_no_baseline_and_no_side_of_a_pair() -> None:
     whole, bare = imported.imported_run(OVERFLOWED), imported.imported_run(BARE)
     address = parse_address(ADDRESS)

@@ -178,7 +178,7 @@ def test_samples() -> None:
     assert len(first.maxima_per_s) == 5 and max(filter(None, first.maxima_per_s)) == 1_770_000
     # Their times show the unit and the interval of 1 ms.
     assert reading.params == {"interval_ns": 1_000_000}
-    assert losses(reading) == {"count", "conditions"}
+    assert losses(reading) == {"values", "conditions"}
     assert [one.labels for one in reading.series] == [{"thread": 0}, {"thread": 1}]
 
 

@@ -124,7 +124,9 @@ def test_text_report() -> None:
     assert reading.facts["kernel.release"] == "5.16.20-200.fc35.x86_64"
     assert reading.facts["kernel.realtime"] is False and "kernel.preemption" not in reading.facts
     losses = _losses(reading)
-    assert losses["count"].startswith("The system has 476376 values, but the CPUs in the file have")
+    assert losses["values"].startswith(
+        "The system has 476376 values, but the CPUs in the file have"
+    )
     assert {"distribution", "extremes", "time"} <= set(losses)
     assert reading.unknown["CPU core 1.median_us"] == '"0"'  # as rteval 3.1 computed it
 

@@ -51,7 +51,7 @@ def test_without_index() -> None:
     lines = sample("rtla/rtla-timerlat-hist-withzeros-noindex.stdout").splitlines(keepends=True)
     without = read(b"".join(lines[:-4]))
     assert us(by_label(without, "thread")[0]) == (499, None, None, None)
-    assert "count" in losses(without)
+    assert "values" in losses(without)
     assert refused(b"".join(lines[:-1])) == "it ends within its summary: rtla was stopped"
 
 
@@ -119,7 +119,7 @@ def test_newer_histogram() -> None:
     assert us(user[1]) == (11, 5, 7, 99) and us(user[10]) == (0, None, None, None)
     assert (_rows(user[1]), user[1].overflow) == ({5: 9, 15: 1}, 1)
     assert reading.duration_ns == (86_400 + 2) * 10**9
-    assert "12 (0.58%)" in "".join(loss.text for loss in reading.losses if loss.what == "count")
+    assert "12 (0.58%)" in "".join(loss.text for loss in reading.losses if loss.what == "values")
     assert reading.verdicts[0].evidence == "rtla hit stop tracing; CPU 10: irq 399.92 us"
     assert [event.text for event in reading.events][:2] == [
         "## CPU 10 hit stop tracing, analyzing it ##",
@@ -374,7 +374,7 @@ def test_trace_alone() -> None:
         ("irq", 0): [953_700],
         ("thread", 0): [1_224_230],
     }
-    assert "count" in losses(reading) and reading.series[0].step_ns == 1
+    assert "values" in losses(reading) and reading.series[0].step_ns == 1
     broken = text[text.index(b"# tracer:") :].replace(b"953700 ns", b"95x ns")
     assert "'95x' is not a count" in refused(broken)
 

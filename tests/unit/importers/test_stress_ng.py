@@ -46,7 +46,7 @@ def test_messages_of_cyclic() -> None:
     assert reading.params == {"interval_ns": 100_000}
     assert reading.conditions.policy == "fifo"
     assert one_of(reading, "bogo-ops").values == [46_350]
-    (count,) = texts(reading, "count")
+    (count,) = texts(reading, "values")
     assert "first 10000 of 46350 values" in count
     assert not reading.is_cut
 
@@ -76,7 +76,7 @@ def test_distribution() -> None:
     assert one.buckets == [(0, 990), (10_000, 6), (20_000, 1), (40_000, 2), (2_490_000, 0)]
     assert (one.bucket_width_ns, one.overflow) == (10_000, 1)  # 1000 - 999
     assert reading.version == "0.18.05"
-    (count,) = texts(reading, "count")
+    (count,) = texts(reading, "values")
     assert count == "2 instances ran, and stress-ng prints the values of one."
     assert not texts(reading, "distribution")
 

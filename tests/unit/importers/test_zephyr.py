@@ -29,7 +29,7 @@ def means(reading: Reading) -> dict[str, tuple[str, float | None]]:
 
 
 def losses(reading: Reading) -> list[str]:
-    return [loss.text for loss in reading.losses if loss.what == "count"]
+    return [loss.text for loss in reading.losses if loss.what == "values"]
 
 
 def test_latency_measure() -> None:

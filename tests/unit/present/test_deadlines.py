@@ -12,7 +12,7 @@ from scipy import stats
 
 from hardstone.comparison.assemble import compare_view
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import Loss, Result, RunDocument, Series
 from hardstone.present.deadlines import (
     decisive_projection,
     misses_document,
@@ -25,6 +25,7 @@ from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from hardstone.store.store import Store
 from hardstone.terminal.whole_run import print_misses, print_projections
+from tests import imported
 from tests.process.cli.conftest import Done, hardstone  # noqa: F401
 from tests.unit.comparison.made_systems import QNX, switching
 from tests.unit.golden import assert_as_stored
@@ -136,6 +137,26 @@ def test_few_values_bound_nothing(count: int, has_bound: bool) -> None:
     assert (one.at_most is not None) == has_bound
     assert (f"needs 20 values, has {count}" in share_lines(one)) != has_bound
     assert ("at most" in shown(of([10] * count), 20)) == has_bound
+
+
+def test_no_miss_in_a_file_that_lacks_values_bounds_nothing() -> None:
+    one = imported.cyclictest(range(3000, 90_000, 7))
+    losses = [Loss(what="values", text="Only the first 3000 of 7989 values.")]
+    run = imported.imported_run(one, losses=losses)
+    found = misses_document(run, 100_000)
+    assert found.series[0].at_most is None and share_lines(found.series[0]) == ["-"]
+    assert "missing from the file" in found.notes[-1] and found.notes[-1] in shown_flat(run)
+    assert misses_document(imported.imported_run(one), 100_000).series[0].at_most is not None
+
+
+def test_a_count_that_is_not_known_is_none() -> None:
+    run = imported.imported_run(imported.only_mean())
+    assert misses_document(run, 100_000).series[0].values is None
+    assert "derived - -" in shown_flat(run)
+
+
+def shown_flat(run: RunDocument) -> str:
+    return flat(shown(run, 100_000))
 
 
 def test_a_run_that_timed_nothing_is_refused() -> None:

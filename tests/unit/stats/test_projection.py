@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hardstone import event_names
-from hardstone.model import ChangedFact, Event, RunDocument, Series, Trust
+from hardstone.model import ChangedFact, Event, Loss, RunDocument, Series, Trust
 from hardstone.stats.projection import (
     PATH_NOT_TAKEN,
     REASONS,
@@ -33,6 +33,7 @@ from hardstone.stats.projection import (
     zhang_stephens,
 )
 from hardstone.stats.resampling import neighbour_p
+from tests.imported import imported_run
 from tests.unit.stats.made_tails import PER_INTERVAL, Values, latencies, ordered
 from tests.unit.stats.make import document, result
 
@@ -381,6 +382,12 @@ def test_the_largest_values_together_refuse_alone() -> None:
     found = of(made)
     assert codes(found) == ["clustered"]
     assert found.reasons[0].text == "the largest values occur together"
+
+
+def test_a_file_that_lacks_values_has_no_projection() -> None:
+    losses = [Loss(what="values", text="Older ones were written over.")]
+    run = document(imported=imported_run(losses=losses).imported)
+    assert codes(of(latencies(1), run=run, environment={"steal_ns": 0})) == ["missing"]
 
 
 GAP = Event(name=event_names.JOINED, text="", at_ns=5, data={"gap_ns": 9})
