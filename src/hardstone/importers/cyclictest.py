@@ -4,7 +4,8 @@ The formats are those of src/cyclictest/cyclictest.c and src/lib/histogram.c of 
 1.0 to 2.8, and of output of 2.4. What they do not say:
 
 - Only JSON has the unit, as `resolution_in_ns`: 1 for ns, 0 for us. A line "T: 0" tells it by the
-  widths of "Act" and "Avg": 5 for us, 8 for ns. A histogram and single values have none.
+  widths of "Act" and "Avg": 5 for us, 8 for ns. A histogram and single values have none
+  (`unstated_unit.py`).
 - A value in us is the difference of the ns, cut; within the microsecond after a full second it is
   rounded up, since seconds and the rest are subtracted apart.
 - JSON has no overflow: it is `cycles` less the sum of the histogram. A histogram that is empty
@@ -25,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -34,6 +36,7 @@ from hardstone.errors import InputError, printable
 from hardstone.event_names import THRESHOLD
 from hardstone.importers.reading import Format, Reading, ReadSeries
 from hardstone.importers.recognise import lines_of
+from hardstone.importers.unstated_unit import unit_by_shortest
 from hardstone.model import Conditions, Event, Loss, Scalar
 
 TOOL = "cyclictest"
@@ -80,6 +83,7 @@ _COMMAND = re.compile(
     r"((?:[\w./~-]{1,200}/)?cyclictest(?: +[^;&|<>#]*?)?)(?: ?\d?[;&|<>#].*)?$"
 )
 _THREAD_IDS = "# Thread Ids:"
+_COARSE_TIMERS = "WARN: High resolution timers not available"
 _BREAK = re.compile(r"# Break (thread|value): (\d{1,19})\s*")
 _SILENT = re.compile(
     r"\s*|# (Histogram|Histogram Overflow at cycle number:)\s*"
@@ -99,10 +103,6 @@ _NOT_PRINTED = (
 _NO_TOOL = (
     "The text does not name its tool: cyclictest is assumed. cyclicdeadline prints the same "
     "histogram (--tool cyclicdeadline)."
-)
-_NO_UNIT = (
-    "The text does not state its unit: microseconds are assumed. With cyclictest -N it is "
-    "nanoseconds (--unit ns)."
 )
 _CUT_MEAN = "The mean is printed without decimals: it may be up to one unit larger."
 _REDUCED = "Only the largest of each {step} values was printed (-o {step})."
@@ -152,6 +152,7 @@ class _Text:
     breaks: dict[str, int] = field(default_factory=dict)
     thread_ids: list[int] = field(default_factory=list)
     is_live: bool = False
+    has_coarse_timers: bool = False
     policy: str | None = None
     dma_latency_us: int | None = None
     commands: list[str] = field(default_factory=list)
@@ -228,6 +229,8 @@ def _take_note(text: _Text, line: str) -> bool:
         text.late_cycles[int(found[1])] = cycles, int(found[3] or 0)
     elif (found := _DMA_LATENCY.fullmatch(line)) is not None:
         text.dma_latency_us = int(found[1])
+    elif line.startswith(_COARSE_TIMERS):
+        text.has_coarse_timers = True
     elif (found := _POLICY.fullmatch(line)) is not None:
         text.is_live = True
         # "fifo/other": some threads have no priority left.
@@ -287,19 +290,44 @@ def _unit_by_width(found: re.Match[str]) -> bool | None:
 
 
 class _Unit(NamedTuple):
-    """`scale` ns are one of the file's units."""
+    """`scale` ns are one of the file's units. `losses`, `doubt`: if the file does not state it."""
 
     scale: int
-    is_known: bool
+    losses: Sequence[Loss] = ()
+    doubt: str | None = None
 
 
 def _unit_of(text: _Text, options: _Options | None) -> _Unit:
     said = {one.is_ns for one in text.summaries.values()}
-    if said == {True}:
-        return _Unit(1, is_known=True)
-    if said != {False} and options is not None:
-        return _Unit(1 if options.has("N") else _US, is_known=True)
-    return _Unit(_US, is_known=said == {False})
+    if said in ({True}, {False}):
+        return _Unit(1 if said == {True} else _US)
+    if options is not None:
+        return _Unit(1 if options.has("N") else _US)
+    least, fewest = _shortest(text)
+    return _unstated(least, fewest, has_coarse_timers=text.has_coarse_timers)
+
+
+def _unstated(least: int | None, fewest: int, *, has_coarse_timers: bool = False) -> _Unit:
+    taken = unit_by_shortest(TOOL, least, fewest, has_coarse_timers=has_coarse_timers)
+    return _Unit(taken.unit_ns, [taken.loss], taken.doubt)
+
+
+def _shortest(text: _Text) -> tuple[int | None, int]:
+    """The shortest latency, in the unit of the file, and how many values a thread has at least.
+    With -o it is not in the lines of -v."""
+    found = [one.min for one in text.summaries.values() if one.count]
+    counts = [one.count for one in text.summaries.values() if one.count]
+    if text.last_row >= 0:
+        found += [text.rows[0][0]] if text.rows else []
+        found += text.figures.get("Min Latencies", [])
+        inside = [sum(column) for column in zip(*(row for _, row in text.rows), strict=True)]
+        beyond = text.figures.get("Histogram Overflows", [])
+        counts += [sum(both) for both in zip_longest(inside, beyond, fillvalue=0) if any(both)]
+    for one in text.samples.values():
+        counts.append(len(one.values))
+        if one.cycles[-1] - one.cycles[0] + 1 == len(one.cycles):
+            found.append(min(one.values))
+    return min(found, default=None), min(counts, default=0)
 
 
 def _read_text(content: bytes, kind: str) -> Reading:
@@ -311,8 +339,7 @@ def _read_text(content: bytes, kind: str) -> Reading:
     names_tool = options is not None or text.summaries or text.dma_latency_us is not None
     if text.last_row >= 0 and "Total" not in text.figures and not names_tool:
         losses.append(Loss(what="conditions", text=_NO_TOOL))
-    if not unit.is_known:
-        losses.append(Loss(what="unit", text=_NO_UNIT))
+    losses += unit.losses
     if text.last_row >= 0:
         series = _of_rows(text, unit)
     elif text.samples:
@@ -341,6 +368,7 @@ def _read_text(content: bytes, kind: str) -> Reading:
         losses=losses,
         unknown=text.unknown,
         is_cut=text.is_cut or (text.last_row >= 0 and "Histogram Overflows" not in text.figures),
+        unit_doubt=unit.doubt,
     )
 
 
@@ -661,10 +689,10 @@ def _read_json(content: bytes) -> Reading:
     document = _document(content)
     command = _text_at(document, "cmdline")
     options = _options(command or "")
-    unit, unit_losses = _json_unit(document, command, options)
     threads = document.get("thread")
     if not isinstance(threads, dict) or not threads or len(threads) > _MOST_THREADS:
         raise InputError("'thread' has no threads", "")
+    unit = _json_unit(document, command, options, threads)
     has_histogram = _has_histogram(threads, command, options)
     name = _quantity(options)
     series = [
@@ -683,10 +711,11 @@ def _read_json(content: bytes) -> Reading:
         conditions=_asked_conditions(options, len(series)) if command else Conditions(),
         facts=_facts(document),
         events=list(_json_events(document)),
-        losses=unit_losses,
+        losses=unit.losses,
         unknown=_unknown_keys(document, threads),
         started_utc=started,
         duration_ns=duration_ns,
+        unit_doubt=unit.doubt,
     )
 
 
@@ -716,16 +745,22 @@ def _text_at(document: Mapping[str, Any], key: str) -> str | None:
 
 
 def _json_unit(
-    document: Mapping[str, Any], command: str | None, options: _Options
-) -> tuple[_Unit, list[Loss]]:
+    document: Mapping[str, Any],
+    command: str | None,
+    options: _Options,
+    threads: Mapping[str, Any],
+) -> _Unit:
     said = document.get("resolution_in_ns")
     if said in (0, 1):
-        return _Unit(1 if said else _US, is_known=True), []
+        return _Unit(1 if said else _US)
     if said is not None:
         raise InputError(f"'resolution_in_ns' is {json.dumps(said)[:40]}, and not 0 or 1", "")
     if command is not None:
-        return _Unit(1 if options.has("N") else _US, is_known=True), []
-    return _Unit(_US, is_known=False), [Loss(what="unit", text=_NO_UNIT)]
+        return _Unit(1 if options.has("N") else _US)
+    figures = [one for one in threads.values() if isinstance(one, dict) and one.get("cycles")]
+    least = [one["min"] for one in figures if isinstance(one.get("min"), int)]
+    counts = [one["cycles"] for one in figures if isinstance(one["cycles"], int)]
+    return _unstated(min(least, default=None), min(counts, default=0))
 
 
 def _has_histogram(threads: Mapping[str, Any], command: str | None, options: _Options) -> bool:

@@ -84,6 +84,9 @@ def document_of(
     added = added or Added()
     if added.unit is not None:
         reading = _in_unit(reading, added.unit, source.name)
+    elif reading.unit_doubt is not None:
+        remedy = "name it: hardstone import FILE --unit us, or --unit ns"
+        raise InputError(f"{printable(source.name)}: {reading.unit_doubt}", remedy)
     conditions = reading.conditions
     if added.load is not None:
         conditions = msgspec.structs.replace(conditions, load=added.load)

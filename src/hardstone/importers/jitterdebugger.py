@@ -28,6 +28,7 @@ from typing import Any
 from hardstone.errors import InputError, printable
 from hardstone.importers import fields
 from hardstone.importers.reading import Format, Reading, ReadSeries
+from hardstone.importers.unstated_unit import unit_by_shortest
 from hardstone.model import Conditions, Event, Loss, Scalar, Worst
 
 _TOOL = "jitterdebugger"
@@ -265,7 +266,13 @@ def _read_text(content: bytes) -> Reading:
                 raise InputError(f"line {number}: a second run begins", "import each by itself")
             found[thread] = number, match
     hits = list(_HIT.finditer(text))
-    unit_ns, loss = _unit_by_values([match for _, match in found.values()])
+    rows = [match for _, match in found.values() if int(match["count"])]
+    guess = unit_by_shortest(
+        _TOOL,
+        min((int(row["min"]) for row in rows), default=None),
+        min((int(row["count"]) for row in rows), default=0),
+    )
+    unit_ns = guess.unit_ns
     if hits:
         unit_ns = 1 if hits[0][4] == "ns" else _US
     series = [_of_line(match, unit_ns, f"line {at}") for _, (at, match) in sorted(found.items())]
@@ -275,7 +282,8 @@ def _read_text(content: bytes) -> Reading:
         conditions=_ALWAYS,
         series=series,
         events=[_event_of(hit) for hit in hits],
-        losses=[] if hits else [loss],
+        losses=[] if hits else [guess.loss],
+        unit_doubt=None if hits else guess.doubt,
         is_cut=is_cut,
     )
 
@@ -298,27 +306,6 @@ def _of_line(match: re.Match[str], unit_ns: int, place: str) -> ReadSeries:
         max=most * unit_ns,
         step_ns=unit_ns,
     )
-
-
-def _unit_by_values(rows: Sequence[re.Match[str]]) -> tuple[int, Loss]:
-    """The unit that the shortest wake-up allows, and what is not known of it.
-
-    No thread is woken within 300 ns of the release, nor is each wake-up a millisecond late.
-    """
-    least = min((int(row["min"]) for row in rows if int(row["count"])), default=0)
-    if least < _TOO_SHORT_NS:
-        why = f"in nanoseconds the shortest wake-up, {least} ns, would be too short"
-        return _US, Loss(what="unit", text=f"{_NO_TEXT_UNIT} microseconds were taken, since {why}.")
-    if least < _HARDLY_US:
-        why = "with jitterdebugger -N it is nanoseconds (--unit ns)"
-        return _US, Loss(what="unit", text=f"{_NO_TEXT_UNIT} microseconds were taken; {why}.")
-    why = f"in microseconds no wake-up would have taken less than {least // 1000} ms (--unit us)"
-    return 1, Loss(what="unit", text=f"{_NO_TEXT_UNIT} nanoseconds were taken, since {why}.")
-
-
-_NO_TEXT_UNIT = "The text does not state its unit:"
-_TOO_SHORT_NS = 300
-_HARDLY_US = 1000
 
 
 def _event_of(hit: re.Match[str]) -> Event:

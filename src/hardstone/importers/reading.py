@@ -61,7 +61,8 @@ class Reading:
     1000000}. `facts` are facts about the machine (facts.py has their names), `conditions` those
     that the file states. `losses` are what the file could not say, `unknown` the keys that the
     importer does not know, by path, with their values as JSON. `verdicts`: what the tool itself
-    judged. `is_cut`: the tool was interrupted, or the file ends before its end.
+    judged. `is_cut`: the tool was interrupted, or the file ends before its end. `unit_doubt`: why
+    the unit has to be named by a person; the series are in us then, and a loss has "unit".
     """
 
     tool: str
@@ -79,6 +80,7 @@ class Reading:
     started_utc: str | None = None
     duration_ns: int | None = None
     is_cut: bool = False
+    unit_doubt: str | None = None
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,14 @@ def test_text_of_either_unit(unit: str | None, least: int) -> None:
     assert imported_in(text, unit).min == least
 
 
-@pytest.mark.parametrize(("unit", "least"), [(None, 1700), ("us", 1_700_000), ("ns", 1700)])
+def test_values_that_fit_both_units_need_a_person() -> None:
+    text = "T: 0 (1) A: 0 C: 9 Min:      1700 Avg:1900.00 Max:      2100 \n"
+    with pytest.raises(InputError, match=r"shortest wake-up is 1700 ns, .*, or 1700 us") as caught:
+        imported_in(text, None)
+    assert "--unit ns" in str(caught.value.remedy)
+
+
+@pytest.mark.parametrize(("unit", "least"), [("us", 1_700_000), ("ns", 1700)])
 def test_the_unit_that_a_person_names_wins(unit: str | None, least: int) -> None:
     text = "T: 0 (1) A: 0 C: 9 Min:      1700 Avg:1900.00 Max:      2100 \n"
     one = imported_in(text, unit)
