@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.conditions import condition_of, listed
-from hardstone.stats.consistency import is_contradictory, why_not_comparable_to_hardware
+from hardstone.stats.consistency import clock_problem, is_contradictory, time_meaning
 from hardstone.stats.identity import NO_DISTRIBUTION, has_quantiles
 from hardstone.systems.subjects import MeasuredSeries
 
@@ -84,8 +84,10 @@ def why_no_distribution(series: Series) -> str:
 
 def of_other_time(document: RunDocument) -> list[str]:
     """A sentence where the times of a run may not be compared with those of hardware."""
-    why = why_not_comparable_to_hardware(document)
-    return [f"the times are {why}"] if why else []
+    if meaning := time_meaning(document.system):
+        return [meaning]
+    problem = clock_problem(document)
+    return [f"{problem}, so its times are wrong"] if problem else []
 
 
 def held_distributions(

@@ -175,4 +175,4 @@ def test_a_series_without_a_maximum_or_a_distribution_is_refused() -> None:
 
 def test_times_that_are_not_those_of_hardware_are_told() -> None:
     made = exported(make.document(system={"virtual.emulated": True}))
-    assert made.lost[0] == "the times are emulated: not comparable with hardware"
+    assert made.lost[0] == "Times of an emulated processor do not apply to hardware."

@@ -213,5 +213,5 @@ def test_what_the_log_cannot_hold_is_told(results: list[Result], why: str, tmp_p
 
 def test_times_that_are_not_those_of_hardware_are_told() -> None:
     made = exported(make.document(system={"virtual.emulated": True}))
-    assert made.lost[0] == "the times are emulated: not comparable with hardware"
+    assert made.lost[0] == "Times of an emulated processor do not apply to hardware."
     assert f"#{made.lost[0]}" in made.content.decode().splitlines()
