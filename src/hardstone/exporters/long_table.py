@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
+from hardstone.exporters.exportable import of_other_time
 from hardstone.exporters.registry import Exported, Wanted
-from hardstone.model import Result, RunDocument, Series, Stopped
+from hardstone.model import ParamValue, Result, RunDocument, Series, Stopped
 from hardstone.stats.consistency import is_contradictory, why_not_comparable_to_hardware
 from hardstone.stats.identity import NO_DISTRIBUTION, histogram_problem, step_of
 from hardstone.stats.quantiles import Quantile, is_count_known, summarise
@@ -25,14 +27,16 @@ Value = str | int | float | None
 
 
 class Place(NamedTuple):
-    """What a row is of. `labels`: "cpu=0,part=total", by name, with a backslash before a comma, an
-    equals sign and a backslash of their own. `trust` is the grade of the run, `note` what limits
-    the figures of the row."""
+    """What a row is of. `number` counts the results of a test under the same conditions, from 1:
+    the points of a sweep. `labels` and `params` are "cpu=0,part=total", by name, with a backslash
+    before a comma, an equals sign and a backslash of their own. `trust` is the grade of the run,
+    `note` what limits the figures of the row."""
 
     run: str
     tool: str
     trust: str
     test: str
+    number: int
     status: str
     series: str | None
     labels: str | None
@@ -43,6 +47,7 @@ class Place(NamedTuple):
     cpu: int | None
     policy: str | None
     priority: int | None
+    params: str | None
     note: str | None
 
 
@@ -56,6 +61,7 @@ class Figure(NamedTuple):
 
 
 _BUCKET_COLUMNS = ("unit", "lower", "upper", "count")
+_INTEGERS = ("number", "cpu", "priority", "lower", "upper", "count")
 
 
 class Bucket(NamedTuple):
@@ -71,7 +77,7 @@ class Bucket(NamedTuple):
 def export_csv(documents: Sequence[RunDocument], wanted: Wanted) -> Exported:
     """The table as CSV (RFC 4180 but for the ends of lines, which are \\n), in UTF-8."""
     columns, rows = _table(documents, wanted)
-    return Exported(csv_bytes(columns, rows))
+    return Exported(csv_bytes(columns, rows), _lost(documents))
 
 
 def export_parquet(documents: Sequence[RunDocument], wanted: Wanted) -> Exported:
@@ -83,14 +89,14 @@ def export_parquet(documents: Sequence[RunDocument], wanted: Wanted) -> Exported
     names = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     types = {
         "value": pyarrow.float64(),
-        **dict.fromkeys(("cpu", "priority", "lower", "upper", "count"), pyarrow.int64()),
+        **dict.fromkeys(_INTEGERS, pyarrow.int64()),
     }
     fields = [pyarrow.field(column, types.get(column, names)) for column in columns]
     filled = zip(*rows, strict=True) if rows else ((),) * len(columns)
     arrays = [pyarrow.array(one, field.type) for one, field in zip(filled, fields, strict=True)]
     content = io.BytesIO()
     parquet.write_table(pyarrow.table(arrays, schema=pyarrow.schema(fields)), content)
-    return Exported(content.getvalue())
+    return Exported(content.getvalue(), _lost(documents))
 
 
 def _table(documents: Sequence[RunDocument], wanted: Wanted) -> tuple[list[str], list[list[Value]]]:
@@ -102,23 +108,38 @@ def _table(documents: Sequence[RunDocument], wanted: Wanted) -> tuple[list[str],
     return [*Place._fields, *columns], rows
 
 
-def _figures(document: RunDocument) -> Iterator[tuple[Value, ...]]:
+def _lost(documents: Sequence[RunDocument]) -> list[str]:
+    return [f"{one.id}: {text}" for one in documents for text in of_other_time(one)]
+
+
+def _numbered(document: RunDocument) -> Iterator[tuple[int, Result]]:
+    """The results, numbered for each test and condition: a choice of tests or conditions leaves the
+    numbers as they are."""
+    numbers: Counter[tuple[str | None, ...]] = Counter()
     for result in document.results:
+        where = result.conditions
+        key = (result.test, where.load, where.cpu_config, where.preemption)
+        numbers[key] += 1
+        yield numbers[key], result
+
+
+def _figures(document: RunDocument) -> Iterator[tuple[Value, ...]]:
+    for number, result in _numbered(document):
         if not (result.series or result.verdicts):
-            yield *_place(document, result), *Figure(None, None, None)
+            yield *_place(document, result, number), *Figure(None, None, None)
         for series in result.series:
-            place = _series_place(document, result, series)
+            place = _series_place(document, result, number, series)
             for figure in series_figures(series):
                 yield *place, *figure
         for verdict in result.verdicts:
             address = f"{result.test}/{verdict.name}"
-            place = _place(document, result, series=verdict.name, address=address)
+            place = _place(document, result, number, series=verdict.name, address=address)
             yield *place, *Figure("verdict", "bool", int(verdict.passed))
 
 
 def series_figures(series: Series) -> Iterator[Figure]:
     """Count, minimum, mean, deviation and maximum, also those that are not there; the quantiles
-    that the count supports, and what lies outside of the buckets."""
+    that the count supports, and what lies outside of the buckets, where there are any."""
     unit = series.unit
     is_cut = series.histogram.is_cut is True
     name = "count_at_least" if is_cut and is_count_known(series) else "count"
@@ -135,8 +156,9 @@ def series_figures(series: Series) -> Iterator[Figure]:
         yield Figure("stopped_max", unit, series.stopped.worst)
     if step_of(series) > 1:
         yield Figure("step", unit, step_of(series))
-    yield Figure("underflow", "count", series.histogram.underflow)
-    yield Figure("overflow", "count", None if is_cut else series.histogram.overflow)
+    if series.histogram.layout != NO_DISTRIBUTION:
+        yield Figure("underflow", "count", series.histogram.underflow)
+        yield Figure("overflow", "count", None if is_cut else series.histogram.overflow)
 
 
 def _quantile_figures(quantile: Quantile, unit: str) -> Iterator[Figure]:
@@ -152,9 +174,9 @@ def _quantile_figures(quantile: Quantile, unit: str) -> Iterator[Figure]:
 
 
 def _buckets(document: RunDocument) -> Iterator[tuple[Value, ...]]:
-    for result in document.results:
+    for number, result in _numbered(document):
         for series in result.series:
-            place = _series_place(document, result, series)
+            place = _series_place(document, result, number, series)
             for bucket in series_buckets(series):
                 yield *place, *bucket
 
@@ -179,11 +201,12 @@ def series_buckets(series: Series) -> Iterator[Bucket]:
         yield Bucket(unit, above, None, None)
 
 
-def _series_place(document: RunDocument, result: Result, series: Series) -> Place:
+def _series_place(document: RunDocument, result: Result, number: int, series: Series) -> Place:
     measured = MeasuredSeries(document.id, result, series, is_contradictory(series))
     return _place(
         document,
         result,
+        number,
         series=series.name,
         labels=labels_text(series),
         address=measured.address,
@@ -213,6 +236,7 @@ def _losses(document: RunDocument, series: Series) -> Iterator[str]:
 def _place(
     document: RunDocument,
     result: Result,
+    number: int,
     *,
     address: str = "",
     series: str | None = None,
@@ -226,6 +250,7 @@ def _place(
         tool="hardstone" if document.imported is None else document.imported.tool,
         trust=document.trust.grade,
         test=result.test,
+        number=number,
         status=result.status,
         series=series,
         labels=labels,
@@ -236,6 +261,7 @@ def _place(
         cpu=where.cpu,
         policy=where.policy,
         priority=where.priority,
+        params=_pairs_text(result.params),
         note="; ".join([*reason, *notes]) or None,
     )
     return Place._make(one_line(one) if isinstance(one, str) else one for one in place)
@@ -243,8 +269,16 @@ def _place(
 
 def labels_text(series: Series) -> str | None:
     """ "cpu=0,part=total", by name."""
-    pairs = sorted(series.labels.items())
-    return ",".join(f"{_escaped(name)}={_escaped(str(value))}" for name, value in pairs) or None
+    return _pairs_text(series.labels)
+
+
+def _pairs_text(values: Mapping[str, ParamValue]) -> str | None:
+    """ "name=value,...", by name; the values of a list have an escaped comma between them."""
+    texts = {
+        name: ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in sorted(values.items())
+    }
+    return ",".join(f"{_escaped(name)}={_escaped(text)}" for name, text in texts.items()) or None
 
 
 def _escaped(text: str) -> str:

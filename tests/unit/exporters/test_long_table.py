@@ -49,6 +49,26 @@ def test_each_figure_is_a_row_with_its_place_and_conditions() -> None:
     assert int(figures["p99_low"]) < int(figures["p99"]) < int(figures["p99_high"])
 
 
+@pytest.mark.parametrize("wanted", [FIGURES, BUCKETS], ids=["figures", "buckets"])
+def test_points_of_a_sweep_are_rows_of_their_own(wanted: Wanted) -> None:
+    verdict = Verdict(name="held", passed=True, evidence="")
+    results = [
+        make.result("SIM-S-RT", params={"masses": [size, 9], "solver": "a,b"}, verdicts=[verdict])
+        for size in (16, 32, 32)
+    ]
+    lone = make.result("SIM-S-RT", conditions=Conditions(load="none", cpu_config="shared"))
+    rows = rows_of(make.document(results=[results[0], lone, *results[1:]]), wanted=wanted)
+    values = {"value", "count"}
+    keys = [tuple(row[name] for name in row if name not in values) for row in rows]
+    assert len(keys) >= 12 and len(set(keys)) == len(keys)
+    assert list(dict.fromkeys((row["load"], row["number"], row["params"]) for row in rows)) == [
+        ("heavy", "1", "masses=16\\,9,solver=a\\,b"),
+        ("none", "1", ""),
+        ("heavy", "2", "masses=32\\,9,solver=a\\,b"),
+        ("heavy", "3", "masses=32\\,9,solver=a\\,b"),
+    ]
+
+
 def test_what_is_missing_is_empty_and_never_0() -> None:
     one = figures_of(make.document(results=[make.result(values=[7])]))
     assert one["stddev"] == "" and "p50" not in one
@@ -98,6 +118,13 @@ def test_times_that_are_not_those_of_hardware_say_so() -> None:
     other = msgspec.structs.replace(make.series([1]), unit="count")
     counts = make.document(system=counted, results=[make.result(series=[other])])
     assert {row["note"] for row in rows_of(counts)} == {""}
+    document = make.document(system=counted)
+    (told,) = export_csv([make.document(), document], FIGURES).lost
+    assert told == (
+        f"{document.id}: Each instruction takes the same virtual time: the times are path lengths "
+        "and do not apply to hardware."
+    )
+    assert export_parquet([document], FIGURES).lost == [told]
 
 
 def test_losses_of_an_imported_file_are_noted() -> None:
@@ -155,7 +182,9 @@ def test_a_file_of_another_tool_gives_no_figure_that_it_does_not_hold() -> None:
     cut = figures_of(imported_run(cyclictest(range(0, 10**6, 50), buckets=6, is_cut=True)))
     assert not any(name.startswith("p") for name in cut)
     alone = figures_of(imported_run(only_mean()))
-    assert (alone["count"], alone["mean"], alone["overflow"]) == ("", "1200", "")
+    assert (alone["count"], alone["mean"]) == ("", "1200")
+    for series in (bare(20), only_mean()):  # nothing lies outside of buckets that do not exist
+        assert not figures_of(imported_run(series)).keys() & {"underflow", "overflow"}
     assert cut["count_at_least"] == "120" and cut["overflow"] == "" and "count" not in cut
     assert figures_of(imported_run(bare(most=None)))["max"] == ""
     counted = figures_of(imported_run(cyclictest(range(0, 10**6, 50), buckets=6)))
