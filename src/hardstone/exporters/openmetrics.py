@@ -13,7 +13,7 @@ limit is larger than measured (docs/decisions/0071). Of rates it counts those th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -21,13 +21,15 @@ from hardstone.exporters.exportable import (
     Held,
     LeftOut,
     held_series,
+    of_other_time,
     why_no_distribution,
 )
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Result, RunDocument, Series, TrustGrade, Unit
+from hardstone.stats.conditions import listed
 from hardstone.stats.consistency import why_not_comparable_to_hardware
 from hardstone.stats.histogram import above, bins_of
-from hardstone.stats.identity import highest_of
+from hardstone.stats.identity import NO_DISTRIBUTION, highest_of
 from hardstone.stats.quantiles import summarise
 from hardstone.wording import is_rate, one_line
 
@@ -92,9 +94,8 @@ def export_openmetrics(documents: Sequence[RunDocument], _: Wanted) -> Exported:
     (document,) = documents
     families, left, partly = _Families(), LeftOut(), LeftOut("a histogram")
     _add_run(families, document)
+    lost = [*of_other_time(document), *_add_claims(families, document)]
     seen: set[str] = set()
-    for result in document.results:
-        _add_result(families, document, result, seen)
     for held in held_series(document, left):
         labels = _series_labels(document, held)
         key = held.series.unit + _labels(labels)
@@ -103,14 +104,15 @@ def export_openmetrics(documents: Sequence[RunDocument], _: Wanted) -> Exported:
             continue
         seen.add(key)
         _add_series(families, held, labels, partly)
-    return Exported(families.text().encode(), [*left.sentences(), *partly.sentences()])
+    lost += [*left.sentences(), *partly.sentences()]
+    return Exported(families.text().encode(), lost)
 
 
 def _add_run(families: _Families, document: RunDocument) -> None:
     facts = document.system
     imported = document.imported
     labels = {
-        "target": document.plan.target,
+        "target": _target(document),
         "run": document.id,
         "name": document.name,
         "tool": "hardstone" if imported is None else imported.tool,
@@ -137,23 +139,47 @@ def _add_run(families: _Families, document: RunDocument) -> None:
         families.gauge("hardstone_run_trust", text, {**target, "grade": grade}, is_grade)
 
 
-def _add_result(families: _Families, document: RunDocument, result: Result, seen: set[str]) -> None:
-    labels = _result_labels(document, result)
-    if _is_new(seen, "measured" + _labels(labels)):
-        text = "1 if the test was measured to its end, 0 if it failed or could not run."
-        value = float(result.status == "measured" and result.complete)
-        families.gauge("hardstone_test_measured", text, labels, value)
-    for verdict in result.verdicts:
-        named = {**labels, "verdict": one_line(verdict.name)}
-        if _is_new(seen, "verdict" + _labels(named)):
-            text = "1 if the claim about behaviour holds, 0 if it does not."
-            families.gauge("hardstone_verdict_passed", text, named, float(verdict.passed))
+def _add_claims(families: _Families, document: RunDocument) -> list[str]:
+    """What was measured, and which verdicts passed; of several with the same labels the worst.
+    Returns a sentence for each metric of which there are several."""
+    measured, passed = _Claims("hardstone_test_measured"), _Claims("hardstone_verdict_passed")
+    for result in document.results:
+        labels = _result_labels(document, result)
+        is_whole = result.complete and not result.interrupted
+        measured.add(labels, result.test, result.status == "measured" and is_whole)
+        for verdict in result.verdicts:
+            named = {**labels, "verdict": one_line(verdict.name)}
+            passed.add(named, f"{result.test}/{verdict.name}", verdict.passed)
+    text = "1 if the test was measured to its end, 0 if it failed or could not run."
+    measured.write(families, text)
+    passed.write(families, "1 if the claim about behaviour holds, 0 if it does not.")
+    return [*measured.sentences(), *passed.sentences()]
 
 
-def _is_new(seen: set[str], key: str) -> bool:
-    is_new = key not in seen
-    seen.add(key)
-    return is_new
+@dataclass
+class _Claims:
+    """Values of a metric that are 1 or 0, by their labels, and what each is of."""
+
+    metric: str
+    found: dict[str, tuple[Labels, str, list[bool]]] = field(default_factory=dict)
+
+    def add(self, labels: Labels, what: str, holds: bool) -> None:
+        self.found.setdefault(_labels(labels), (labels, what, []))[2].append(holds)
+
+    def write(self, families: _Families, text: str) -> None:
+        for labels, _, held in self.found.values():
+            families.gauge(self.metric, text, labels, float(all(held)))
+
+    def sentences(self) -> Iterator[str]:
+        """ "METRIC is the worst of several results with the same labels: A (1 of 3 failed)"."""
+        names = [
+            f"{what} ({held.count(False) or 'none'} of {len(held)} failed)"
+            for _, what, held in self.found.values()
+            if len(held) > 1
+        ]
+        if names:
+            several = "the worst of several results with the same labels"
+            yield f"{self.metric} is {several}: {listed(names)}"
 
 
 def _add_series(families: _Families, held: Held, labels: Labels, partly: LeftOut) -> None:
@@ -190,6 +216,8 @@ def _why_no_histogram(series: Series) -> str:
 
 def _add_counts(families: _Families, series: Series, labels: Labels) -> None:
     families.gauge("hardstone_values", "Number of values of a series.", labels, series.count)
+    if series.histogram.layout == NO_DISTRIBUTION:
+        return
     outside = {"underflow": series.histogram.underflow, "overflow": series.histogram.overflow}
     for name, count in outside.items():
         text = f"Values of a series {'below' if name == 'underflow' else 'past'} all buckets."
@@ -236,10 +264,23 @@ def _at_most(series: Series, limit: int) -> int:
 
 def _target_labels(document: RunDocument) -> dict[str, str]:
     """What was measured, and by which tool if not by hardstone."""
-    labels = {"target": one_line(document.plan.target)}
+    labels = {"target": one_line(_target(document))}
     if document.imported is not None:
         labels["tool"] = one_line(document.imported.tool)
     return labels
+
+
+# What boards are called whose hostname nobody set.
+_NO_NODE = frozenset({"", "(none)", "localhost", "localhost.localdomain"})
+
+
+def _target(document: RunDocument) -> str:
+    """The target of a plan. A file of another tool has none: its machine, else the run's name, so
+    that the files of two boards have different labels."""
+    if document.imported is None:
+        return document.plan.target
+    node = one_line(str(document.system.get("machine.node") or ""))
+    return document.name if node in _NO_NODE else node
 
 
 def _result_labels(document: RunDocument, result: Result) -> dict[str, str]:

@@ -123,6 +123,8 @@ def test_times_that_are_not_those_of_hardware_are_named() -> None:
     document = make.document(system={"virtual.emulated": True})
     (info,) = (one for one in samples(document) if one.name == "hardstone_run_info")
     assert info.labels["incomparable"] == "emulated: not comparable with hardware"
+    told = exported(document).lost
+    assert told == ["Times of an emulated processor do not apply to hardware."]
 
 
 def test_no_count_is_above_the_truth_and_none_far_below() -> None:
@@ -148,11 +150,36 @@ def test_verdicts_and_states_are_1_or_0() -> None:
         make.result("SEM-B-REL", series=[], verdicts=verdicts),
         make.result("SEM-P-SIG", status="denied", series=[]),
         make.result("SEM-P-ARN", complete=False),
+        make.result("SEM-P-NEW", interrupted=True),
     ]
     document = make.document(results=results)
     assert values(document, "hardstone_verdict_passed") == {"a": 1, "b": 0}
     measured = values(document, "hardstone_test_measured")
-    assert measured == {"SEM-B-REL": 1, "SEM-P-SIG": 0, "SEM-P-ARN": 0}
+    assert measured == {"SEM-B-REL": 1, "SEM-P-SIG": 0, "SEM-P-ARN": 0, "SEM-P-NEW": 0}
+
+
+def test_of_several_results_with_the_same_labels_the_worst_is_exported() -> None:
+    results = [
+        make.result(
+            "SIM-S-RT",
+            series=[],
+            status=status,
+            verdicts=[
+                Verdict(name="held", passed=held, evidence=""),
+                Verdict(name="order", passed=True, evidence=""),
+            ],
+        )
+        for held, status in [(True, "measured"), (False, "timeout"), (True, "measured")]
+    ]
+    document = make.document(results=results)
+    assert values(document, "hardstone_verdict_passed") == {"held": 0, "order": 1}
+    assert values(document, "hardstone_test_measured") == {"": 0}
+    several = "the worst of several results with the same labels"
+    assert exported(document).lost == [
+        f"hardstone_test_measured is {several}: SIM-S-RT (1 of 3 failed)",
+        f"hardstone_verdict_passed is {several}: SIM-S-RT/held (1 of 3 failed), "
+        "SIM-S-RT/order (none of 3 failed)",
+    ]
 
 
 def test_extremes_and_quantiles_are_in_seconds() -> None:
@@ -176,7 +203,7 @@ def test_labels_of_a_series_are_made_fit_and_stay_apart() -> None:
 def test_a_series_with_the_labels_of_another_is_left_out() -> None:
     document = make.document(results=[make.result(), make.result(values=[4])])
     assert values(document, "hardstone_values") == {"": 3}
-    (lost,) = exported(document).lost
+    *_, lost = exported(document).lost
     assert lost.startswith("1 series is left out, same labels as another: ")
 
 
@@ -205,6 +232,8 @@ def test_a_histogram_that_would_lie_is_left_out(series: Series, why: str) -> Non
     names = {one.name for one in samples(document)}
     assert "hardstone_duration_max_seconds" in names
     assert ("hardstone_values" in names) == (series.histogram.is_cut is not True)
+    is_counted = series.histogram.is_cut is not True and series.histogram.layout != "none"
+    assert ("hardstone_overflow_values" in names) == is_counted
     assert "hardstone_duration_seconds_bucket" not in names
     assert why in " ".join(exported(document).lost)
 
@@ -214,6 +243,18 @@ def test_metrics_of_another_tool_name_it() -> None:
     assert {one.labels["tool"] for one in found} == {"cyclictest"}
     own = {one.name for one in samples(of_values(1)) if "tool" in one.labels}
     assert own == {"hardstone_run_info"}
+
+
+def test_files_of_two_boards_have_different_targets() -> None:
+    def target(name: str, node: str | None) -> str:
+        document = imported_run(bare(), name=name, system={"machine.node": node})
+        (found,) = {one.labels["target"] for one in samples(document)}
+        return found
+
+    assert target("cyclictest", "board-1") == "board-1"
+    assert target("cyclictest", "board-2") == "board-2"
+    for unnamed in (None, "", "(none)", "localhost", "localhost.localdomain"):
+        assert target("rack-3", unnamed) == "rack-3"
 
 
 def test_quantiles_need_no_mean() -> None:
