@@ -271,7 +271,23 @@ def text_of(content: bytes) -> str:
     """
     encoding = next((name for mark, name in _ENCODINGS if content.startswith(mark)), "utf-8")
     text = re.sub(r"(?<!\r)\r+\n", "\n", content.decode(encoding, "replace"))
-    return text if not re.search("[\x1b\r\b]", text) else _Screen().show(text)
+    if not re.search("[\x1b\r\b]", text):
+        return text
+    return _Screen().show(_without_torn_update(text))
+
+
+_TO_ROW_ABOVE = re.compile(r"\x1b\[([0-9]{1,4})A")
+
+
+def _without_torn_update(text: str) -> str:
+    """The text without the last update of a live display where the file ends in its middle: its
+    rows, and the digits of its last row, would be mixed with those of the update before."""
+    last = text.rfind("\x1b[", 0, max(text.rfind("A"), 0))
+    while last >= 0 and (up := _TO_ROW_ABOVE.match(text, last)) is None:
+        last = text.rfind("\x1b[", 0, last)
+    if last < 0 or up is None or text.count("\n", up.end()) >= int(up[1]):
+        return text
+    return text[:last]
 
 
 class _Screen:

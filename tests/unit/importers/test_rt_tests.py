@@ -50,6 +50,34 @@ def test_pairs(name: str, tool: str, quantity: str, figures: dict[int, tuple[flo
     assert all(one.step_ns == 1000 and one.buckets is one.values is None for one in found.values())
 
 
+@pytest.mark.parametrize(
+    ("name", "figures"),
+    [
+        # A line became shorter: "Avg 12016, Max 24025" has "Avg  656, Max 24025" written over it.
+        ("sigwaittest-live.stdout", [(37, 4, 656, 24_025)]),
+        # The first screen has "Avg -2147483648" for a pair that has not run yet.
+        ("ptsematest-live.stdout", [(300, 4, 18, 264), (225, 3, 17, 90)]),
+    ],
+)
+def test_the_last_screen_of_a_live_display(name: str, figures: list[tuple[int, ...]]) -> None:
+    assert [us(one) for one in read(sample(name)).series] == figures
+
+
+def test_a_live_display_that_is_cut_has_the_figures_of_one_screen() -> None:
+    first = (
+        "#0: ID7, P80, CPU1, I300; #1: ID8, P80, CPU0, Cycles 1\n"
+        "#1 -> #0, Min 12500, Cur 12500, Avg 12500, Max 12500\n"
+    )
+    second = (
+        "\x1b[2A#0: ID7, P80, CPU1, I300; #1: ID8, P80, CPU0, Cycles 200\n"
+        "#1 -> #0, Min    7, Cur   23, Avg   66, Max 12500\n"
+    )
+    for end in range(len(second)):
+        (one,) = read((first + second[:end]).encode()).series
+        assert us(one) == (1, 12_500, 12_500, 12_500), second[:end]
+    assert us(read((first + second).encode()).series[0]) == (200, 7, 66, 12_500)
+
+
 def test_head_of_json() -> None:
     reading = read(sample("qemu-pmqtest-rt.stdout"))
     assert (reading.version, reading.format) == ("2.40", "JSON")
