@@ -12,6 +12,7 @@ import msgspec
 from hardstone.model import (
     Unit,
 )
+from hardstone.stats.identity import is_end_of_step
 from hardstone.stats.quantiles import Quantile, SeriesSummary, lacking, values_to_bound
 from hardstone.systems.subjects import Amount, Missing
 from hardstone.units import format_count
@@ -104,16 +105,18 @@ def quantile_value(
     quantile: Quantile | None, unit: Unit, quantum_ns: float = 1.0, step: int = 1
 ) -> str:
     """The value of a quantile; outside the buckets it is "above" or "below" their range. Of values
-    that were cut off to whole steps it is less than the next one: "<13 us"."""
+    that were cut off to whole steps it is less than the next one: "<13 us"; where it is the
+    maximum it is shown as that."""
     if quantile is None:
         return "-"
-    beyond = 0 if step == 1 else 1  # the first value that it cannot be
     if quantile.value is not None:
-        text = format_value(quantile.value + beyond, unit, quantum_ns)
-        return f"<{text}" if beyond else text
+        is_bound = is_end_of_step(quantile.value, step)
+        text = format_value(quantile.value + is_bound, unit, quantum_ns)
+        return f"<{text}" if is_bound else text
     if quantile.above is None:
         return f"below {format_value(quantile.below or 0, unit) if quantile.below else 0}"
-    return f"above {format_value(quantile.above + beyond, unit, quantum_ns)}"
+    # The first value that it cannot be.
+    return f"above {format_value(quantile.above + (step > 1), unit, quantum_ns)}"
 
 
 def quantile_cell(quantile: Quantile | None, unit: Unit, lacks: str = "", step: int = 1) -> Cell:

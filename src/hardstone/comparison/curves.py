@@ -51,8 +51,8 @@ from hardstone.report.chart_frame import (
 )
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
-from hardstone.stats.identity import has_quantiles, histogram_problem, parse_layout, top_of
-from hardstone.stats.quantiles import count_text, quantile, why_no_quantile
+from hardstone.stats.identity import has_quantiles, histogram_problem, parse_layout, step_of, top_of
+from hardstone.stats.quantiles import count_text, quantile_of_series, why_no_quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
 from hardstone.systems.subjects import MeasuredRun, why_apart
@@ -433,9 +433,9 @@ def _figure(
 def _spoken(one: Curve, unit: Unit) -> str:
     texts = [f"{count_text(one.series)} values"]
     for q, words in ((0.5, "median"), (_TAIL, "99.9 %")):
-        found = quantile(one.series.histogram, q)
+        found = quantile_of_series(one.series, q)
         if found is not None and one.series.count * (1 - q) >= 10:
-            texts.append(f"{words} {quantile_value(found, unit)}")
+            texts.append(f"{words} {quantile_value(found, unit, step=step_of(one.series))}")
     texts.append(f"worst observed {format_value(one.series.max, unit)}")
     return f"{system_name(one.column)}: {', '.join(texts)}"
 

@@ -33,6 +33,7 @@ from hardstone.stats.consistency import (
     why_incomparable,
 )
 from hardstone.stats.consistency import is_contradictory as contradicts
+from hardstone.stats.identity import step_of
 from hardstone.stats.quantiles import Quantile, lacking_quantile, summarise
 from hardstone.units import format_count
 from hardstone.wording import (
@@ -158,7 +159,7 @@ def _quantile_text(quantile: Quantile | None, q: float, series: Series | None) -
     if series is None:
         return _ABSENT
     lacks = lacking_quantile(q, series) if quantile is None else ""
-    return lacks or quantile_value(quantile, series.unit)
+    return lacks or quantile_value(quantile, series.unit, step=step_of(series))
 
 
 def _worst_text(series: Series | None) -> str:

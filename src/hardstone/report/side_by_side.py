@@ -24,6 +24,7 @@ from hardstone.stats.conditions import (
     ratio_to_first,
 )
 from hardstone.stats.consistency import MARK, MARK_NOTE, UNEQUAL, UNLIKE_COUNTS, is_contradictory
+from hardstone.stats.identity import step_of
 from hardstone.stats.quantiles import lacking_quantile, printable_quantiles, summarise
 from hardstone.units import format_count
 from hardstone.wording import claim_of, format_value, ratio_text, series_text, shorten, worst_value
@@ -142,7 +143,10 @@ def _series_cell(
     # The deepest quantile that the counts of all conditions support.
     common = max(printable_quantiles(min(counts), _TAIL), default=0.5)
     shown = [found for found in summary.quantiles if found.q in (0.5, common)]
-    lines = [f"{level_text(found.q)} {quantile_value(found, series.unit)}" for found in shown]
+    step = step_of(series)
+    lines = [
+        f"{level_text(found.q)} {quantile_value(found, series.unit, step=step)}" for found in shown
+    ]
     lacks = lacking_quantile(0.5, series)
     if lacks:
         lines.append(f"median {lacks}")

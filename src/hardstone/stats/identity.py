@@ -252,6 +252,12 @@ def step_of(series: Series) -> int:
     return series.step if isinstance(series.step, int) and series.step > 1 else 1
 
 
+def is_end_of_step(value: int, step: int) -> bool:
+    """Whether `value` is the last of a step, such as 5999 of whole microseconds; a maximum as its
+    source has it is the first of one."""
+    return step > 1 and (value + 1) % step == 0
+
+
 def highest_of(series: Series) -> int | None:
     """The largest value that the maximum may stand for: 34 us of whole microseconds are up to
     34 999 ns. None: the series has no maximum."""

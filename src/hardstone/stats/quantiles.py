@@ -418,14 +418,13 @@ def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE)
 
 def _within_extremes(entry: Quantile, series: Series) -> Quantile:
     """Limits a quantile to the minimum and the maximum, which are tighter than bucket edges. A
-    maximum of whole steps stands for all values of its step."""
+    maximum of whole steps stands for all values of its step: the quantile is at most the maximum as
+    its source has it, the end of the interval at most what that stands for."""
     low = entry.low
     if low is not None and series.min is not None:
         low = max(low, series.min)
-    highest = highest_of(series)
-    return msgspec.structs.replace(
-        entry, value=_at_most(entry.value, highest), low=low, high=_at_most(entry.high, highest)
-    )
+    value, high = _at_most(entry.value, series.max), _at_most(entry.high, highest_of(series))
+    return msgspec.structs.replace(entry, value=value, low=low, high=high)
 
 
 def _at_most(value: int | None, limit: int | None) -> int | None:

@@ -148,11 +148,7 @@ def quantile_ends(series: Series, q: float, quantum: float = 0.0) -> QuantileEnd
     if found is None:
         return QuantileEnds(None, 0.0, None)
     least = found.low or 0 if series.min is None else series.min
-    highest = highest_of(series)
-    value, most = (
-        one if one is None or highest is None else min(one, highest)
-        for one in (found.value, found.high)
-    )
+    value, most = _within_maximum(found, series)
     value = None if value is None else max(value, least)
     low = 0 if found.low is None else max(found.low, least)
     high = None if most is None else most + quantum
@@ -277,12 +273,18 @@ def quantile_estimate(series: Series, q: float) -> Estimate | None:
     found = widened_quantile(bins_of(series.histogram), q, _DEPENDENT_CONFIDENCE)
     if found is None:
         return None
-    highest = highest_of(series)
-    value, high = (
-        one if one is None or highest is None else min(one, highest)
-        for one in (found.value, found.high)
-    )
+    value, high = _within_maximum(found, series)
     return Estimate(value, found.low, high)
+
+
+def _within_maximum(found: Quantile, series: Series) -> tuple[int | None, int | None]:
+    """The value of a quantile, at most the maximum, and the end of its interval, at most what the
+    maximum may stand for."""
+    value, high = (
+        one if one is None or limit is None else min(one, limit)
+        for one, limit in ((found.value, series.max), (found.high, highest_of(series)))
+    )
+    return value, high
 
 
 def mean_estimate(series: Series) -> Estimate | None:

@@ -16,7 +16,7 @@ from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.identity import (
     NO_DISTRIBUTION,
     edges_of,
-    highest_of,
+    is_end_of_step,
     parse_layout,
     ranked_counts_of,
     step_of,
@@ -128,12 +128,11 @@ def _quantile_text(series: Series, q: float) -> str:
     if not bins.total or not bins.has_quantiles:
         return "-"
     found = quantile_between(bins, q, (0, bins.total + 1), 0.95)
-    step, highest = step_of(series), highest_of(series)
-    beyond = 0 if step == 1 else 1
+    step = step_of(series)
     if found.value is None:
-        return "-" if found.above is None else f">{format_ns(found.above + beyond)}"
-    value = found.value if highest is None else min(found.value, highest)
-    return f"<{format_ns(value + 1)}" if beyond else format_ns(value)
+        return "-" if found.above is None else f">{format_ns(found.above + (step > 1))}"
+    value = found.value if series.max is None else min(found.value, series.max)
+    return f"<{format_ns(value + 1)}" if is_end_of_step(value, step) else format_ns(value)
 
 
 @dataclass(frozen=True)

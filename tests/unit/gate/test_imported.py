@@ -56,6 +56,14 @@ def test_a_limit_on_a_file(series: Series, entry: str, outcome: Outcome, said: s
     assert (found.outcome, said in found.reason) == (outcome, True), found
 
 
+def test_a_quantile_in_the_step_of_the_maximum_is_judged_by_the_end_of_the_step() -> None:
+    series = imported.cyclictest([3000] * 3000)
+    for limit, outcome in (("3999ns", "PASS"), ("3500ns", "INCONCLUSIVE"), ("2999ns", "FAIL")):
+        entry = f'statistic = "p50"\nat_most = "{limit}"'
+        found = checked(imported.imported_run(series), entry, _address(series))
+        assert (found.outcome, found.value) == (outcome, 3000), found
+
+
 def _address(series: Series) -> str:
     return "/".join(["TMR-P-LAT", *map(str, series.labels.values()), series.name])
 

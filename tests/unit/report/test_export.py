@@ -12,6 +12,7 @@ import pytest
 from hardstone.model import RunDocument
 from hardstone.report.export import COLUMNS, run_csv, run_json
 from hardstone.store.documents import parse_document
+from tests import imported
 from tests.unit.stats import make
 
 
@@ -23,6 +24,11 @@ def test_the_json_is_the_run_document() -> None:
     document = make.document()
     assert parse_document(run_json(document), "it") == document
     assert json.loads(run_json(document))["schema"] == document.schema
+
+
+def test_no_quantile_of_whole_steps_is_above_the_maximum() -> None:
+    (row,) = rows_of(imported.imported_run(imported.cyclictest([3000] * 100)))
+    assert [row[name] for name in ("min", "median", "p90", "max")] == ["3000"] * 4
 
 
 def test_each_series_is_a_row_with_exact_figures() -> None:
