@@ -14,7 +14,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -22,8 +22,10 @@ from typing import BinaryIO
 
 from hardstone.errors import InputError, printable
 from hardstone.files import OddFileError, followed, open_regular
+from hardstone.importers.line_prefix import without_prefix
 from hardstone.importers.reading import Format, Reading
 from hardstone.importers.refusals import refusal_of
+from hardstone.model import Loss
 from hardstone.systems.moments import load_moments
 
 MODULES = (
@@ -152,6 +154,7 @@ def recognise(source: SourceFile, tool: str | None = None) -> Format:
     format that reads it. InputError, in one line, with what the file is instead where that is
     known.
     """
+    source = replace(source, content=without_prefix(source.content)[0])
     asked = all_formats() if tool is None else _of_tool(tool)
     if tool is not None:
         _check_no_other(source, asked)
@@ -173,16 +176,22 @@ def recognise(source: SourceFile, tool: str | None = None) -> Format:
 
 def read(source: SourceFile, tool: str | None = None) -> Reading:
     """What a file holds. InputError names the file, and the place in it."""
+    content, time = without_prefix(source.content)
+    source = replace(source, content=content)
     found = recognise(source, tool)
     if _NUMBER_OF_NOTHING.search(source.content):  # Python refuses to read it, wherever it stands
         cause = f"{printable(source.name)} ({found.title}): a number has more than 1000 digits"
         raise InputError(cause, "import the file as the tool wrote it")
     try:
-        return found.read(source.content)
+        reading = found.read(content)
     except InputError as error:
         cause = printable(f"{source.name} ({found.title}): {error.cause}")
         remedy = error.remedy or "import the file as the tool wrote it"
         raise InputError(cause, remedy) from None
+    if time is None:
+        return reading
+    text = f"A time stands before each line of the file, such as '{time}': it was not read."
+    return replace(reading, losses=[*reading.losses, Loss(what="time", text=text)])
 
 
 def _of_tool(tool: str) -> list[Format]:

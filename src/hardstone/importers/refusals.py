@@ -61,6 +61,14 @@ _REFUSALS = (
         lambda *_: "it lists the files of the kernel's tracing folder: nothing was measured",
         "import the file 'trace' of a tracer",
     ),
+    Refusal(
+        re.compile(rb"(?:\A|\n)([^\n]{1,80}?)T: {0,4}\d{1,5} \( {0,8}\d{1,10}\) [PI]:"),
+        lambda found, _: (
+            f"'{printable(found[1].decode('utf-8', 'replace'))[:40]}' stands before "
+            "the lines of a tool, and is no time of a known form"
+        ),
+        "remove it from each line",
+    ),
 )
 
 
