@@ -65,7 +65,7 @@ _REFUSALS = (
         re.compile(rb"(?:\A|\n)([^\n]{1,80}?)T: {0,4}\d{1,5} \( {0,8}\d{1,10}\) [PI]:"),
         lambda found, _: (
             f"'{printable(found[1].decode('utf-8', 'replace'))[:40]}' stands before "
-            "the lines of a tool, and is no time of a known form"
+            "the lines of a tool, and is not a time of a known form"
         ),
         "remove it from each line",
     ),
