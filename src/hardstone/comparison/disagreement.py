@@ -21,6 +21,8 @@ from hardstone.comparison.tools import (
 from hardstone.comparison.view import Disagreement
 from hardstone.stats.conditions import NOT_KNOWN, listed
 from hardstone.stats.consistency import UNLIKE_COUNTS
+from hardstone.stats.identity import step_of as value_step_of
+from hardstone.stats.trust import lacks
 from hardstone.systems.moments import QUESTIONS
 from hardstone.systems.subjects import Amount
 from hardstone.units import format_count, format_ns
@@ -208,7 +210,23 @@ def _counts(found: _Found) -> Iterator[str]:
         yield f"Numbers of values: {', '.join(texts)}. More values usually show a larger worst."
 
 
+def _units(found: _Found) -> Iterator[str]:
+    """Files whose unit is assumed: their figures may be 1000 times too large, or too small."""
+    for one in found.compared:
+        if one.document is None or not lacks(one.document, "unit"):
+            continue
+        series = one.series.series
+        is_us = series is not None and value_step_of(series) > 1
+        taken, other, would = ("us", "ns", "smaller") if is_us else ("ns", "us", "larger")
+        yield (
+            f"Unit assumed: the file of {_named([one])} does not state its unit; {taken} were "
+            f"taken, in {other} its figures are 1000 times {would}: name it, hardstone import FILE "
+            f"--unit {other}."
+        )
+
+
 _RULES: tuple[tuple[str, Callable[[_Found], Iterator[str]]], ...] = (
+    ("unit", _units),
     ("moments", _moments),
     ("questions", _questions),
     ("systems", _systems),

@@ -30,6 +30,7 @@ from hardstone.stats.consistency import (
     why_other_time,
 )
 from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
+from hardstone.stats.trust import lacks
 from hardstone.systems.published import (
     AddressError,
     Figure,
@@ -413,12 +414,18 @@ def why_apart(one: Subject, reference: Subject | None = None) -> str:
 
     Whoever shows such a time shows it all the same, marked, with this reason: tables, pages and
     charts decide by this function alone. A wrong clock and a run that is not trustworthy are
-    compared with nothing; times of a processor, of an emulated one, and counted instructions are
-    of different kinds; published times are those of hardware. The reason of a run is its own text:
-    untrusted.
+    compared with nothing, nor is a file whose unit is assumed; times of a processor, of an emulated
+    one, and counted instructions are of different kinds; published times are those of hardware. The
+    reason of a run is its own text: untrusted.
     """
     wrong = clock_problem(one.document) if isinstance(one, MeasuredRun) else None
-    return wrong or why_not_trusted(one) or why_other_time(_kind(one), _kind(reference))
+    wrong = wrong or why_not_trusted(one) or _why_no_unit(one)
+    return wrong or why_other_time(_kind(one), _kind(reference))
+
+
+def _why_no_unit(one: Subject) -> str:
+    is_assumed = isinstance(one, MeasuredRun) and lacks(one.document, "unit")
+    return "the file does not state its unit: import it with --unit" if is_assumed else ""
 
 
 def why_run_apart(document: RunDocument) -> str:

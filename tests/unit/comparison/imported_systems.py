@@ -42,6 +42,7 @@ def imported(
     *results: Result,
     command: str | None = None,
     system: Mapping[str, Scalar] = MACHINE,
+    losses: Sequence[Loss] = (WITHOUT_LOAD,),
 ) -> MeasuredRun:
     """What the file of a tool has."""
     found = Imported(
@@ -52,7 +53,7 @@ def imported(
         sha256="0" * 64,
         size_bytes=1,
         command=command,
-        losses=[WITHOUT_LOAD],
+        losses=list(losses),
     )
     return run_with(*results, imported=found, system=dict(system), instrument=None)
 
@@ -62,6 +63,7 @@ def cyclictest(
     *,
     command: str | None = "cyclictest -m -p 90",
     system: Mapping[str, Scalar] = MACHINE,
+    losses: Sequence[Loss] = (WITHOUT_LOAD,),
     **changed: object,
 ) -> MeasuredRun:
     """cyclictest, with whatever its file does not say."""
@@ -71,7 +73,7 @@ def cyclictest(
         "conditions": FIFO,
     }
     one = result("TMR-P-LAT", **(fields | changed))
-    return imported("cyclictest", one, command=command, system=system)
+    return imported("cyclictest", one, command=command, system=system, losses=losses)
 
 
 def relative(values: Sequence[int] = ()) -> MeasuredRun:

@@ -17,7 +17,7 @@ from hardstone.comparison.view import (
     ToolComparison,
     comparison_document,
 )
-from hardstone.model import Conditions, Histogram
+from hardstone.model import Conditions, Histogram, Loss
 from hardstone.report.drawing import Drawer
 from hardstone.schema import schema_texts
 from hardstone.systems.subjects import (
@@ -207,7 +207,15 @@ def at(**changed: object) -> Conditions:
     return msgspec.structs.replace(FIFO, **changed)
 
 
+WHOLE_US = msgspec.structs.replace(linear(spread(5000), 1000), step=1000)
+WITHOUT_UNIT = Loss(what="unit", text="The text does not state its unit.")
 RULES: dict[str, tuple[str, MeasuredRun, MeasuredRun]] = {
+    "unit": (
+        "the file of 2 (cyclictest) does not state its unit; us were taken, in ns its figures are "
+        "1000 times smaller: name it, hardstone import FILE --unit ns",
+        cyclictest(series=[WHOLE_US], losses=[WITHOUT_UNIT]),
+        cyclictest(series=[WHOLE_US]),
+    ),
     "moments": ("2 (cyclictest): begins at a clock reading", relative(), cyclictest()),
     "systems": (
         "kernel Linux 6.12.0-rt (1), Linux 6.1.0 (2)",
@@ -359,6 +367,14 @@ def test_idle_states_that_a_run_held_off_are_no_reason() -> None:
     assert "idle states" not in reasons(own(conditions=at(dma_latency_us=0)), cyclictest())
     found = reasons(own(conditions=at(dma_latency_us=50)), cyclictest())
     assert "1 (hardstone) allowed exit latency at most 50 us" in found["idle states"]
+
+
+def test_a_file_that_does_not_state_its_unit_is_compared_with_nothing() -> None:
+    view = compare_view([own(), cyclictest(losses=[WITHOUT_UNIT])])
+    cell = view.decisive[0].cells[1]
+    assert cell.is_grey and cell.ratio is None
+    assert cell.why.startswith("the file does not state its unit")
+    assert view.tools is not None and view.tools.reasons[0].rule == "unit"
 
 
 def test_at_most_five_reasons_are_given() -> None:
