@@ -27,7 +27,7 @@ from hardstone.stats.consistency import UNLIKE_COUNTS
 from hardstone.stats.identity import NO_DISTRIBUTION, Linear, parse_layout
 from hardstone.stats.identity import step_of as value_step_of
 from hardstone.stats.quantiles import count_text, is_count_known, why_no_quantile
-from hardstone.systems.moments import OWN, QUESTIONS, Moments, ToolMoments, load_moments
+from hardstone.systems.moments import OWN, QUESTIONS, Idle, Moments, ToolMoments, load_moments
 from hardstone.systems.subjects import (
     Amount,
     FigureRow,
@@ -194,9 +194,11 @@ class Measured:
     @property
     def is_idle_by_default(self) -> bool:
         """Whether what became of idle states is known from the tool's habit alone."""
-        is_imported = imported_of(self.column.subject) is not None
-        result = self.result
-        return is_imported and result is not None and result.conditions.dma_latency_us is None
+        imported, result = imported_of(self.column.subject), self.result
+        if imported is None or result is None or result.conditions.dma_latency_us is not None:
+            return False
+        habit = self.tool.idle if self.tool else None
+        return habit is not None and not _is_against_habit(imported, habit)
 
     @property
     def count(self) -> int | None:
@@ -228,9 +230,13 @@ def idle_states(subject: Subject, result: Result) -> str | None:
     habit = tool.idle if tool else None
     if habit is None:
         return None
+    return HELD if (habit.does == "held") != _is_against_habit(imported, habit) else LEFT
+
+
+def _is_against_habit(imported: Imported, habit: Idle) -> bool:
+    """Whether the tool was called with an option that changes what it does with idle states."""
     words = (imported.command or "").split()
-    is_other = any(word.partition("=")[0] in habit.unless for word in words)
-    return HELD if (habit.does == "held") != is_other else LEFT
+    return any(word.partition("=")[0] in habit.unless for word in words)
 
 
 def step_of(series: Series) -> int:

@@ -377,6 +377,14 @@ def test_a_file_that_does_not_state_its_unit_is_compared_with_nothing() -> None:
     assert view.tools is not None and view.tools.reasons[0].rule == "unit"
 
 
+def test_what_an_option_asked_for_is_not_called_a_default() -> None:
+    asked = cyclictest(command="cyclictest --laptop -p 90")
+    found = reasons(own(conditions=at(dma_latency_us=0)), asked)
+    assert "2 (cyclictest) left them as they are. A CPU" in found["idle states"]
+    found = reasons(asked, cyclictest())
+    assert "2 (cyclictest) held them off (by default), 1 (cyclictest)" in found["idle states"]
+
+
 def test_at_most_five_reasons_are_given() -> None:
     several = cyclictest(
         spread(5000, 1, 1000),
