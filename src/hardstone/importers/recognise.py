@@ -416,13 +416,27 @@ class _Screen:
 
 
 _LONG_BLANK = re.compile(r"[ \t]{257,}")
+# As printf pads them: cyclictest, signaltest and cyclicdeadline; pmqtest and its sisters.
+_IS_WHOLE = re.compile(r"Max: [ 0-9]{7}|Max  [ 0-9]{3}")
+TORN = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def lines_of(content: bytes) -> Iterator[tuple[int, str]]:
     """The lines of `text_of`, each with its number from 1 on, as errors name it.
 
+    A file that ends with a digit may have lost more of them. Unless blanks show that the number is
+    whole, the last line ends with TORN, so that no pattern takes it for one.
+
     No line has more than 256 blanks in a row: the time of a pattern with some `\\s*` would grow
     with the square of their number.
     """
-    text = io.StringIO(_LONG_BLANK.sub(" " * 256, text_of(content)), newline="\n")
+    whole = _LONG_BLANK.sub(" " * 256, text_of(content))
+    if re.search(r"[0-9]\.?\Z", whole[-2:]) and not _ends_whole(whole):
+        whole += TORN
+    text = io.StringIO(whole, newline="\n")
     return enumerate((line.rstrip("\n") for line in text), start=1)
+
+
+def _ends_whole(text: str) -> bool:
+    last = text[text.rfind("\n") + 1 :]
+    return _IS_WHOLE.fullmatch(last, max(last.rfind("Max"), 0)) is not None

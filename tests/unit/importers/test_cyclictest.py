@@ -69,7 +69,7 @@ def test_the_widths_of_a_summary_tell_its_unit() -> None:
     assert sample("cyclictest-q.stdout").series[0].step_ns == 1000
     wide = SUMMARY.replace("Act:   24 Avg:   51", "Act:123456 Avg:654321")
     assert "unit" not in losses(read(source(wide)))
-    collapsed = " ".join(SUMMARY.split())
+    collapsed = " ".join(SUMMARY.split()) + "\n"
     assert "unit" in losses(read(source(collapsed)))
 
 

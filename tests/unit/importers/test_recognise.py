@@ -140,6 +140,48 @@ def test_text_is_what_a_terminal_shows_in_the_end(content: bytes, text: str) -> 
     assert text_of(content) == text
 
 
+def _figures(content: bytes) -> set[tuple[object, ...]]:
+    """All figures of a file; none where it is refused."""
+    try:
+        series = recognise.read(source(content)).series
+    except InputError:
+        return set()
+    return {
+        (one.name, *one.labels.items(), name, getattr(one, name))
+        for one in series
+        for name in ("count", "min", "mean", "max")
+        if getattr(one, name) is not None
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cyclictest-q.stdout",
+        "cyclictest-histfile.txt",
+        "signaltest-l.stdout",
+        "pmqtest.stdout",
+        "ptsematest-live.stdout",
+        "queuelat.stdout",
+        "rtla/rtla-timerlat-top.stdout",
+    ],
+)
+def test_a_file_that_is_cut_within_a_number_has_no_wrong_digits(name: str) -> None:
+    content = (SAMPLES / name).read_bytes()[-8000:]
+    begin = max(0, len(content) - 250)
+    ends = [at + 1 for at, byte in enumerate(content) if at >= begin - 250 and byte == ord("\n")]
+    right = set().union(*(_figures(content[:end]) for end in ends))
+    assert right
+    for end in range(begin, len(content)):
+        assert _figures(content[:end]) <= right, content[:end][-80:]
+
+
+def test_a_last_number_that_is_padded_is_whole() -> None:
+    assert recognise.read(source(SUMMARY.rstrip(b"\n"))) == recognise.read(source(SUMMARY))
+    pair = (SAMPLES / "pmqtest.stdout").read_bytes()
+    assert recognise.read(source(pair.rstrip(b"\n"))) == recognise.read(source(pair))
+
+
 @pytest.mark.parametrize(
     "content",
     [

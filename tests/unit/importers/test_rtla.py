@@ -182,7 +182,8 @@ def test_a_file_that_ends_early() -> None:
     assert "overflow" in losses(reading)
     without = read(text.partition(b"avg:")[0])
     assert us(by_label(without, "irq")[0]) == (799, 17, None, None)
-    assert "figures for 4 columns" in refused(text[:400])
+    assert "'6…' is not a count" in refused(text[:400])  # it may have lost digits
+    assert "figures for 4 columns" in refused(text[:396])
     assert "rtla was stopped" in refused(text[:90])
     assert "a second histogram" in refused(text + text)
 
