@@ -159,7 +159,7 @@ def _figures(content: bytes) -> set[tuple[object, ...]]:
     [
         "cyclictest-q.stdout",
         "cyclictest-histfile.txt",
-        "signaltest-l.stdout",
+        "signaltest.stdout",
         "pmqtest.stdout",
         "ptsematest-live.stdout",
         "queuelat.stdout",
