@@ -113,6 +113,8 @@ class Series(msgspec.Struct, kw_only=True, weakref=True):
     `stopped` is left out where the program was not stopped.
 
     An imported series may lack `min`, `mean` or `max` with values: its source does not have them.
+    Where its histogram is cut, `count` is the least that it can be; with the layout "none" it is
+    not known then, and stored as 1.
     Its values are whole multiples of `step`, cut off below, where it has one: with a step of 1000
     what the source calls 34 000 is 34 000 to 34 999.
     """

@@ -27,7 +27,7 @@ from hardstone.present.answer import ScreenRow, answer_of, other_rows, screen_ro
 from hardstone.present.overview import conditions_text, decisive_series, state_text
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.stats.consistency import contradictions, is_contradictory
-from hardstone.stats.quantiles import printable_quantiles, quantile_of_series
+from hardstone.stats.quantiles import is_count_known, printable_quantiles, quantile_of_series
 from hardstone.wording import (
     Claim,
     claim_of,
@@ -144,8 +144,9 @@ def _figures_text(result: Result) -> str:
     series = decisive_series(result)
     if series is None or not series.count:
         return ""
+    values = f"{series.count} values" if is_count_known(series) else "count not known"
     figures = [f"{name} {format_value(value, series.unit)}" for name, value in _figures(series)]
-    return f"{series.name}, {series.count} values: {', '.join(figures)}"
+    return f"{series.name}, {values}: {', '.join(figures)}"
 
 
 def _figures(series: Series) -> Iterator[tuple[str, float]]:

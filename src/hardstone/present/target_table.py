@@ -34,8 +34,7 @@ from hardstone.stats.consistency import (
 )
 from hardstone.stats.consistency import is_contradictory as contradicts
 from hardstone.stats.identity import step_of
-from hardstone.stats.quantiles import Quantile, lacking_quantile, summarise
-from hardstone.units import format_count
+from hardstone.stats.quantiles import Quantile, count_text, lacking_quantile, summarise
 from hardstone.wording import (
     claim_of,
     format_value,
@@ -83,7 +82,7 @@ class _SeriesFigures:
         found = self.row.found
         yield (
             "count",
-            [FigureCell(_ABSENT if one is None else format_count(one.count)) for one in found],
+            [FigureCell(_ABSENT if one is None else count_text(one)) for one in found],
         )
         if self.is_work_unequal:
             yield "work", [FigureCell(work or _ABSENT) for work in self._works]

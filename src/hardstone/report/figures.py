@@ -13,6 +13,7 @@ from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.page_frame import json_for_script
 from hardstone.stats.identity import NO_DISTRIBUTION, has_quantiles, parse_layout
 from hardstone.stats.join import joins_of
+from hardstone.stats.quantiles import count_text
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, is_rate, series_text, shorten
 
@@ -222,7 +223,7 @@ def _spoken(title: str, test: str, lines: Group, unit: Unit) -> str:
     shown = []
     for series in [line.series for line in lines.lines[:_SPOKEN_SERIES]]:
         ends = f"{format_value(series.min, unit)} to {format_value(series.max, unit)}"
-        count = format_count(series.count)
+        count = count_text(series)
         shown.append(f"{shorten(series_text(series))}: {count} values from {ends}")
     more = len(lines.lines) - len(shown)
     rest = f"; and {more} more, all in the table of figures" if more > 0 else ""

@@ -32,7 +32,7 @@ from hardstone.stats.causes import Lateness, latenesses
 from hardstone.stats.conditions import NOT_KNOWN, condition_of, names_in
 from hardstone.stats.consistency import is_contradictory
 from hardstone.stats.identity import step_of
-from hardstone.stats.quantiles import quantile_of_series
+from hardstone.stats.quantiles import count_text, quantile_of_series
 from hardstone.systems.subjects import (
     Amount,
     MeasuredRun,
@@ -45,7 +45,7 @@ from hardstone.systems.subjects import (
     subjects_of,
     why_apart,
 )
-from hardstone.units import format_count, format_ns
+from hardstone.units import format_ns
 from hardstone.wording import label_text, shorten
 
 _NO_LOAD = "none"
@@ -429,7 +429,7 @@ def _subject(document: RunDocument, result: Result) -> MeasuredRun | None:
 
 
 def _about(lead: Lead, limits: Sequence[int], published: Sequence[Published]) -> str:
-    count = format_count(lead.series.count)
+    count = count_text(lead.series)
     if lead.series.count < LEAST_VALUES:
         are = "value" if lead.series.count == 1 else "values"
         text = f"{count} {are}, each one a dot: too few for a distribution."
@@ -454,7 +454,7 @@ def _alt(lead: Lead, limits: Sequence[int], published: Sequence[Published]) -> s
     said += [f"{name}: worst {format_ns(one.max)}" for name, one in lead.others]
     said += [one.text for one in _limit_marks(limits)]
     said += [one.mark.text for one in published]
-    count = format_count(lead.series.count)
+    count = count_text(lead.series)
     return f"Distribution, {shorten(lead.title, 80)}. {count} values: {', '.join(said)}."
 
 

@@ -25,8 +25,7 @@ from hardstone.stats.conditions import (
 )
 from hardstone.stats.consistency import MARK, MARK_NOTE, UNEQUAL, UNLIKE_COUNTS, is_contradictory
 from hardstone.stats.identity import step_of
-from hardstone.stats.quantiles import lacking_quantile, printable_quantiles, summarise
-from hardstone.units import format_count
+from hardstone.stats.quantiles import count_text, lacking_quantile, printable_quantiles, summarise
 from hardstone.wording import claim_of, format_value, ratio_text, series_text, shorten, worst_value
 
 MOST_ROWS = 40
@@ -151,7 +150,7 @@ def _series_cell(
     if lacks:
         lines.append(f"median {lacks}")
     if max(counts) > UNLIKE_COUNTS * min(counts):
-        lines.append(f"{format_count(series.count)} values")
+        lines.append(f"{count_text(series)} values")
     if work:
         lines.append(work)
     ratio = ratio_to_first(row, place)

@@ -26,6 +26,11 @@ def test_the_json_is_the_run_document() -> None:
     assert json.loads(run_json(document))["schema"] == document.schema
 
 
+def test_a_count_that_the_file_does_not_say_is_empty() -> None:
+    (row,) = rows_of(imported.imported_run(imported.only_mean()))
+    assert (row["count"], row["mean"]) == ("", "1200")
+
+
 def test_no_quantile_of_whole_steps_is_above_the_maximum() -> None:
     (row,) = rows_of(imported.imported_run(imported.cyclictest([3000] * 100)))
     assert [row[name] for name in ("min", "median", "p90", "max")] == ["3000"] * 4
