@@ -16,6 +16,7 @@ from hardstone.stats.quantiles import (
     Quantile,
     SeriesSummary,
     instrument_limit,
+    is_count_known,
     summarise,
     why_no_quantile,
 )
@@ -124,8 +125,9 @@ def _row(
 
 
 def _has_mean(series: Series) -> bool:
-    """Of a single value it says nothing; of a file it may be all that there is."""
-    return series.count > 1 or series.max is None
+    """Of a single value it says nothing; of a file it may be all that there is, or of a number of
+    values that is not known."""
+    return series.count > 1 or series.max is None or not is_count_known(series)
 
 
 def _quantile(found: Quantile | None, unit: Unit, step: int) -> Cell:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hardstone.model import Loss
+from hardstone.model import Histogram, Loss
 from hardstone.present.answer import answer_of
 from hardstone.present.origin import imported_lines
 from hardstone.report import charts, picture
 from hardstone.report.chart_frame import group
 from hardstone.report.lead import lead_of
+from hardstone.report.tables import table_of
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.quantiles import upper_bound
 from hardstone.terminal.one_screen import print_screen
@@ -65,6 +66,14 @@ def test_what_each_page_has_in_the_place_of_quantiles() -> None:
     assert "1 key of the file not known to hardstone" in words(sketched(RUNS["histogram"]))
     assert "Not drawn" not in words(sketched(RUNS["bare"]))
     assert "zephyr 1 series W" not in words(sketched(RUNS["means"]))
+
+
+def test_a_mean_of_a_number_of_values_that_is_not_known_is_shown() -> None:
+    cut = Histogram(layout="none", buckets=[], overflow=1, is_cut=True)
+    (row,) = table_of([imported.bare(1, histogram=cut)], None, 0.999, {}).rows
+    assert (row.count, row.mean, row.worst) == ("-", "5 us", "34 us")
+    (row,) = table_of([imported.bare(1, mean=34_000.0, least=34_000)], None, 0.999, {}).rows
+    assert (row.count, row.mean) == ("1", "-")  # the mean of a single value says nothing
 
 
 @pytest.mark.slow
