@@ -268,6 +268,8 @@ _CONTROL = re.compile(
     r"|(?P<char>[\r\b\n\x0b\x0c])"
     r"|[\x00-\x08\x0e-\x1f\x7f]"
 )
+_SEAM = re.compile(r"[0-9]{2}")
+TORN = "\N{HORIZONTAL ELLIPSIS}"
 _MOST_COLUMNS = 1024
 _MOST_ROWS = 512
 
@@ -328,6 +330,7 @@ class _Screen:
             self._obey(found)
             at = found.end()
         self._write(text[at:])
+        self._leave()
         return "\n".join(row.rstrip() for row in self._rows)
 
     def _write(self, text: str) -> None:
@@ -354,7 +357,7 @@ class _Screen:
 
     def _obey_character(self, char: str) -> None:
         if char == "\r":
-            self._column = 0
+            self._to(0)
         elif char == "\b":
             self._to(self._column - 1)
         else:
@@ -362,6 +365,7 @@ class _Screen:
 
     def _move(self, rows: int) -> None:
         """Codes that move the cursor make few rows: no display is higher."""
+        self._leave()
         self._is_written = False
         most = max(len(self._rows), _MOST_ROWS) - 1
         self._row = max(0, min(self._row + rows, most))
@@ -378,7 +382,16 @@ class _Screen:
         if self._row == len(self._rows):
             self._rows.append("")
 
+    def _leave(self) -> None:
+        """The cursor goes elsewhere. Where a number was written over a longer one, what remains of
+        that is no part of it, and where it ends is not known."""
+        row = self._rows[self._row]
+        if self._is_written and _SEAM.match(row, max(self._column - 1, 0)):
+            self._rows[self._row] = row[: self._column] + TORN + row[self._column :]
+
     def _to(self, column: int) -> None:
+        self._leave()
+        self._is_written = False
         self._column = max(0, min(column, _MOST_COLUMNS))
 
     def _to_line_before(self, count: int, _: str) -> None:
@@ -418,7 +431,6 @@ class _Screen:
 _LONG_BLANK = re.compile(r"[ \t]{257,}")
 # As printf pads them: cyclictest, signaltest and cyclicdeadline; pmqtest and its sisters.
 _IS_WHOLE = re.compile(r"Max: [ 0-9]{7}|Max  [ 0-9]{3}")
-TORN = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def lines_of(content: bytes) -> Iterator[tuple[int, str]]:

@@ -115,6 +115,12 @@ def test_tools_have_the_titles_of_their_moments() -> None:
         (b"10 %\r20 %\n", "20 %\n"),
         (b"long\rab", "abng"),
         (b"long\rab\n", "ab\n"),
+        (b"Max: 435\rMax: 7", "Max: 7\N{HORIZONTAL ELLIPSIS}35"),  # the end is not known
+        (b"Max: 435\x1b[3D7\x1b[1B", "Max: 7\N{HORIZONTAL ELLIPSIS}35\n"),
+        (b"Max: 435\x1b[3D7\n", "Max: 7\n"),
+        (b"Max: 435\rMax: 7\x1b[K", "Max: 7"),
+        (b"Max: 435\rMax: 7\rMax: 8\n", "Max: 8\n"),
+        (b"12\b\b34", "34"),
         (b"long\r\r\nab\n", "long\nab\n"),
         (b"a\nMax: 16027\n\x1b[1AMax: 7\n", "a\nMax: 7\n"),
         (b"keep\n\x1b[1A\nb", "keep\nb"),
