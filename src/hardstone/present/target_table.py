@@ -157,6 +157,8 @@ def _quantiles(series: Series | None) -> dict[float, Quantile]:
 def _quantile_text(quantile: Quantile | None, q: float, series: Series | None) -> str:
     if series is None:
         return _ABSENT
+    if quantile is None and contradicts(series):
+        return "-"
     lacks = lacking_quantile(q, series) if quantile is None else ""
     return lacks or quantile_value(quantile, series.unit, step=step_of(series))
 

@@ -30,6 +30,7 @@ from hardstone.stats.identity import (
     parse_layout,
     ranked_counts_of,
     top_of,
+    total_count,
 )
 from hardstone.units import format_count, format_ns
 
@@ -102,9 +103,12 @@ def lacking(needed: int, count: int) -> str:
 
 
 def why_no_quantile(series: Series) -> str:
-    """Why the source of an imported series gives no quantile, and nothing else that needs ranks;
-    "" where it does."""
+    """Why a series has no quantile, and nothing else that needs ranks: its source gives none, or
+    the values in its histogram are not those that it counts. "" where it has."""
     histogram = series.histogram
+    if not _is_whole(series):
+        held, count = format_count(total_count(histogram)), format_count(series.count)
+        return f"the histogram has {held} of {count} values, so no quantile"
     if has_quantiles(histogram):
         return ""
     layout = parse_layout(histogram.layout)
@@ -118,6 +122,11 @@ def why_no_quantile(series: Series) -> str:
         return "the file has no distribution, so no quantile"
     named = f"{', '.join(has[:-1])} and {has[-1]}" if len(has) > 1 else f"a {has[0]}"
     return f"the file has {named} only, so no quantile"
+
+
+def _is_whole(series: Series) -> bool:
+    """Whether every value that is counted is in the histogram: ranks are known only then."""
+    return total_count(series.histogram) == series.count
 
 
 def is_count_known(series: Series) -> bool:
@@ -144,7 +153,7 @@ def lacking_quantile(q: float, series: Series) -> str:
 
 def quantiles_of(series: Series, deepest: float = LADDER[-1]) -> list[float]:
     """The quantiles of `series` that may be shown, up to `deepest`, ascending."""
-    if not has_quantiles(series.histogram):
+    if not (_is_whole(series) and has_quantiles(series.histogram)):
         return []
     return printable_quantiles(series.count, deepest)
 
@@ -359,7 +368,8 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
     """The summary of `series`, with no quantile beyond `deepest`. InputError if its histogram is
     unreadable."""
     bins = ranked_counts_of(series.histogram)
-    levels = printable_quantiles(bins.total, deepest) if bins.has_quantiles else []
+    has_any = bins.has_quantiles and bins.total == series.count
+    levels = printable_quantiles(bins.total, deepest) if has_any else []
     quantiles = [quantile_of_bins(bins, q) for q in levels]
     return SeriesSummary(
         name=series.name,
@@ -413,7 +423,7 @@ def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE)
     """The `q` quantile of `series`, no further out than its exact minimum and maximum; None without
     values, and where their ranks are not known. InputError if its histogram is unreadable."""
     found = quantile_of_bins(ranked_counts_of(series.histogram), q, confidence)
-    return None if found is None else _within_extremes(found, series)
+    return None if found is None or not _is_whole(series) else _within_extremes(found, series)
 
 
 def _within_extremes(entry: Quantile, series: Series) -> Quantile:

@@ -125,7 +125,7 @@ def _quantile_text(series: Series, q: float) -> str:
     except InputError:
         return "-"
     # Its interval is not shown, so the ranks are those of no bound.
-    if not bins.total or not bins.has_quantiles:
+    if not bins.total or not bins.has_quantiles or bins.total != series.count:
         return "-"
     found = quantile_between(bins, q, (0, bins.total + 1), 0.95)
     step = step_of(series)

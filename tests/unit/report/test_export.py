@@ -31,6 +31,14 @@ def test_a_count_that_the_file_does_not_say_is_empty() -> None:
     assert (row["count"], row["mean"]) == ("", "1200")
 
 
+def test_values_that_no_bucket_has_leave_the_quantiles_empty() -> None:
+    """Nobody knows which they are: the rank of no value is known."""
+    series = imported.cyclictest([3000] * 1000)
+    (row,) = rows_of(imported.imported_run(msgspec.structs.replace(series, count=1001)))
+    assert (row["count"], row["max"]) == ("1001", "3000")
+    assert not any(row[name] for name in ("median", "p90", "p99"))
+
+
 def test_no_quantile_of_whole_steps_is_above_the_maximum() -> None:
     (row,) = rows_of(imported.imported_run(imported.cyclictest([3000] * 100)))
     assert [row[name] for name in ("min", "median", "p90", "max")] == ["3000"] * 4

@@ -30,6 +30,7 @@ from hardstone.stats.quantiles import (
     misses_of,
     quantile,
     quantile_of_series,
+    quantiles_of,
     summarise,
     why_no_quantile,
 )
@@ -295,6 +296,13 @@ def test_only_a_file_may_lack_a_figure(field: str) -> None:
 )  # fmt: skip
 def test_figures_of_a_file_must_agree(series: Series, problem: str) -> None:
     assert problem in str(series_problem(series))
+
+
+def test_a_histogram_that_contradicts_its_count_has_no_quantile() -> None:
+    series = imported.cyclictest([3000] * 1000, count=1001)
+    assert quantile_of_series(series, 0.5) is None
+    assert (summarise(series).quantiles, quantiles_of(series)) == ([], [])
+    assert "has 1 000 of 1 001 values" in why_no_quantile(series).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_the_maximum_of_whole_steps_stands_for_all_of_its_step() -> None:
