@@ -57,12 +57,21 @@ from hardstone.stats.quantiles import (
 )
 from hardstone.stats.trust import MISSING, has_run, lacks, lacks_realtime
 from hardstone.systems.criteria import load_criteria
+from hardstone.systems.moments import Moments, load_moments
 from hardstone.systems.published import Address, figures_of, load_studies
 from hardstone.systems.published import Figure as PublishedFigure
 from hardstone.systems.rating import ns_of_score
 from hardstone.systems.subjects import amount_of
 from hardstone.units import format_count
-from hardstone.wording import format_value, one_line, series_text, short, time_machine, worst_value
+from hardstone.wording import (
+    format_value,
+    one_line,
+    series_text,
+    short,
+    spoken,
+    time_machine,
+    worst_value,
+)
 
 Grade = Literal["good", "fair", "poor", "bad", "unjudged"]
 WAKE_UP = "TMR-P-LAT"
@@ -222,6 +231,7 @@ def answer_of(document: RunDocument) -> Answer:
     what, figure = _leading(document, rows)
     late = _late_of(figure) if figure else None
     grade, judgement = _judgement(document, figure if what == _WAKE_UP_WORDS else None)
+    judgement = judgement or _other_moments(document, figure)
     failed = [
         one for row in zip_longest(*(one.failed for one in families(document))) for one in row
     ]
@@ -262,12 +272,55 @@ def title_of(document: RunDocument, answer: Answer) -> str:
 _WAKE_UP_WORDS = "wake-up"
 
 
+def _wake_up_of_tool(document: RunDocument) -> tuple[str, Figure] | None:
+    """The worst of what another tool has in the place of the wake-up, which ends at another moment:
+    "wake-up (thread)"; None where it has none with a maximum."""
+    found = []
+    for result in document.results:
+        for moments in _wake_ups_of_tool(document):
+            every = [one for one in result.series if _is_at(result, one, moments)]
+            if every:
+                worst = max(every, key=lambda one: one.max or 0)
+                named = ", ".join(moments.labels.values()) or spoken(moments.series)
+                found.append(
+                    (f"{_WAKE_UP_WORDS} ({named})", _figure(result, worst, "", every)),
+                )
+    return max(found, key=lambda one: one[1].worst_ns, default=None)
+
+
+def _wake_ups_of_tool(document: RunDocument) -> list[Moments]:
+    tool = load_moments().get(document.imported.tool) if document.imported is not None else None
+    every = tool.series.values() if tool is not None else ()
+    return [one for one in every if one.question == "wakeup"]
+
+
+def _is_at(result: Result, series: Series, moments: Moments) -> bool:
+    is_place = (result.test, series.name) == (moments.test, moments.series)
+    return is_place and series.max is not None and _fits(series, moments.labels)
+
+
+def _other_moments(document: RunDocument, figure: Figure | None) -> str:
+    """Why the wake-up of another tool is not judged: it is between other moments; "" of others."""
+    if figure is None:
+        return ""
+    found = (
+        one.differs
+        for one in _wake_ups_of_tool(document)
+        if _is_at(figure.result, figure.series, one)
+    )
+    differs = next(found, "")
+    return f"not judged: it {differs}" if differs else ""
+
+
 def _leading(document: RunDocument, rows: Sequence[ScreenRow]) -> tuple[str, Figure | None]:
-    """The figure that the sentence is about, in words: the wake-up; else the first row of the
-    screen that was measured; else the first test that timed anything. Of a sweep, none: its points
-    measure how large a simulation may be."""
+    """The figure that the sentence is about, in words: the wake-up, of another tool also between
+    its own moments; else the first row of the screen that was measured; else the first test that
+    timed anything. Of a sweep, none: its points measure how large a simulation may be."""
     if sweep_points(document):
         return "", None
+    has_wake_up = any(row.name == _WAKE_UP_WORDS and row.figure is not None for row in rows)
+    if not has_wake_up and (found := _wake_up_of_tool(document)) is not None:
+        return found
     for row in rows:
         if row.figure is not None:
             return row.name, row.figure
@@ -361,13 +414,14 @@ def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement
     if figure is None:
         return _without_times(document)
     median = "" if figure.median_text == "-" else f"median {figure.median_text}, "
-    count = sum(figure.counts) if what == _WAKE_UP_WORDS and figure.counts else figure.count
+    is_wake_up = what.startswith(_WAKE_UP_WORDS)
+    count = sum(figure.counts) if is_wake_up and figure.counts else figure.count
     values = "1 value" if count == 1 else f"{format_count(count)} values"
     if figure.series.histogram.is_cut is True:
         is_known = is_count_known(figure.series)
         values = f"{values} or more" if is_known else "count not known"
     about = f", {figure.about}" if figure.about else ""
-    is_of_many = len(figure.counts) > 1 and what == _WAKE_UP_WORDS
+    is_of_many = len(figure.counts) > 1 and is_wake_up
     under = f"{figure.place if is_of_many else ''}{_under(document, figure.result)}"
     text = f"Worst {what}{about} {worst_text(figure.worst_ns)}{under} ({median}{values})"
     if document.imported is not None:
@@ -563,7 +617,7 @@ def _row(
         worst = max(own, key=lambda pair: pair[1].max or 0, default=None)
         figures.append(_figure(*worst, about, [series for _, series in own]) if worst else None)
         is_imported = document.imported is not None
-        states.append("" if worst else _state(results, condition, is_imported=is_imported))
+        states.append("" if worst else _state(results, condition, row, is_imported=is_imported))
     worst_of = max(fitting, key=lambda pair: pair[1].max or 0, default=None)
     # What stands for a figure is another interval: no reference for it.
     has_reference = is_of_hardware and not about and document.imported is None
@@ -586,13 +640,22 @@ def _fits(series: Series, labels: Mapping[str, str]) -> bool:
     return all(str(series.labels.get(key)) == value for key, value in labels.items())
 
 
-def _state(results: Sequence[Result], condition: Condition, *, is_imported: bool) -> str:
+def _state(
+    results: Sequence[Result], condition: Condition, row: FirstScreenRow, *, is_imported: bool
+) -> str:
     own = [one for one in results if condition_of(one) == condition]
     if not own:
         return NOT_RUN
     if own[0].status == "measured":
-        has_values = any(one.count for one in own[0].series)
-        return "no maximum in the file" if has_values and is_imported else "no values"
+        filled = [one for one in own[0].series if one.count]
+        if not is_imported or not filled:
+            return "no values"
+        has_any = any(
+            one.name == figure.series and _fits(one, figure.labels)
+            for one in filled
+            for figure in row.figures
+        )
+        return "no maximum in the file" if has_any else "not in the file"
     reason = f": {one_line(own[0].reason)}" if own[0].reason else ""
     return f"{own[0].status}{reason}"
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import Conditions, Loss, RunDocument
-from hardstone.present.answer import answer_of
+from hardstone.present.answer import answer_of, screen_rows, title_of
 from hardstone.present.deadlines import misses_document
 from hardstone.present.overview import conditions_text
 from hardstone.systems.rating import rate_run
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_misses, print_whole
 from tests import imported
-from tests.unit.report.media import flat, printed
+from tests.unit.report.media import flat, printed, sketched, words
 from tests.unit.stats import make
 
 QUIET = [2500 + 37 * number % 9000 for number in range(3000)]
@@ -104,6 +104,41 @@ def test_a_quantile_of_whole_microseconds_is_less_than_the_next_one() -> None:
     assert row.split() == ["0", "2", "090", "5", "us", "<6", "us", "7", "us", "7", "us"]
     assert "(median <6 us" in screen(document) and "<6 us" in whole(document)
     assert "p99 7 us" in whole(document) and "<8 us" not in whole(document)
+
+
+def timerlat(irq: int, thread: int, **labels: str) -> RunDocument:
+    """Of rtla: the interrupt of the wake-up, which is hardstone's, and threads, which are not."""
+    one = imported.bare(most=irq, labels={"part": "interrupt", "cpu": 0})
+    others = [
+        imported.bare(most=thread + cpu, labels={"part": "thread", "cpu": cpu}, name="timerlat")
+        for cpu in range(2)
+    ]
+    results = [
+        imported.imported_result(one),
+        imported.imported_result(*others, test="rtla"),
+    ]
+    return imported.imported_run(results=results, tool="rtla", version=None, command=None)
+
+
+def test_the_answer_is_the_wake_up_of_a_tool_that_ends_at_another_moment() -> None:
+    """An interrupt latency would flatter; and what ends in the kernel is no judgement."""
+    document = timerlat(41_000, 367_000)
+    answer = answer_of(document)
+    assert (answer.what, answer.grade) == ("wake-up (thread)", "unjudged")
+    assert answer.figure is not None and answer.figure.worst_ns == 367_001
+    text = flat(screen(document))
+    assert "Worst wake-up (thread) 367 us on CPU 1" in text
+    assert "not judged: it ends in the kernel, before the return to user space" in text
+    assert "no maximum in the file" not in text + words(sketched(document))
+    assert screen_rows(document)[0].states == ["not in the file"]
+    assert title_of(document, answer).endswith("worst wake-up (thread) 367 us")
+
+
+def test_hardstones_own_moments_come_first_however_late_others_are() -> None:
+    document = timerlat(41_000, 367_000)
+    document.results[0].series.append(imported.bare(most=50_000))
+    assert answer_of(document).what == "wake-up"
+    assert "Worst wake-up 50 us" in screen(document)
 
 
 def test_a_quantile_in_the_overflow_is_a_bound() -> None:
