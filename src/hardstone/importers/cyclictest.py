@@ -309,7 +309,7 @@ def _unit_of(text: _Text, options: _Options | None) -> _Unit:
 
 def _unstated(least: int | None, fewest: int, *, has_coarse_timers: bool = False) -> _Unit:
     taken = unit_by_shortest(TOOL, least, fewest, has_coarse_timers=has_coarse_timers)
-    return _Unit(taken.unit_ns, [taken.loss], taken.doubt)
+    return _Unit(taken.unit_ns, taken.losses, taken.doubt)
 
 
 def _shortest(text: _Text) -> tuple[int | None, int]:

@@ -194,12 +194,12 @@ def _finished(reading: Reading) -> str | None:
 def _in_unit(reading: Reading, unit: str, file: str) -> Reading:
     """The reading of a file whose unit the person knows. An importer took microseconds, or ns
     where the values hint at them; then no value is a multiple of one."""
-    if not any(loss.what == "unit" for loss in reading.losses):
-        raise InputError(f"{printable(file)} says its unit itself", "leave out --unit")
     losses = [loss for loss in reading.losses if loss.what != "unit"]
     taken = "ns" if all(one.step_ns == 1 for one in reading.series) else "us"
     if unit == taken:
         return replace(reading, losses=losses)
+    if len(losses) == len(reading.losses):
+        raise InputError(f"{printable(file)} has its values in {taken}", "leave out --unit")
     factor = Fraction(1, 1000) if unit == "ns" else Fraction(1000)
     series = [_scaled(one, factor) for one in reading.series]
     return replace(reading, losses=losses, series=series)

@@ -282,7 +282,7 @@ def _read_text(content: bytes) -> Reading:
         conditions=_ALWAYS,
         series=series,
         events=[_event_of(hit) for hit in hits],
-        losses=[] if hits else [guess.loss],
+        losses=[] if hits else guess.losses,
         unit_doubt=None if hits else guess.doubt,
         is_cut=is_cut,
     )

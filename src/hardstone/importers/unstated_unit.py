@@ -2,7 +2,7 @@
 
 cyclictest and jitterdebugger print plain numbers: microseconds, or nanoseconds with -N. The rule:
 
-- Below 300: us. No thread wakes up within 300 ns of its release.
+- Below 300: us, for certain. No thread wakes up within 300 ns of its release.
 - From 10 000 on: ns, if each thread has at least two values. In us no wake-up would come within
   10 ms of its release, the tick of the slowest common kernel (HZ=100) without high-resolution
   timers. One value proves nothing: a stall of the machine makes the first one of each thread late.
@@ -11,7 +11,7 @@ cyclictest and jitterdebugger print plain numbers: microseconds, or nanoseconds 
   machine in ns and a slow one in us look the same, so a person has to say it.
 - Without a shortest value: us.
 
-Whatever is taken is a loss "unit", and `--unit` overrides it.
+What is taken without being certain is a loss "unit", and `--unit` overrides it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class UnstatedUnit(NamedTuple):
     `Reading.unit_doubt`."""
 
     unit_ns: int
-    loss: Loss
+    losses: list[Loss]
     doubt: str | None = None
 
 
@@ -42,8 +42,7 @@ def unit_by_shortest(
     """The unit that `least`, the shortest wake-up as printed, allows. None: not known. `fewest`: of
     how many values at least each thread is."""
     if least is not None and least < _TOO_SHORT_NS:
-        why = f", since in nanoseconds the shortest wake-up, {least} ns, would be too short"
-        return UnstatedUnit(_US, _taken("microseconds", why))
+        return UnstatedUnit(_US, [])
     default = _taken("microseconds", f"; with {tool} -N it is nanoseconds (--unit ns)")
     if least is None or least < _HARDLY_NS:
         return UnstatedUnit(_US, default)
@@ -57,5 +56,6 @@ def unit_by_shortest(
     return UnstatedUnit(1, _taken("nanoseconds", f"{why} (--unit us)"))
 
 
-def _taken(unit: str, why: str) -> Loss:
-    return Loss(what="unit", text=f"The file does not state its unit: {unit} were taken{why}.")
+def _taken(unit: str, why: str) -> list[Loss]:
+    text = f"The file does not state its unit: {unit} were taken{why}."
+    return [Loss(what="unit", text=text)]

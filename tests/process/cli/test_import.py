@@ -79,11 +79,11 @@ def test_the_same_file_is_stored_once(hardstone: Hardstone, store: Path, tmp_pat
 
 
 def test_what_the_person_knows_is_kept(hardstone: Hardstone, store: Path) -> None:
-    words = ("--name", "idle", "--load", "none", "--unit", "ns", "--store", store)
+    words = ("--name", "idle", "--load", "none", "--unit", "us", "--store", store)
     assert hardstone("import", TEXT, *words).code == EXIT_OK
     (run,) = stored(store)
     assert run.name == "idle" and run.results[0].conditions.load == "none"
-    assert run.results[0].series[0].max == 2667
+    assert run.results[0].series[0].max == 2_667_000
     assert hardstone("show", "idle", "--store", store).code == EXIT_OK
 
 

@@ -535,7 +535,7 @@ def test_odd_answers_about_jobs_are_no_jobs() -> None:
 
 def test_a_run_is_collected_days_later_when_no_keeper_is_left(board: MadeSsh) -> None:
     board.tell("A", "A\n")
-    board.tell("A.sh", "ps -o ppid= -p $$ >$state/keeper\n")
+    board.tell("A.sh", "echo $PPID >$state/keeper\n")
     transport = board.transport()
     transport.open()
     assert collected(transport, "A", 1) == b"A\n"

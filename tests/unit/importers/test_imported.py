@@ -300,7 +300,7 @@ def test_a_file_without_a_unit_takes_that_of_its_reader() -> None:
     in_us = document_of(unsure, FILE, RUN_ID, Added(unit="us"))
     assert in_us.results[0].series[0].min == 2000 and "unit" not in losses(in_us)
     assert "unit" in losses(document_of(unsure, FILE, RUN_ID))
-    with pytest.raises(InputError, match="says its unit itself"):
+    with pytest.raises(InputError, match="has its values in"):
         document_of(reading(), FILE, RUN_ID, Added(unit="ns"))
 
 

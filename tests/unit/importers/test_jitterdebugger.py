@@ -106,8 +106,7 @@ def test_text(name: str, expected: list[tuple[int, int, float, int]]) -> None:
     assert [figures(one) for one in reading.series] == expected
     assert [one.labels for one in reading.series] == [{"cpu": 0}, {"cpu": 1}]
     assert all(one.buckets is None and one.values is None for one in reading.series)
-    (loss,) = reading.losses
-    assert loss.what == "unit" and "microseconds were taken, since in nanoseconds" in loss.text
+    assert not reading.losses  # in ns they would be too short
 
 
 def test_text_in_ns() -> None:

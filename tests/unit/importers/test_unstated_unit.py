@@ -16,8 +16,7 @@ from tests.unit.importers.one_file import read
     ("least", "unit_ns", "is_open", "said"),
     [
         (None, 1000, False, "microseconds were taken; with x -N"),
-        (-3, 1000, False, "too short"),
-        (299, 1000, False, "299 ns, would be too short"),
+        (300, 1000, False, "microseconds were taken; with x -N"),
         (999, 1000, False, "microseconds were taken; with x -N"),
         (1000, 1000, True, "microseconds"),
         (9999, 1000, True, "microseconds"),
@@ -27,7 +26,13 @@ from tests.unit.importers.one_file import read
 def test_the_rule(least: int | None, unit_ns: int, is_open: bool, said: str) -> None:
     found = unit_by_shortest("x", least, 100)
     assert found.unit_ns == unit_ns and (found.doubt is not None) == is_open
-    assert found.loss.what == "unit" and said in found.loss.text
+    (loss,) = found.losses
+    assert loss.what == "unit" and said in loss.text
+
+
+@pytest.mark.parametrize("least", [-3, 0, 299])
+def test_what_is_too_short_for_ns_is_certain(least: int) -> None:
+    assert unit_by_shortest("x", least, 1, has_coarse_timers=True) == (1000, [], None)
 
 
 def test_one_late_value_and_coarse_timers_are_no_proof() -> None:
