@@ -324,6 +324,15 @@ def _thin(values: IntArray, shares: FloatArray, end: Point, resolution: int) -> 
 
 def exceedance_chart(group: Group, unit: Unit) -> Spec:
     """The curves, and for each line the 95 % bound above its worst observed."""
+    return _exceedance(group, unit, has_bound=True)
+
+
+def exceedance_without_bound(group: Group, unit: Unit) -> Spec:
+    """The curves alone: nothing bounds what is above the worst where values are missing."""
+    return _exceedance(group, unit, has_bound=False)
+
+
+def _exceedance(group: Group, unit: Unit, *, has_bound: bool) -> Spec:
     found = [(line, curve(line.series)) for line in group.lines]
     ends = [float(highest_of(line.series) or 0) for line, _ in found]
     low, high = domain([value for _, points in found for value, _ in points] + ends, 1.08)
@@ -335,8 +344,10 @@ def exceedance_chart(group: Group, unit: Unit) -> Spec:
             bound = upper_bound(0, line.series.count)
             rows += [{**keys(line), "v": drawn(v), "s": s} for v, s in points]
             highest = highest_of(line.series) or points[-1][0]
-            rows.append({**keys(line), "v": float(highest), "b": bound})
-    return figure(group, rows, [_curves(group, x, least * 0.6, unit), _bounds(group, x, unit)])
+            if has_bound:
+                rows.append({**keys(line), "v": float(highest), "b": bound})
+    bounds = [_bounds(group, x, unit)] if has_bound else []
+    return figure(group, rows, [_curves(group, x, least * 0.6, unit), *bounds])
 
 
 def _curves(group: Group, x: Spec, least: float, unit: Unit) -> Spec:

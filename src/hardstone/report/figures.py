@@ -98,6 +98,14 @@ KINDS = (
     ),
 )
 
+_WITHOUT_BOUND = Kind(
+    "Exceedance",
+    "Share of values above each duration.",
+    charts.exceedance_without_bound,
+    _has_curve,
+)
+_CURVES = (charts.exceedance_chart, charts.exceedance_without_bound)
+
 # Of a rate the least value is the worst: what shows the largest ones is left out.
 _ABOUT_RATES: dict[Callable[[Group, Unit], Spec], str] = {
     charts.histogram_chart: "Values per bin. The triangle on the axis marks the largest.",
@@ -135,10 +143,17 @@ def charts_each(results: list[Result], most: int) -> int:
 
 
 def figures_of(
-    result: Result, anchor: str, most: int, drawer: Drawer, *, has_parts: bool = False
+    result: Result,
+    anchor: str,
+    most: int,
+    drawer: Drawer,
+    *,
+    has_parts: bool = False,
+    lacks_values: bool = False,
 ) -> list[Figure]:
     """The charts of `result`, at most `most` for each unit that it measured in. `has_parts`: it
-    has pages of its parts, which show the histograms."""
+    has pages of its parts, which show the histograms. `lacks_values`: the file of another tool has
+    not all of them, so that nothing bounds the share above the worst."""
     joins = [one.at_ns for one in joins_of(result)]
     figures = []
     for place, unit in enumerate(dict.fromkeys(series.unit for series in result.series)):
@@ -148,7 +163,8 @@ def figures_of(
         if all(one.min is one.mean is one.max is None for one in series if one.count):
             continue
         for number, kind in _kinds_for(series, most):
-            shown = kind_for(kind, unit)
+            is_unbound = lacks_values and kind.chart is charts.exceedance_chart
+            shown = kind_for(_WITHOUT_BOUND if is_unbound else kind, unit)
             is_in_parts = has_parts and kind.chart is charts.histogram_chart and unit == "ns"
             if shown is None or is_in_parts:
                 continue
@@ -191,7 +207,7 @@ def figure_of(
         spec = charts.with_joins(spec, lines, joins)
     numbers = common_numbers([line.series for line in lines.lines])
     about = f"{kind.about} With {numbers}." if numbers else kind.about
-    if kind.chart in (charts.exceedance_chart, charts.histogram_chart):
+    if kind.chart in (*_CURVES, charts.histogram_chart):
         about = " ".join([about, *dict.fromkeys(filter(None, map(beyond_text, found)))])
     if any(line.series.count < LEAST_VALUES for line in lines.lines):
         about += f" A series of fewer than {LEAST_VALUES} values has a dot for each of them."

@@ -58,7 +58,6 @@ from hardstone.stats.identity import duration_problem
 from hardstone.stats.join import joins_of
 from hardstone.stats.quantiles import is_count_known
 from hardstone.stats.sustained import STEP, steps_of
-from hardstone.stats.trust import MISSING
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
     Claim,
@@ -305,7 +304,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         has_failed=any(one.look == "failed" for one in claims),
         shown=is_shown(result),
         family=load_catalogue().entry(result.test).category,
-        finding=None if behaves else _finding(result, anchor, settings),
+        finding=None if behaves else finding_of(result, anchor, "", settings.deepest),
         setting=_setting(result, is_imported=settings.is_imported),
         moments=_moments(result, spec),
         claims=claims,
@@ -323,6 +322,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             settings.charts_each,
             settings.drawer,
             has_parts=has_pages(result),
+            lacks_values=settings.lacks_values,
         ),
         notes=[] if behaves else _notes(result, settings),
         causes=causes[:_MOST_CAUSES],
@@ -410,13 +410,6 @@ def _outcome(result: Result, claims: list[Claim]) -> str:
         counted = f", {format_count(values)} values" * all(map(is_count_known, result.series))
         parts.append(f"{len(result.series)} series{counted}")
     return "; ".join(parts)
-
-
-def _finding(result: Result, anchor: str, settings: Settings) -> Finding | None:
-    found = finding_of(result, anchor, "", settings.deepest)
-    if found is None or not settings.lacks_values:
-        return found
-    return replace(found, bound=f"no bound: {MISSING}")
 
 
 def _setting(result: Result, *, is_imported: bool) -> list[tuple[str, str]]:

@@ -151,6 +151,17 @@ def test_the_bound_stands_at_the_maximum() -> None:
     assert (bound["v"], bound["b"]) == (57_999.0, upper_bound(0, 3080))
 
 
+@pytest.mark.slow
+def test_nothing_bounds_what_is_above_the_worst_where_values_are_missing() -> None:
+    whole = imported.cyclictest(LATE)
+    lacking = Loss(what="values", text="The trace dropped 12 values.")
+    page = words(sketched(imported.imported_run(whole, losses=[lacking])))
+    assert "at 95 %" not in page and "Share of values above each duration." in page
+    assert "at 95 %" in words(sketched(imported.imported_run(whole)))
+    rows = charts.exceedance_without_bound(group([whole]), "ns")["data"]["values"]
+    assert rows and not any("b" in row for row in rows)
+
+
 def test_what_a_file_lacks_is_not_drawn_at_0() -> None:
     lacking = imported.cyclictest(QUIET, min=None, mean=None, max=None)
     spec = charts.histogram_chart(group([lacking]), "ns")
