@@ -156,8 +156,8 @@ def test_nothing_bounds_what_is_above_the_worst_where_values_are_missing() -> No
     whole = imported.cyclictest(LATE)
     lacking = Loss(what="values", text="The trace dropped 12 values.")
     page = words(sketched(imported.imported_run(whole, losses=[lacking])))
-    assert "at 95 %" not in page and "Share of values above each duration." in page
-    assert "at 95 %" in words(sketched(imported.imported_run(whole)))
+    assert "upper bound, at 95 %" not in page and "Share of values above each duration." in page
+    assert "upper bound, at 95 %" in words(sketched(imported.imported_run(whole)))
     rows = charts.exceedance_without_bound(group([whole]), "ns")["data"]["values"]
     assert rows and not any("b" in row for row in rows)
 
