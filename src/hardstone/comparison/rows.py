@@ -41,6 +41,7 @@ from hardstone.model import Descriptor, Verdict
 from hardstone.stats.consistency import MARK
 from hardstone.stats.quantiles import NEAR_LIMIT_RATIO, is_printable, median_limit
 from hardstone.stats.sustained import SUSTAINED
+from hardstone.stats.trust import MISSING, lacks
 from hardstone.stats.two_runs import QuantileEnds, QuantileRatio, compare_quantile, quantile_ends
 from hardstone.systems.published import figures_of, load_studies
 from hardstone.systems.subjects import (
@@ -247,7 +248,7 @@ class _Cells:
         worst_why = ""
         has_worst = isinstance(worst, Amount) and own.name != _LEAST_IS_ALL
         if not why and against is not None and has_worst:
-            worst_why = why_worst_grey(own, against)
+            worst_why = self._why_lacking(place) or why_worst_grey(own, against)
         return ComparedCell(
             mean=mean,
             worst=worst,
@@ -265,6 +266,14 @@ class _Cells:
             },
             worst_name=self.worst,
         )
+
+    def _why_lacking(self, place: int) -> str:
+        """Why the worst of a system, or of the reference, may be another one."""
+        for whose, at in (("", place), ("of the reference ", self.systems.reference)):
+            subject = self.systems.columns[at].subject
+            if isinstance(subject, MeasuredRun) and lacks(subject.document, "values"):
+                return f"{whose}{MISSING}: one of them may be larger"
+        return ""
 
     def _without(self, column: SystemColumn) -> ComparedCell:
         missing = _missing_of(column, self.row, is_mixed=self.systems.is_mixed)

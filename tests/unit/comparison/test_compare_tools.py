@@ -377,6 +377,17 @@ def test_a_file_that_does_not_state_its_unit_is_compared_with_nothing() -> None:
     assert view.tools is not None and view.tools.reasons[0].rule == "unit"
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_worst_of_a_file_that_lacks_values_is_not_compared(place: int) -> None:
+    lacking = cyclictest(losses=[Loss(what="values", text="The trace dropped 12 values.")])
+    systems = [own(), own()]
+    systems[place] = lacking
+    cell = cells(*systems)[1]
+    assert "missing from the file: one of them may be larger" in cell.worst_why
+    assert not cell.is_grey and cell.ratio is not None
+    assert not cells(own(), cyclictest())[1].worst_why
+
+
 def test_what_an_option_asked_for_is_not_called_a_default() -> None:
     asked = cyclictest(command="cyclictest --laptop -p 90")
     found = reasons(own(conditions=at(dma_latency_us=0)), asked)
