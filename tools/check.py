@@ -158,6 +158,13 @@ GATE = [
         after=(BUILD, "probe variant"),
     ),
     Check("process cli", isolated(pytest_call("process cli", "tests/process/cli")), ON_PROBE),
+    Check(
+        "process",
+        isolated(
+            pytest_call("process", "tests/process", "--ignore=tests/process/cli", "-m", "not full")
+        ),
+        ON_PROBE,
+    ),
     Check("probe plain", probe_checks.plain_tests, ON_PROBE, passed=PLAIN),
     Check("unit stats", pytest_call("unit stats", "tests/unit/stats")),
     Check("unit report", pytest_call("unit report", "tests/unit/report")),
@@ -166,13 +173,6 @@ GATE = [
         pytest_call(
             "unit", "tests/unit", "--ignore=tests/unit/stats", "--ignore=tests/unit/report"
         ),
-    ),
-    Check(
-        "process",
-        isolated(
-            pytest_call("process", "tests/process", "--ignore=tests/process/cli", "-m", "not full")
-        ),
-        ON_PROBE,
     ),
     Check("browser", isolated(pytest_call("browser", "tests/browser")), ON_PROBE),
     Check(

@@ -27,7 +27,7 @@ from hardstone.present.answer import ScreenRow, answer_of, other_rows, screen_ro
 from hardstone.present.overview import conditions_text, decisive_series, state_text
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.stats.consistency import contradictions, is_contradictory
-from hardstone.stats.quantiles import is_count_known, printable_quantiles, quantile_of_series
+from hardstone.stats.quantiles import is_count_known, quantile_of_series, quantiles_of
 from hardstone.wording import (
     Claim,
     claim_of,
@@ -151,7 +151,7 @@ def _figures_text(result: Result) -> str:
 
 def _figures(series: Series) -> Iterator[tuple[str, float]]:
     """What is known of a series, by name: its quantiles only as far as the values reach."""
-    quantiles = [(f"p{100 * q:.8g}", q) for q in printable_quantiles(series.count)]
+    quantiles = [(f"p{100 * q:.8g}", q) for q in quantiles_of(series)]
     found: list[tuple[str, float | None]] = [("min", series.min), ("mean", series.mean)]
     for name, q in quantiles:
         one = quantile_of_series(series, q)
