@@ -1,4 +1,4 @@
-"""cyclictest of rt-tests: JSON, histogram, single values (-v), summary and live display.
+"""cyclictest of rt-tests, its text: histogram, single values (-v), summary and live display.
 
 The formats are those of src/cyclictest/cyclictest.c and src/lib/histogram.c of rt-tests, versions
 1.0 to 2.8, and of output of 2.4. What they do not say:
@@ -21,23 +21,28 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from itertools import zip_longest
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import msgspec
 
 from hardstone.errors import InputError, printable
 from hardstone.event_names import THRESHOLD
+from hardstone.importers.cyclictest_command import (
+    Options,
+    asked_conditions,
+    interval_params,
+    intervals_us_of,
+    options_of,
+    quantity_of,
+)
 from hardstone.importers.reading import Format, Reading, ReadSeries
 from hardstone.importers.recognise import lines_of
+from hardstone.importers.rt_json import json_tool
 from hardstone.importers.unstated_unit import unit_by_shortest
-from hardstone.model import Conditions, Event, Loss, Scalar
+from hardstone.model import Conditions, Event, Loss
 
 TOOL = "cyclictest"
 _HEAD_BYTES = 65_536
@@ -289,7 +294,7 @@ def _unit_by_width(found: re.Match[str]) -> bool | None:
 # --- Text to series -----------------------------------------------------------------------------
 
 
-class _Unit(NamedTuple):
+class Unit(NamedTuple):
     """`scale` ns are one of the file's units. `losses`, `doubt`: if the file does not state it."""
 
     scale: int
@@ -297,19 +302,19 @@ class _Unit(NamedTuple):
     doubt: str | None = None
 
 
-def _unit_of(text: _Text, options: _Options | None) -> _Unit:
+def _unit_of(text: _Text, options: Options | None) -> Unit:
     said = {one.is_ns for one in text.summaries.values()}
     if said in ({True}, {False}):
-        return _Unit(1 if said == {True} else _US)
+        return Unit(1 if said == {True} else _US)
     if options is not None:
-        return _Unit(1 if options.has("N") else _US)
+        return Unit(1 if options.has("N") else _US)
     least, fewest = _shortest(text)
-    return _unstated(least, fewest, has_coarse_timers=text.has_coarse_timers)
+    return unstated_unit(least, fewest, has_coarse_timers=text.has_coarse_timers)
 
 
-def _unstated(least: int | None, fewest: int, *, has_coarse_timers: bool = False) -> _Unit:
+def unstated_unit(least: int | None, fewest: int, *, has_coarse_timers: bool = False) -> Unit:
     taken = unit_by_shortest(TOOL, least, fewest, has_coarse_timers=has_coarse_timers)
-    return _Unit(taken.unit_ns, taken.losses, taken.doubt)
+    return Unit(taken.unit_ns, taken.losses, taken.doubt)
 
 
 def _shortest(text: _Text) -> tuple[int | None, int]:
@@ -333,7 +338,7 @@ def _shortest(text: _Text) -> tuple[int | None, int]:
 def _read_text(content: bytes, kind: str) -> Reading:
     text = _sorted_lines(content)
     command = text.commands[0] if len(text.commands) == 1 else None
-    options = None if command is None else _options(command)
+    options = None if command is None else options_of(command)
     unit = _unit_of(text, options)
     losses = [] if options is not None else [Loss(what="conditions", text=_ASSUMED)]
     names_tool = options is not None or text.summaries or text.dma_latency_us is not None
@@ -353,16 +358,16 @@ def _read_text(content: bytes, kind: str) -> Reading:
     if any(one.mean is not None and one.values is None for one in series):
         losses.append(Loss(what="mean", text=_CUT_MEAN))
     if options is not None:
-        series = [replace(one, name=_quantity(options)) for one in series]
+        series = [replace(one, name=quantity_of(options)) for one in series]
     intervals_us = [one.interval_us for _, one in sorted(text.summaries.items())]
     if options is not None and not intervals_us:
-        intervals_us = _intervals_us(options, len(series))
+        intervals_us = intervals_us_of(options, len(series))
     return Reading(
         tool=TOOL,
         format=kind,
         series=series,
         command=command,
-        params=_intervals(intervals_us),
+        params=interval_params(intervals_us),
         conditions=_conditions_of(text, options, len(series)),
         events=list(_events_of(text, unit)),
         losses=losses,
@@ -372,9 +377,9 @@ def _read_text(content: bytes, kind: str) -> Reading:
     )
 
 
-def _conditions_of(text: _Text, options: _Options | None, threads: int) -> Conditions:
+def _conditions_of(text: _Text, options: Options | None, threads: int) -> Conditions:
     """What the lines say goes before what the command asked for."""
-    asked = Conditions() if options is None else _asked_conditions(options, threads)
+    asked = Conditions() if options is None else asked_conditions(options, threads)
     priorities = {one.priority for one in text.summaries.values()}
     if priorities:
         is_realtime = min(priorities) > 0
@@ -390,17 +395,7 @@ def _conditions_of(text: _Text, options: _Options | None, threads: int) -> Condi
     )
 
 
-def _intervals(intervals_us: Sequence[int]) -> dict[str, int | str]:
-    """The interval of the first thread; the others have their own, unless the distance is 0."""
-    if not intervals_us:
-        return {}
-    found: dict[str, int | str] = {"interval_ns": intervals_us[0] * 1000}
-    if len(set(intervals_us)) > 1:
-        found["intervals_us"] = ",".join(map(str, intervals_us))
-    return found
-
-
-def _events_of(text: _Text, unit: _Unit) -> Iterator[Event]:
+def _events_of(text: _Text, unit: Unit) -> Iterator[Event]:
     value = text.breaks.get("value")
     if value is not None:
         thread = text.breaks.get("thread", 0)
@@ -429,7 +424,7 @@ def _late_event(thread: int, cycles: Sequence[int], more: int) -> Event:
     )
 
 
-def _of_summaries(text: _Text, unit: _Unit, losses: list[Loss]) -> Iterator[ReadSeries]:
+def _of_summaries(text: _Text, unit: Unit, losses: list[Loss]) -> Iterator[ReadSeries]:
     """A display is not updated when the run ends: a value that broke the run is not in it."""
     if text.is_live:
         losses.append(Loss(what="values", text=_LIVE))
@@ -439,8 +434,8 @@ def _of_summaries(text: _Text, unit: _Unit, losses: list[Loss]) -> Iterator[Read
         yield _of_summary(thread, replace(one, max=most), unit)
 
 
-def _of_summary(thread: int, one: _Summary, unit: _Unit) -> ReadSeries:
-    return _with_extremes(
+def _of_summary(thread: int, one: _Summary, unit: Unit) -> ReadSeries:
+    return with_extremes(
         ReadSeries(name="wakeup", labels={"thread": thread}, count=one.count, step_ns=unit.scale),
         least=one.min,
         mean=one.avg,
@@ -449,8 +444,8 @@ def _of_summary(thread: int, one: _Summary, unit: _Unit) -> ReadSeries:
     )
 
 
-def _with_extremes(
-    series: ReadSeries, *, least: int | None, mean: float | None, most: int | None, unit: _Unit
+def with_extremes(
+    series: ReadSeries, *, least: int | None, mean: float | None, most: int | None, unit: Unit
 ) -> ReadSeries:
     """The series with figures in the unit of the file; a thread that never ran has none."""
     if series.count == 0:
@@ -465,15 +460,13 @@ def _with_extremes(
     )
 
 
-def _of_rows(text: _Text, unit: _Unit) -> list[ReadSeries]:
+def _of_rows(text: _Text, unit: Unit) -> list[ReadSeries]:
     columns = _thread_count(text)
     overflows = text.figures.get("Histogram Overflows")
     return [_of_column(text, thread, overflows, unit) for thread in range(columns)]
 
 
-def _of_column(
-    text: _Text, thread: int, overflows: Sequence[int] | None, unit: _Unit
-) -> ReadSeries:
+def _of_column(text: _Text, thread: int, overflows: Sequence[int] | None, unit: Unit) -> ReadSeries:
     buckets = [
         (latency * unit.scale, counts[thread]) for latency, counts in text.rows if counts[thread]
     ]
@@ -491,7 +484,7 @@ def _of_column(
         bucket_width_ns=unit.scale,
         overflow=overflow,
     )
-    return _with_extremes(
+    return with_extremes(
         series,
         least=_figure(text, "Min Latencies", thread, None),
         mean=_figure(text, "Avg Latencies", thread, None),
@@ -534,7 +527,7 @@ def _broke_run(text: _Text, thread: int) -> bool:
     return thread < len(text.thread_ids) and text.thread_ids[thread] == named
 
 
-def _of_samples(text: _Text, unit: _Unit, losses: list[Loss]) -> Iterator[ReadSeries]:
+def _of_samples(text: _Text, unit: Unit, losses: list[Loss]) -> Iterator[ReadSeries]:
     for thread, samples in sorted(text.samples.items()):
         series = ReadSeries(name="wakeup", labels={"thread": thread}, step_ns=unit.scale)
         step = _reduction(samples, thread)
@@ -585,370 +578,13 @@ def _note_missing(text: _Text, thread: int, cycles: Sequence[int], losses: list[
         losses.append(Loss(what="values", text=words))
 
 
-# --- JSON ---------------------------------------------------------------------------------------
-
-
-class _Options(NamedTuple):
-    """What a command line says: values of options by their short names, or their long ones."""
-
-    given: Mapping[str, str]
-
-    def number(self, *names: str) -> int | None:
-        """Of the first that was given; as atoi reads it."""
-        for name in names:
-            if name in self.given:
-                found = re.match(r"\s*[+-]?\d{1,9}", self.given[name])
-                return int(found[0]) if found else 0
-        return None
-
-    def has(self, *names: str) -> bool:
-        return any(name in self.given for name in names)
-
-
-_WITH_VALUE = set("bcdDFhHilopeyT")
-_MAY_HAVE_VALUE = set("aAt")
-_LONG = {
-    "affinity": "a",
-    "aligned": "A",
-    "breaktrace": "b",
-    "clock": "c",
-    "distance": "d",
-    "duration": "D",
-    "fifo": "F",
-    "histogram": "h",
-    "histofall": "H",
-    "interval": "i",
-    "loops": "l",
-    "mlockall": "m",
-    "nsecs": "N",
-    "oscope": "o",
-    "prio": "p",
-    "priority": "p",
-    "posix_timers": "x",
-    "relative": "r",
-    "smp": "S",
-    "system": "s",
-    "threads": "t",
-}
-_LONG_WITH_VALUE = {"policy", "latency", "json", "histfile", "mainaffinity", "spike", "spike-nodes"}
-
-
-def _options(command: str) -> _Options:
-    """The options of a command line, which has no quotes: rt-tests joins the words by blanks."""
-    words = command.split()[1:]
-    given: dict[str, str] = {}
-    while words:
-        word = words.pop(0)
-        if word.startswith("--"):
-            name, equals, value = word[2:].partition("=")
-            short = _LONG.get(name, name)
-            takes = short in _WITH_VALUE or name in _LONG_WITH_VALUE
-            given[short] = value if equals or not (takes and words) else words.pop(0)
-        elif word.startswith("-"):
-            _take_cluster(word[1:], words, given)
-    return _Options(given)
-
-
-def _take_cluster(letters: str, words: list[str], given: dict[str, str]) -> None:
-    while letters:
-        letter, letters = letters[0], letters[1:]
-        if letter in _WITH_VALUE:
-            given[letter] = letters or (words.pop(0) if words else "")
-            return
-        if letter in _MAY_HAVE_VALUE:
-            is_next = not letters and bool(words) and words[0][:1].isdigit()
-            given[letter] = words.pop(0) if is_next else letters
-            return
-        given[letter] = ""
-
-
-_NAN = re.compile(r'("avg"\s*:\s*)-?nan\b')
-_KNOWN = {
-    "file_version",
-    "cmdline",
-    "rt_test_version",
-    "start_time",
-    "end_time",
-    "return_code",
-    "sysinfo",
-    "num_threads",
-    "resolution_in_ns",
-    "thread",
-}
-_KNOWN_THREAD = {"histogram", "cycles", "min", "max", "avg", "cpu", "node"}
-_FACTS = {
-    "sysname": "kernel.name",
-    "nodename": "machine.node",
-    "release": "kernel.release",
-    "version": "kernel.version",
-    "machine": "machine.arch",
-}
-
-
-def _read_json(content: bytes) -> Reading:
-    document = _document(content)
-    command = _text_at(document, "cmdline")
-    options = _options(command or "")
-    threads = document.get("thread")
-    if not isinstance(threads, dict) or not threads or len(threads) > _MOST_THREADS:
-        raise InputError("'thread' has no threads", "")
-    unit = _json_unit(document, command, options, threads)
-    has_histogram = _has_histogram(threads, command, options)
-    name = _quantity(options)
-    series = [
-        _of_thread(key, one, name, unit, options if has_histogram else None)
-        for key, one in threads.items()
-    ]
-    series = _told_apart(series, list(threads))
-    started, duration_ns = _times(document)
-    return Reading(
-        tool=TOOL,
-        format="JSON",
-        series=series,
-        version=_text_at(document, "rt_test_version"),
-        command=command,
-        params=_intervals(_intervals_us(options, len(series))) if command else {},
-        conditions=_asked_conditions(options, len(series)) if command else Conditions(),
-        facts=_facts(document),
-        events=list(_json_events(document)),
-        losses=unit.losses,
-        unknown=_unknown_keys(document, threads),
-        started_utc=started,
-        duration_ns=duration_ns,
-        unit_doubt=unit.doubt,
-    )
-
-
-def _document(content: bytes) -> dict[str, Any]:
-    """The object in a file, in which lines of the tool may come before it and after it. Keys have
-    no colon at their end, which rt-tests writes to some."""
-    text = "\n".join(line for _, line in lines_of(content))
-    begin = re.search(r"^[ \t]*\{", text, re.MULTILINE)
-    try:
-        text = _NAN.sub(r"\1null", text[begin.end() - 1 :] if begin else text)
-        found, end = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deep, or a number is too long"
-        if isinstance(error, json.JSONDecodeError):
-            reason = f"line {error.lineno}: {error.msg}"
-        raise InputError(f"not JSON: {reason}", "") from None
-    if not isinstance(found, dict):
-        raise InputError("it is not a JSON object", "")
-    if re.search(r"^\s*\{", text[end:], re.MULTILINE):
-        raise InputError("it has more than one JSON object", "import each as a file of its own")
-    return {key.removesuffix(":"): value for key, value in found.items()}
-
-
-def _text_at(document: Mapping[str, Any], key: str) -> str | None:
-    found = document.get(key)
-    return found if isinstance(found, str) and found else None
-
-
-def _json_unit(
-    document: Mapping[str, Any],
-    command: str | None,
-    options: _Options,
-    threads: Mapping[str, Any],
-) -> _Unit:
-    said = document.get("resolution_in_ns")
-    if said in (0, 1):
-        return _Unit(1 if said else _US)
-    if said is not None:
-        raise InputError(f"'resolution_in_ns' is {json.dumps(said)[:40]}, and not 0 or 1", "")
-    if command is not None:
-        return _Unit(1 if options.has("N") else _US)
-    figures = [one for one in threads.values() if isinstance(one, dict) and one.get("cycles")]
-    least = [one["min"] for one in figures if isinstance(one.get("min"), int)]
-    counts = [one["cycles"] for one in figures if isinstance(one["cycles"], int)]
-    return _unstated(min(least, default=None), min(counts, default=0))
-
-
-def _has_histogram(threads: Mapping[str, Any], command: str | None, options: _Options) -> bool:
-    """Whether histograms were asked for: newer versions write an empty one in any case."""
-    is_filled = any(isinstance(one, dict) and one.get("histogram") for one in threads.values())
-    return is_filled or (command is not None and options.has("h", "H"))
-
-
-def _quantity(options: _Options) -> str:
-    """With -x a periodic timer's signal wakes the thread, whether -r or -s is given or not."""
-    if options.has("x"):
-        return "wakeup-signal"
-    return "wakeup-relative" if options.has("r", "s") else "wakeup"
-
-
-def _of_thread(
-    key: str, one: object, name: str, unit: _Unit, options: _Options | None
-) -> ReadSeries:
-    """`options`: of a command that asked for histograms."""
-    where = f"thread {printable(key)[:20]}"
-    if not isinstance(one, dict):
-        raise InputError(f"{where} is not an object", "")
-    count = _whole(one, "cycles", where)
-    if count is None or count < 0:
-        raise InputError(f"{where}: 'cycles' is not a count", "")
-    cpu = _whole(one, "cpu", where)
-    series = ReadSeries(
-        name=name,
-        labels={"thread": _thread_label(key)} if cpu is None or cpu < 0 else {"cpu": cpu},
-        count=count,
-        step_ns=unit.scale,
-    )
-    if options is not None and "histogram" in one:
-        buckets = _json_buckets(one.get("histogram"), unit, where)
-        last = (options.number("h", "H") or 0) - 1
-        if last >= 0 and (not buckets or buckets[-1][0] < last * unit.scale):
-            buckets.append((last * unit.scale, 0))  # the overflow begins above it
-        overflow = max(0, count - sum(number for _, number in buckets))
-        series = replace(series, buckets=buckets, bucket_width_ns=unit.scale, overflow=overflow)
-    return _with_extremes(
-        series,
-        least=_whole(one, "min", where),
-        mean=_real(one, "avg", where),
-        most=_whole(one, "max", where),
-        unit=unit,
-    )
-
-
-def _told_apart(series: Sequence[ReadSeries], keys: Sequence[str]) -> list[ReadSeries]:
-    """The series of several threads of one CPU have the thread too."""
-    shared = Counter(one.labels.get("cpu") for one in series)
-    return [
-        replace(one, labels={**one.labels, "thread": _thread_label(key)})
-        if shared[one.labels.get("cpu")] > 1
-        else one
-        for one, key in zip(series, keys, strict=True)
-    ]
-
-
-def _thread_label(key: str) -> int | str:
-    return int(key) if key.isascii() and key.isdigit() and len(key) < 6 else key[:60]
-
-
-def _json_buckets(found: object, unit: _Unit, where: str) -> list[tuple[int, int]]:
-    if not isinstance(found, dict):
-        raise InputError(f"{where}: 'histogram' is not an object", "")
-    buckets = []
-    for key, count in found.items():
-        if not (key.isascii() and key.isdigit() and len(key) < 16):
-            raise InputError(f"{where}: the bucket '{printable(key)[:20]}' is not a latency", "")
-        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            raise InputError(f"{where}: the count of the bucket {key} is not a count", "")
-        buckets.append((int(key) * unit.scale, count))
-    return sorted(buckets)
-
-
-def _whole(one: Mapping[str, Any], key: str, where: str) -> int | None:
-    found = one.get(key)
-    if found is None:
-        return None
-    if not isinstance(found, int) or isinstance(found, bool):
-        raise InputError(f"{where}: '{key}' is not a whole number", "")
-    return found
-
-
-def _real(one: Mapping[str, Any], key: str, where: str) -> float | None:
-    found = one.get(key)
-    if found is None:
-        return None
-    if not isinstance(found, (int, float)) or isinstance(found, bool):
-        raise InputError(f"{where}: '{key}' is not a number", "")
-    return found
-
-
-def _intervals_us(options: _Options, threads: int) -> list[int]:
-    """A thread's interval is longer than that of the one before it by the distance, except with a
-    histogram."""
-    first = options.number("i")
-    first = 1000 if first is None else first
-    distance = options.number("d")
-    distance = 500 if distance is None else distance
-    step = 0 if options.has("h", "H") else distance
-    return [first + place * step for place in range(threads)]
-
-
-def _asked_conditions(options: _Options, threads: int) -> Conditions:
-    policy = options.given.get("policy", options.given.get("y", "")).lower()
-    priority = options.number("p") or 0
-    is_spread = options.has("priospread")
-    if priority and policy not in ("fifo", "rr"):
-        policy = "fifo"
-    if policy in ("fifo", "rr") or is_spread:
-        policy, priority = policy or "fifo", priority or threads + 1
-    policy = policy or "other"
-    return Conditions(
-        policy="other" if policy == "normal" else policy,
-        priority=priority,
-        realtime=policy in ("fifo", "rr"),
-        memory_locked=options.has("m"),
-        clock="realtime" if options.number("c") == 1 else "monotonic",
-    )
-
-
-def _times(document: Mapping[str, Any]) -> tuple[str | None, int | None]:
-    begin, end = (_time(_text_at(document, key)) for key in ("start_time", "end_time"))
-    if begin is None:
-        return None, None
-    duration_ns = None if end is None else max(0, round((end - begin).total_seconds())) * 10**9
-    return begin.strftime("%Y-%m-%dT%H:%M:%SZ"), duration_ns
-
-
-def _time(text: str | None) -> datetime | None:
-    try:
-        return None if text is None else parsedate_to_datetime(text).astimezone(UTC)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-
-
-def _facts(document: Mapping[str, Any]) -> dict[str, Scalar]:
-    system = document.get("sysinfo")
-    if not isinstance(system, dict):
-        return {}
-    found: dict[str, Scalar] = {
-        fact: system[key][:1000]
-        for key, fact in _FACTS.items()
-        if isinstance(system.get(key), str) and system[key]
-    }
-    if system.get("realtime") in (0, 1):
-        found["kernel.realtime"] = bool(system["realtime"])
-    return found
-
-
-def _json_events(document: Mapping[str, Any]) -> Iterator[Event]:
-    code = document.get("return_code")
-    if isinstance(code, int) and code != 0:
-        yield Event(
-            name="exit_code", text=f"cyclictest ended with {code}", data={"exit_code": code}
-        )
-
-
-def _unknown_keys(document: Mapping[str, Any], threads: Mapping[str, Any]) -> dict[str, str]:
-    found = {key: value for key, value in document.items() if key not in _KNOWN}
-    system = document.get("sysinfo")
-    if isinstance(system, dict):
-        known = {*_FACTS, "realtime"}
-        found |= {f"sysinfo.{key}": value for key, value in system.items() if key not in known}
-    for thread, one in threads.items():
-        rest = {key: value for key, value in one.items() if key not in _KNOWN_THREAD}
-        found |= {f"thread.{thread}.{key}": value for key, value in rest.items()}
-    return {key: json.dumps(value) for key, value in found.items()}
-
-
 # --- Formats ------------------------------------------------------------------------------------
 
 
-def is_json_of(content: bytes, tool: str) -> bool:
-    """Whether a file has the JSON of the rt-tests tool `tool`, by the command in its head."""
-    found = _JSON_COMMAND.search(content, 0, _HEAD_BYTES)
-    if found is None:
-        return False
-    words = found[1].decode("utf-8", "replace").split()
-    return bool(words) and PurePath(words[0]).name == tool
-
-
-def _is_json(content: bytes) -> bool:
+def is_json(content: bytes) -> bool:
     """Its own, or one from which the command was removed: other tools of rt-tests have no
     histograms, and jitterdebugger does not count its threads."""
-    if is_json_of(content, TOOL):
+    if json_tool(content) == TOOL:
         return True
     head = content[:_HEAD_BYTES]
     has_all = all(b'"%s"' % key in head for key in (b"num_threads", b"resolution_in_ns"))
@@ -962,11 +598,11 @@ def _is_histogram(content: bytes) -> bool:
 
 
 def _is_samples(content: bytes) -> bool:
-    return _is_of(content, _SAMPLES_HEAD) and not is_json_of(content, TOOL)
+    return _is_of(content, _SAMPLES_HEAD) and json_tool(content) != TOOL
 
 
 def _is_summary(content: bytes) -> bool:
-    is_other = _is_histogram(content) or _is_samples(content) or _is_json(content)
+    is_other = _is_histogram(content) or _is_samples(content) or is_json(content)
     return _is_of(content, _SUMMARY_HEAD) and not is_other
 
 
@@ -1009,7 +645,6 @@ def _read_nothing(content: bytes) -> Reading:
 
 
 FORMATS = [
-    Format("cyclictest, JSON", _is_json, _read_json),
     Format(
         "cyclictest, single values", _is_samples, lambda content: _read_text(content, "text (-v)")
     ),

@@ -118,7 +118,7 @@ def json_object(text: str) -> dict[str, Any]:
     try:
         found = json.loads(
             _NOT_A_NUMBER.sub(" null", text),
-            object_pairs_hook=_without_doubles,
+            object_pairs_hook=without_doubles,
             parse_constant=lambda _: None,
         )
     except json.JSONDecodeError as error:
@@ -129,7 +129,8 @@ def json_object(text: str) -> dict[str, Any]:
     return object_of(found, "line 1")
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For json.loads(object_pairs_hook=...). InputError for a key that an object has twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

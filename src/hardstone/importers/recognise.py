@@ -30,6 +30,7 @@ from hardstone.systems.moments import load_moments
 
 MODULES = (
     "cyclictest",  # one a line, by alphabet
+    "cyclictest_json",
     "hwlat",
     "jitterdebugger",
     "linuxcnc",

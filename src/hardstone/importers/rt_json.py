@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from hardstone.importers.fields import count, mean_ns, quoted, refuse, whole
+from hardstone.importers.fields import count, mean_ns, quoted, refuse, whole, without_doubles
 from hardstone.importers.reading import Reading, ReadSeries
 from hardstone.importers.recognise import text_of
 from hardstone.model import Conditions, Event, Scalar
@@ -110,7 +110,7 @@ def read_json(tool: str, content: bytes) -> RtJson:
 def _decoded(text: str, lines_before: int) -> tuple[Mapping[str, Any], str]:
     """The object at the begin of `text`, and what comes after it."""
     try:
-        decoder = json.JSONDecoder(object_pairs_hook=_without_doubles)
+        decoder = json.JSONDecoder(object_pairs_hook=without_doubles)
         document, end = decoder.raw_decode(text)
     except json.JSONDecodeError as error:
         place = f"line {lines_before + error.lineno}"
@@ -118,13 +118,6 @@ def _decoded(text: str, lines_before: int) -> tuple[Mapping[str, Any], str]:
     except (ValueError, RecursionError) as error:
         refuse("", f"it is no JSON ({quoted(error)})")
     return mapping(document, "the JSON"), text[end:].strip()
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
-    return found
 
 
 def mapping(value: object, place: str) -> Mapping[str, Any]:

@@ -155,7 +155,7 @@ def test_live_display() -> None:
         (b'"max": 31', b'"max": 99999999999999999999', "is not a whole number"),
         (b'"max": 31', b'"maximum": 31', "thread.0.receiver.max: it is missing"),
         (b'"num_threads": 2', b'"num_threads": 3', "'3', but there are 2 threads"),
-        (b'"1": {', b'"0": {', "a key is there twice"),
+        (b'"1": {', b'"0": {', "stands twice in one object"),
         (b'"1": {', '\u0661": {'.join(['"', ""]).encode(), "is not a count"),
         (b'"thread": {', b'"thread": 7, "x": {', "thread: it is not an object"),
         (b'"receiver": {', b'"receiver": [], "x": {', "thread.0.receiver: it is not an object"),
