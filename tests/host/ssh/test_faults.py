@@ -29,6 +29,7 @@ from tests.host.ssh.board import (
 from tests.host.ssh.killed import controller_killed_at_50_moments
 from tests.waiting import soon, wait_until
 
+CALIBRATED_S = 3  # a probe that is seen running calibrates its clock for a second first
 TOLD_S = 60  # from the first question without an answer
 FORGOTTEN_S = 150  # until a server knows that its client has gone: TCP asks ever more seldom
 AT_ONCE = 20
@@ -378,6 +379,7 @@ def interrupted_and_left(desk: Desk) -> None:
     with desk.board() as board:
         controller = desk.controller(board)
         process = begun(controller, board, "latstat", "-D", "1h")
+        time.sleep(CALIBRATED_S)
         begin_s = time.monotonic()
         process.send_signal(signal.SIGINT)
         done = ended(process, TOLD_S)
