@@ -107,6 +107,7 @@ class _Measured:
 
     @classmethod
     def of(cls, result: Result) -> _Measured:
+        """InputError where no trace says when its value ended: then no time can be placed."""
         traces = sorted(result.traces, key=lambda one: one.at_ns)
         excerpts = [read_excerpt(one) for one in traces]
         offsets = []

@@ -115,6 +115,8 @@ def intervals_us_of(options: Options, threads: int) -> list[int]:
 
 
 def asked_conditions(options: Options, threads: int) -> Conditions:
+    """Scheduling, locked memory and clock, with the tool's defaults: a priority means SCHED_FIFO,
+    and --policy fifo or --priospread without one the number of threads and 1."""
     policy = options.given.get("policy", options.given.get("y", "")).lower()
     priority = options.number("p") or 0
     is_spread = options.has("priospread")

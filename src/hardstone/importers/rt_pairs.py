@@ -55,18 +55,18 @@ _ROUNDED = Loss(what="mean", text="Means are rounded to whole microseconds.")
 
 @dataclass(frozen=True)
 class _Pair:
-    """A receiver, and what it took from its sender; times in us."""
+    """A receiver, and what it took from its sender. None: it took nothing."""
 
     number: int
     cpu: int
     sender_cpu: int
     priority: int
-    interval: int
+    interval_us: int
     samples: int
     timeouts: int = 0
-    min: int | None = None
-    mean: float | None = None
-    max: int | None = None
+    min_us: int | None = None
+    mean_ns: float | None = None
+    max_us: int | None = None
 
 
 def _read_pairs_json(tool: str, content: bytes) -> Reading:
@@ -96,7 +96,7 @@ def _pair_of_json(
         cpu=number(receiver, "cpu", f"{place}.receiver"),
         sender_cpu=number(sender, "cpu", f"{place}.sender"),
         priority=amount(receiver, "priority", f"{place}.receiver"),
-        interval=amount(sender, "interval", f"{place}.sender"),
+        interval_us=amount(sender, "interval", f"{place}.sender"),
         samples=amount(sender, "samples", f"{place}.sender"),
         timeouts=amount({"timeoutcount": 0, **receiver}, "timeoutcount", f"{place}.receiver"),
     )
@@ -104,9 +104,9 @@ def _pair_of_json(
         return pair
     return replace(
         pair,
-        min=amount(receiver, "min", f"{place}.receiver"),
-        mean=mean_of(receiver, "avg", f"{place}.receiver"),
-        max=amount(receiver, "max", f"{place}.receiver"),
+        min_us=amount(receiver, "min", f"{place}.receiver"),
+        mean_ns=mean_of(receiver, "avg", f"{place}.receiver"),
+        max_us=amount(receiver, "max", f"{place}.receiver"),
     )
 
 
@@ -118,10 +118,10 @@ def _of_pairs(base: Reading, name: str, pairs: Sequence[_Pair]) -> Reading:
             ReadSeries(
                 name=name,
                 labels={"cpu": pair.cpu} if by_cpu else {"thread": pair.number},
-                count=0 if pair.min is None else pair.samples,
-                min=None if pair.min is None else pair.min * US,
-                mean=pair.mean,
-                max=None if pair.max is None else pair.max * US,
+                count=0 if pair.min_us is None else pair.samples,
+                min=None if pair.min_us is None else pair.min_us * US,
+                mean=pair.mean_ns,
+                max=None if pair.max_us is None else pair.max_us * US,
                 step_ns=US,
             ),
             f"pair {pair.number}",
@@ -137,7 +137,7 @@ def _of_pairs(base: Reading, name: str, pairs: Sequence[_Pair]) -> Reading:
         base,
         series=series,
         conditions=of_priority([pair.priority for pair in pairs], memory_locked=True),
-        params=interval([pair.interval for pair in pairs]),
+        params=interval([pair.interval_us for pair in pairs]),
         events=events,
     )
 
@@ -203,7 +203,7 @@ def _pair_of_text(index: int, head: re.Match[str], line: int, result: re.Match[s
         cpu=whole(head[3], place),
         sender_cpu=whole(head[5], place),
         priority=count(head[2], place),
-        interval=count(head[4], place),
+        interval_us=count(head[4], place),
         samples=count(head[7], place),
         timeouts=count(head[6] or "0", place),
     )
@@ -211,9 +211,9 @@ def _pair_of_text(index: int, head: re.Match[str], line: int, result: re.Match[s
         return pair
     return replace(
         pair,
-        min=count(result[3], place),
-        mean=mean_ns(str(count(result[4], place)), US, place),
-        max=count(result[5], place),
+        min_us=count(result[3], place),
+        mean_ns=mean_ns(str(count(result[4], place)), US, place),
+        max_us=count(result[5], place),
     )
 
 
