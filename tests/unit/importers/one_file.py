@@ -20,8 +20,9 @@ def sample(name: str) -> bytes:
     return (SAMPLES / name).read_bytes()
 
 
-def read(content: bytes) -> Reading:
+def read(content: bytes | str) -> Reading:
     """What it holds. Exactly one format of all may say that it is its own."""
+    content = content.encode() if isinstance(content, str) else content
     (found,) = [one for one in all_formats() if one.recognises(content)]
     reading = found.read(content)
     quantities = load_moments()[reading.tool].series
@@ -29,8 +30,9 @@ def read(content: bytes) -> Reading:
     return reading
 
 
-def refused(content: bytes) -> str:
+def refused(content: bytes | str) -> str:
     """The cause, in one line, without the name of the file and of its format."""
+    content = content.encode() if isinstance(content, str) else content
     source = SourceFile(name="file", content=content, sha256="", size_bytes=len(content))
     with pytest.raises(InputError) as caught:
         recognise.read(source)

@@ -12,9 +12,10 @@ import pytest
 from hardstone.errors import InputError
 from hardstone.importers import jitterdebugger
 from hardstone.importers.imported import Added, document_of
-from hardstone.importers.reading import Reading, ReadSeries
+from hardstone.importers.reading import ReadSeries
 from hardstone.importers.recognise import SourceFile
 from hardstone.model import Series
+from tests.unit.importers.one_file import losses, read, refused
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 RESULTS = SAMPLES / "jd-out" / "results.json"
@@ -23,24 +24,8 @@ LINE = "T: 0 (19697) A: 3 C:      4985 Min:         5 Avg:   25.61 Max:      177
 RECORD = struct.Struct("<IqqQ")
 
 
-def read(content: bytes) -> Reading:
-    (found,) = [one for one in jitterdebugger.FORMATS if one.recognises(content)]
-    return found.read(content)
-
-
-def refusal(content: bytes) -> str:
-    with pytest.raises(InputError) as caught:
-        read(content)
-    assert "\n" not in str(caught.value)
-    return caught.value.cause
-
-
 def figures(one: ReadSeries) -> tuple[int | None, int | None, float | None, int | None]:
     return one.count, one.min, one.mean, one.max
-
-
-def losses(reading: Reading) -> set[str]:
-    return {loss.what for loss in reading.losses}
 
 
 def changed(**changes: Any) -> bytes:
@@ -217,7 +202,7 @@ def test_samples_that_do_not_show_their_unit() -> None:
 def test_samples_that_fit_no_unit() -> None:
     rows = [RECORD.unpack(samples(1000)[at : at + 28]) for at in range(0, 40 * 28, 28)]
     odd = b"".join(RECORD.pack(t, s, ns, value * 7 % 1009) for t, s, ns, value in rows)
-    assert refusal(odd) == "its times and values do not fit together in us, nor in ns"
+    assert refused(odd) == "its times and values do not fit together in us, nor in ns"
 
 
 def test_samples_of_a_cut_file() -> None:
@@ -239,16 +224,16 @@ def test_samples_as_csv() -> None:
     assert [one.values for one in reading.series] == [[9000, 3000], [4000]]
     assert reading.is_cut and "unit" in losses(reading)
     assert (
-        refusal(b"0;1.000000009;9\n0;1.000000010;-1\n") == "line 2: '0;1.000000010;-1' is no sample"
+        refused(b"0;1.000000009;9\n0;1.000000010;-1\n") == "line 2: '0;1.000000010;-1' is no sample"
     )
 
 
 def test_damaged_samples_are_refused() -> None:
     content = samples(1000, count=200)
     bad = content[: 150 * 28] + RECORD.pack(0, 5, 2 * 10**9, 9) + content[151 * 28 :]
-    assert refusal(bad) == "record 151: it is no sample"
+    assert refused(bad) == "record 151: it is no sample"
     doubled = content[: 150 * 28] + content[149 * 28 :]
-    assert refusal(doubled) == "record 151: its time is not after that of the one before"
+    assert refused(doubled) == "record 151: its time is not after that of the one before"
 
 
 @pytest.mark.parametrize("content", [b"", b"T: 0", bytes(280), b"a" * 280, b"\xff" * 280, b"{}"])
@@ -312,19 +297,19 @@ def test_results_without_a_count_have_an_unknown_overflow() -> None:
     ],
 )
 def test_results_that_contradict_themselves(changes: dict[str, Any], cause: str) -> None:
-    assert refusal(changed(**changes)).startswith(cause)
+    assert refused(changed(**changes)).startswith(cause)
 
 
 def test_broken_results_are_refused() -> None:
     content = RESULTS.read_bytes()
-    assert refusal(content[:2000]).startswith("line 111, column 9: no JSON")
-    assert refusal(content.replace(b'_in_ns": 1000', b'_in_ns": 10')).endswith(
+    assert refused(content[:2000]).startswith("line 111, column 9: no JSON")
+    assert refused(content.replace(b'_in_ns": 1000', b'_in_ns": 10')).endswith(
         "10 is neither 1 nor 1000"
     )
-    assert "the unit is not known" in refusal(content.replace(b"resolution_in_ns", b"resolution"))
+    assert "the unit is not known" in refused(content.replace(b"resolution_in_ns", b"resolution"))
     double = content.replace(b'"6": 2,', b'"5": 2,', 1)
-    assert refusal(double) == "'5' stands twice in one object"
-    assert refusal(b'{"cpu": {"0": {"histogram": ' + b"[" * 100_000).startswith("no JSON: too many")
+    assert refused(double) == "'5' stands twice in one object"
+    assert refused(b'{"cpu": {"0": {"histogram": ' + b"[" * 100_000).startswith("no JSON: too many")
 
 
 @pytest.mark.parametrize(
@@ -337,12 +322,12 @@ def test_broken_results_are_refused() -> None:
 )
 def test_broken_text_is_refused(old: str, new: str, cause: str) -> None:
     content = (LINE.replace(old, new) + LINE.replace("T: 0", "T: 1") + "\n").encode()
-    assert refusal(content).startswith(cause)
+    assert refused(content).startswith(cause)
 
 
 def test_text_of_two_runs_is_refused() -> None:
     again = LINE.replace("19697", "19698")
-    assert refusal((LINE + LINE + again).encode()) == "line 3: a second run begins"
+    assert refused((LINE + LINE + again).encode()) == "line 3: a second run begins"
 
 
 def test_a_thread_without_values_in_text() -> None:

@@ -6,33 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.errors import InputError
-from hardstone.importers import linuxcnc
 from hardstone.importers.reading import Reading
+from tests.unit.importers.one_file import losses, read, refused
 
 MADE = Path(__file__).parents[2] / "samples" / "made"
 LINES = (MADE / "linuxcnc-latency-histogram.txt").read_text()
 TABLE = (MADE / "linuxcnc-latency-test.txt").read_text()
 
 
-def read(text: str) -> Reading:
-    (found,) = [one for one in linuxcnc.FORMATS if one.recognises(text.encode())]
-    return found.read(text.encode())
-
-
-def refusal(text: str) -> str:
-    with pytest.raises(InputError) as caught:
-        read(text)
-    assert "\n" not in str(caught.value)
-    return caught.value.cause
-
-
 def figures(reading: Reading) -> dict[object, tuple[int | None, int | None, float | None]]:
     return {one.labels["thread"]: (one.min, one.max, one.stddev) for one in reading.series}
-
-
-def losses(reading: Reading) -> set[str]:
-    return {loss.what for loss in reading.losses}
 
 
 def test_the_last_lines_have_all_since_the_start() -> None:
@@ -59,7 +42,7 @@ def test_a_reset_is_said() -> None:
 
 
 def test_a_broken_last_line_is_refused() -> None:
-    assert refusal(LINES[:-12] + "\n").startswith("line 5: '")
+    assert refused(LINES[:-12] + "\n").startswith("line 5: '")
 
 
 def test_a_last_line_that_is_cut() -> None:
@@ -104,9 +87,9 @@ def test_columns_of_a_table_in_another_form() -> None:
     ],
 )
 def test_broken_output_is_refused(text: str, old: str, new: str, cause: str) -> None:
-    assert refusal(text.replace(old, new)).startswith(cause)
+    assert refused(text.replace(old, new)).startswith(cause)
 
 
 def test_output_without_a_value_is_refused() -> None:
     text = (MADE / "linuxcnc-latency-histogram-2.10.txt").read_text()
-    assert refusal(text.splitlines(keepends=True)[0]) == "it has no line with values of a thread"
+    assert refused(text.splitlines(keepends=True)[0]) == "it has no line with values of a thread"

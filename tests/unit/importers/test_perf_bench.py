@@ -8,24 +8,12 @@ import pytest
 
 from hardstone.errors import InputError
 from hardstone.importers import perf_bench
-from hardstone.importers.reading import Reading
+from tests.unit.importers.one_file import read, refused
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 PIPE = (SAMPLES / "perf-sched-pipe.stdout").read_text()
 ALL = (SAMPLES / "made" / "perf-bench-all.txt").read_text()
 WAKE = ALL[ALL.index("# Running 'futex/wake'") : ALL.index("# Running 'futex/wake-parallel'")]
-
-
-def read(text: str) -> Reading:
-    (found,) = [one for one in perf_bench.FORMATS if one.recognises(text.encode())]
-    return found.read(text.encode())
-
-
-def refusal(text: str) -> str:
-    with pytest.raises(InputError) as caught:
-        read(text)
-    assert "\n" not in str(caught.value)
-    return caught.value.cause
 
 
 def test_pipe() -> None:
@@ -128,10 +116,10 @@ def test_a_part_of_the_output() -> None:
     ],
 )
 def test_contradictions_are_refused(old: str, new: str, cause: str) -> None:
-    assert refusal(PIPE.replace(old, new)).startswith(cause)
+    assert refused(PIPE.replace(old, new)).startswith(cause)
 
 
 def test_broken_output_is_refused() -> None:
-    assert refusal(WAKE.replace("[Run 2]", "[Run 3]")) == "line 5: run 3 follows run 1"
-    assert "it has no figures of a benchmark" in refusal("# Running 'mem/memcpy' benchmark:\n")
-    assert "mem/memcpy" in refusal("# Running 'mem/memcpy' benchmark:\n      12.3 GB/sec\n")
+    assert refused(WAKE.replace("[Run 2]", "[Run 3]")) == "line 5: run 3 follows run 1"
+    assert "it has no figures of a benchmark" in refused("# Running 'mem/memcpy' benchmark:\n")
+    assert "mem/memcpy" in refused("# Running 'mem/memcpy' benchmark:\n      12.3 GB/sec\n")

@@ -8,30 +8,12 @@ from typing import Any
 
 import pytest
 
-from hardstone.errors import InputError
-from hardstone.importers import ros2
-from hardstone.importers.reading import Reading
+from tests.unit.importers.one_file import losses, read, refused
 
 MADE = Path(__file__).parents[2] / "samples" / "made"
 CSV = (MADE / "ros2-performance_test.csv").read_text()
 OLD = (MADE / "ros2-performance_test-2019.csv").read_text()
 JSON = (MADE / "ros2-performance_test.json").read_text()
-
-
-def read(text: str) -> Reading:
-    (found,) = [one for one in ros2.FORMATS if one.recognises(text.encode())]
-    return found.read(text.encode())
-
-
-def refusal(text: str) -> str:
-    with pytest.raises(InputError) as caught:
-        read(text)
-    assert "\n" not in str(caught.value)
-    return caught.value.cause
-
-
-def losses(reading: Reading) -> set[str]:
-    return {loss.what for loss in reading.losses}
 
 
 def test_csv() -> None:
@@ -134,16 +116,16 @@ def test_a_last_row_that_is_cut() -> None:
     ],
 )
 def test_broken_logs_are_refused(old: str, new: str, cause: str) -> None:
-    assert refusal(CSV.replace(old, new, 1)) == cause
+    assert refused(CSV.replace(old, new, 1)) == cause
 
 
 def test_two_logs_in_one_file_are_refused() -> None:
-    assert refusal(CSV + CSV).endswith("a second experiment begins")
+    assert refused(CSV + CSV).endswith("a second experiment begins")
 
 
 def test_the_log_of_a_publisher_is_refused() -> None:
     rows = CSV[: CSV.index("2.000511")]
-    assert refusal(rows) == "no row has a latency"
+    assert refused(rows) == "no row has a latency"
 
 
 @pytest.mark.parametrize(
@@ -157,5 +139,5 @@ def test_the_log_of_a_publisher_is_refused() -> None:
 def test_broken_json_is_refused(changes: dict[str, Any], cause: str) -> None:
     document = json.loads(JSON)
     document["analysis_results"][0] |= changes
-    assert refusal(json.dumps(document)).startswith(cause)
-    assert refusal(JSON[:900]).startswith("line ")
+    assert refused(json.dumps(document)).startswith(cause)
+    assert refused(JSON[:900]).startswith("line ")

@@ -6,26 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.errors import InputError
-from hardstone.importers import stress_ng
 from hardstone.importers.reading import Reading, ReadSeries
+from tests.unit.importers.one_file import read, refused
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CYCLIC = SAMPLES / "stress-ng-cyclic.stderr"
 DISTRIBUTION = (SAMPLES / "made" / "stress-ng-cyclic-dist.stderr").read_text()
-
-
-def read(content: bytes | str) -> Reading:
-    content = content.encode() if isinstance(content, str) else content
-    (found,) = [one for one in stress_ng.FORMATS if one.recognises(content)]
-    return found.read(content)
-
-
-def refusal(content: bytes | str) -> str:
-    with pytest.raises(InputError) as caught:
-        read(content)
-    assert "\n" not in str(caught.value)
-    return caught.value.cause
 
 
 def one_of(reading: Reading, name: str) -> ReadSeries:
@@ -128,7 +114,7 @@ def test_negative_values_have_no_distribution() -> None:
     ],
 )
 def test_contradictions_are_refused(old: str, new: str, cause: str) -> None:
-    assert refusal(DISTRIBUTION.replace(old, new)).startswith(cause)
+    assert refused(DISTRIBUTION.replace(old, new)).startswith(cause)
 
 
 def test_a_figure_that_may_have_lost_digits_is_left_out() -> None:
@@ -137,7 +123,7 @@ def test_a_figure_that_may_have_lost_digits_is_left_out() -> None:
 
 
 def test_messages_of_two_runs_are_refused() -> None:
-    assert refusal(DISTRIBUTION * 2).startswith("line 31: a second run begins here, the first in")
+    assert refused(DISTRIBUTION * 2).startswith("line 31: a second run begins here, the first in")
 
 
 def test_other_forms_of_messages() -> None:
@@ -153,8 +139,8 @@ def test_other_forms_of_messages() -> None:
 
 def test_a_stressor_that_measured_nothing() -> None:
     text = "stress-ng: info:  [1] cyclic: SCHED_FIFO: no latency information available\n"
-    assert "measured nothing" in refusal(text)
-    assert "neither latencies" in refusal("stress-ng: info:  [1] dispatching hogs: 1 cpu\n")
+    assert "measured nothing" in refused(text)
+    assert "neither latencies" in refused("stress-ng: info:  [1] dispatching hogs: 1 cpu\n")
 
 
 @pytest.mark.parametrize("name", ["stress-ng-multi.stderr", "stress-ng-multi.yaml"])
@@ -212,10 +198,10 @@ def test_yaml_says_that_it_has_no_latency() -> None:
 
 def test_broken_yaml() -> None:
     content = (SAMPLES / "stress-ng-cyclic.yaml").read_text()
-    assert "it has no metrics" in refusal(content[: content.index("metrics:")])
-    assert refusal(content.replace("46350", "-4")).startswith("line 29: '-4' is not a count")
-    assert refusal(content.replace("bogo-ops: ", "bogo ops ")).startswith("line 29: '")
-    assert refusal(content.replace("stressor: cyclic", "stress: cyclic")).startswith("line 28: ")
+    assert "it has no metrics" in refused(content[: content.index("metrics:")])
+    assert refused(content.replace("46350", "-4")).startswith("line 29: '-4' is not a count")
+    assert refused(content.replace("bogo-ops: ", "bogo ops ")).startswith("line 29: '")
+    assert refused(content.replace("stressor: cyclic", "stress: cyclic")).startswith("line 28: ")
     assert read(content[: content.index("...")]).is_cut
     halved = "metrics.1.wall-clock-time"
     assert halved not in read(content[: content.index("5.002383") + 3]).unknown

@@ -7,17 +7,12 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.importers import zephyr
 from hardstone.importers.reading import Reading
 from hardstone.systems.moments import load_moments
+from tests.unit.importers.one_file import read
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 MEASURE = (SAMPLES / "zephyr-latency_measure.stdout").read_text()
-
-
-def read(text: str) -> Reading:
-    (found,) = [one for one in zephyr.FORMATS if one.recognises(text.encode())]
-    return found.read(text.encode())
 
 
 def made(name: str) -> str:
