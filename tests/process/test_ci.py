@@ -30,8 +30,8 @@ at_most = "{most}"
 NOTES = """#!/usr/bin/env python3
 import json, os, sys
 words = sys.argv[1:]
-against = [one[2:] for one in words if one in ("--limits", "--baseline")]
-kind = "_".join([words[0], *against])
+which = ("--limits", "--baseline", "--dry-run")
+kind = "_".join([words[0], *(one[2:] for one in words if one in which)]).replace("-", "_")
 with open(os.environ["NOTED"], "a") as file:
     file.write(json.dumps(words) + "\\n")
 for option in ("--github", "--junit"):
@@ -82,8 +82,8 @@ class Shell:
         return [json.loads(line) for line in self._noted.read_text().splitlines()]
 
     def call(self, name: str) -> list[str]:
-        """The one call of this command."""
-        (found,) = (one for one in self.calls if one[0] == name)
+        """The one call of this command that is no dry run."""
+        (found,) = (one for one in self.calls if one[0] == name and "--dry-run" not in one)
         return found
 
 
@@ -258,34 +258,33 @@ def test_a_soak_goes_on_until_it_is_complete(shell: Shell) -> None:
     name = first[first.index("--name") + 1]
     shell(SOAK, "ended", EXIT_STATUS="130", **state)
     assert shell.call("export")[1:2] == ["last"] and shell.call("export")[-1] == "metrics.prom"
-    for status, ended in (("incomplete", None), ("interrupted", "2"), ("interrupted", "0")):
-        shell(SOAK, "measure", OUTPUT_runs=runs_of(name, status), **state)
+    for ended in (None, "2", "0"):
+        shell(SOAK, "measure", **state)
         assert shell.call("latstat")[-2:] == ["--resume", name]
         if ended is not None:
             shell(SOAK, "ended", EXIT_STATUS=ended, **state)
-    shell(SOAK, "measure", OUTPUT_runs=runs_of(name, "complete"), **state)
+    shell(SOAK, "measure", CODE_latstat_dry_run="2", **state)
     assert "--resume" not in shell.call("latstat")
 
 
-def runs_of(name: str, status: str) -> str:
-    """As `hardstone runs --json` prints them."""
-    entries = [{"id": "a", "name": "other", "status": "interrupted"}, {"name": name}]
-    entries[1] |= {"status": status, "stars": "1"}
-    return json.dumps(entries, indent=2)
-
-
-def test_a_recording_that_was_never_stored_is_forgotten(shell: Shell) -> None:
-    """As after wrong options: the next night begins another one."""
-    (shell.folder / "soak-begun").write_text("soak-1\n")
-    shell(SOAK, "measure", STATE_DIRECTORY=str(shell.folder), OUTPUT_runs="[]")
-    assert "--resume" not in shell.call("latstat")
-
-
-def test_a_store_that_cannot_be_read_ends_no_recording(shell: Shell) -> None:
+def test_a_recording_without_anything_left_is_followed_by_another(shell: Shell) -> None:
+    """Complete, interrupted in its last moment, removed, or never stored: hardstone says it."""
     begun = shell.folder / "soak-begun"
     begun.write_text("soak-1\n")
-    shell(SOAK, "measure", code=2, STATE_DIRECTORY=str(shell.folder), CODE_runs="2")
-    assert begun.read_text() == "soak-1\n" and [one[0] for one in shell.calls] == ["runs"]
+    shell(SOAK, "measure", STATE_DIRECTORY=str(shell.folder), CODE_latstat_dry_run="2")
+    assert "--resume" not in shell.call("latstat")
+    assert begun.read_text() != "soak-1\n"
+
+
+@pytest.mark.parametrize(("failing", "code"), [("CODE_runs", "2"), ("CODE_latstat_dry_run", "5")])
+def test_what_cannot_be_known_ends_no_recording(shell: Shell, failing: str, code: str) -> None:
+    """A store that cannot be read, a right that is missing tonight."""
+    begun = shell.folder / "soak-begun"
+    begun.write_text("soak-1\n")
+    ended = 2 if failing == "CODE_runs" else 1
+    shell(SOAK, "measure", code=ended, STATE_DIRECTORY=str(shell.folder), **{failing: code})
+    assert begun.read_text() == "soak-1\n"
+    assert all(one[0] == "runs" or "--dry-run" in one for one in shell.calls)
 
 
 @pytest.mark.parametrize(

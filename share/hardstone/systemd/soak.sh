@@ -25,13 +25,18 @@ latstat() {
         "$hardstone" latstat --store "$store" --quiet "$@"
 }
 
-# Whether the noted recording is stored, and not complete. One that is not stored (wrong options, or
-# removed since) is forgotten. If the store cannot be read the note stays, and the unit fails.
+# Whether the noted recording has something left to measure. One that is complete, or that is not
+# stored (wrong options, or removed since), is forgotten. If the store cannot be read the note stays,
+# and the unit fails.
 goes_on() {
     [ -s "$begun" ] || return 1
-    found=$("$hardstone" runs --json --store "$store") || exit
-    printf '%s\n' "$found" | tr '\n' ' ' | tr '{' '\n' | # a line for each run
-        grep -F "\"$(cat "$begun")\"" | grep -q '"status": *"in' # incomplete or interrupted
+    "$hardstone" runs --store "$store" >/dev/null || exit
+    "$hardstone" latstat --resume "$(cat "$begun")" --store "$store" --dry-run >/dev/null
+    case $? in
+    0) return 0 ;;
+    2) return 1 ;;
+    *) exit 1 ;;
+    esac
 }
 
 case ${1:-} in
