@@ -1,6 +1,7 @@
 #include "base/posix_source.h"
 
 #include "agent/agent.h"
+#include "base/console.h"
 #include "base/emit.h"
 #include "base/status.h"
 #include "command/args.h"
@@ -31,6 +32,8 @@ static const char help[] =
     "  hardstone-probe shield --show          what is reserved, and what could be\n"
     "  hardstone-probe shield --restore       restore what a killed shield left; with --forget\n"
     "                                         give up what cannot be restored\n"
+    "  hardstone-probe console TOKEN CRC ...  for hardstone --target console:DEVICE, which sends "
+    "it\n"
     "  hardstone-probe agent FOLDER WORD      for hardstone --target ssh://HOST, which starts it\n"
     "\n"
     "options of run:\n"
@@ -58,6 +61,9 @@ static const char help[] =
     "  --policy fifo|rr|other  --priority N|max   of COMMAND (default: as it is; fifo, rr: 50)\n"
     "  --settings LIST                 only these settings\n"
     "  --verbose                       every change, and everything that could not be moved\n"
+    "\n"
+    "options of list:\n"
+    "  --from N  --count N             only N tests, from the N-th on, counted from 0\n"
     "\n"
     "options of all:\n"
     "  --json, --text                  lines of JSON (default on a pipe) or for people\n"
@@ -87,7 +93,7 @@ static int dump(struct emit *emit, const char *path, bool is_json)
 }
 
 /* Of facts, list, selftest and dump, which take seconds: they end also where a call never returns.
- */
+ * On a console each frame has the time anew, since a slow line takes longer than all of it. */
 enum { DEADLINE_S = 45 };
 
 static void give_up(int number)
@@ -99,7 +105,7 @@ static void give_up(int number)
     _exit(EXIT_NOT_MEASURED);
 }
 
-static void limit_life(void)
+static void limit_life(struct console *console)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -107,6 +113,8 @@ static void limit_life(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
     alarm(DEADLINE_S);
+    if (console)
+        console->life_s = DEADLINE_S;
 }
 
 /* The tool's probes end with it, also where they are not yet watching their input. */
@@ -115,7 +123,7 @@ static void end_with_tool(const struct request *request)
     bool is_short = request->command == ARGS_FACTS || request->command == ARGS_LIST ||
                     request->command == ARGS_DUMP || request->command == ARGS_SELFTEST;
     if (is_short)
-        limit_life();
+        limit_life(request->console);
     if (is_short || request->until_eof)
         (void)port_end_with(getppid());
 }
@@ -126,6 +134,16 @@ static int be_agent(const struct request *request)
     enum { IDLE_MS = 600000, LEASE_MS = 60000, GRACE_MS = 10000, SETTLE_MS = 500 };
     return agent_serve(&(struct agent){request->path, request->word, STDIN_FILENO, STDOUT_FILENO,
                                        IDLE_MS, LEASE_MS, GRACE_MS, SETTLE_MS});
+}
+
+static void list(const struct request *request, struct emit *emit)
+{
+    const struct register_part part = {request->is_list_part, request->list_from,
+                                       request->list_count};
+    if (request->json)
+        register_json(emit, &part);
+    else
+        register_text(emit, &part);
 }
 
 static int act(const struct request *request, struct emit *emit)
@@ -142,10 +160,7 @@ static int act(const struct request *request, struct emit *emit)
     case ARGS_AGENT:
         return be_agent(request);
     case ARGS_LIST:
-        if (request->json)
-            register_json(emit);
-        else
-            register_text(emit);
+        list(request, emit);
         return EXIT_FINE;
     case ARGS_FACTS:
         facts_send(emit, request->want_counter, request->json);
@@ -162,20 +177,80 @@ static int act(const struct request *request, struct emit *emit)
     return EXIT_INTERNAL;
 }
 
+static int obey(const struct request *request)
+{
+    struct emit emit;
+    emit_open(&emit, STDOUT_FILENO);
+    emit.console = request->console;
+    end_with_tool(request);
+    int code = act(request, &emit);
+    return emit_flush(&emit) != 0 && code == EXIT_FINE ? EXIT_INTERNAL : code;
+}
+
+/* Of a terminal whose line has noise, which may look like Ctrl-C: the letter `s` stops a run, and
+ * a run takes Ctrl-C as well. */
+static void ignore_keys(void)
+{
+    static const int of_keys[] = {SIGINT, SIGQUIT, SIGTSTP};
+    for (size_t i = 0; i < sizeof of_keys / sizeof of_keys[0]; i++)
+        signal(of_keys[i], SIG_IGN);
+}
+
+/* What the words ask for. 0, or -1 with a message on the console. A host whose line was damaged may
+ * have another token, and wait for the prompt. */
+static int parse_on_console(int argc, char *argv[], struct request *request,
+                            struct console *console)
+{
+    enum { DAMAGED_WAIT_S = 5 };
+    char error[ARGS_ERROR_BYTES];
+    char **words = argv + CONSOLE_WORDS - 1;
+    int is_damaged = console_check_sum(argc, argv, error, sizeof error);
+    words[0] = argv[0];
+    if (is_damaged)
+        console->wait_ns = DAMAGED_WAIT_S * CLOCK_NS_PER_S;
+    if (!is_damaged &&
+        args_parse(argc - CONSOLE_WORDS + 1, words, request, error, sizeof error) == 0 &&
+        console_check_command(request, words[1], error, sizeof error) == 0)
+        return 0;
+    message_print("%s", error);
+    return -1;
+}
+
+/* A run sends its own passes again (run/run.c): it must not measure again. */
+static int serve_console(int argc, char *argv[])
+{
+    struct console console;
+    struct request request;
+    console_open(&console, argv[2], STDIN_FILENO, STDOUT_FILENO);
+    message_to(&console);
+    ignore_keys();
+    int code = EXIT_USAGE, is_refused = parse_on_console(argc, argv, &request, &console);
+    request.console = &console;
+    do {
+        console_begin(&console);
+        if (!is_refused) {
+            console_forget_messages(&console);
+            code = obey(&request);
+        }
+        console_end(&console, code);
+    } while (console_is_asked_again(&console));
+    message_to(NULL);
+    return console.error && code == EXIT_FINE ? EXIT_INTERNAL : code;
+}
+
 int main(int argc, char *argv[])
 {
     struct request request;
     char error[ARGS_ERROR_BYTES];
+    message_to(NULL); /* where programs share their memory, this one may have run before */
     port_trim_heap();
     if (argc == 3 && strcmp(argv[1], JOB_COMMAND) == 0)
         return job_main(argv[2]);
-    if (args_parse(argc, argv, &request, error, sizeof error) != 0) {
+    bool is_on_console = argc > 1 && strcmp(argv[1], "console") == 0;
+    if (is_on_console ? console_check_form(argc, argv, error, sizeof error) != 0
+                      : args_parse(argc, argv, &request, error, sizeof error) != 0) {
         message_print("%s", error);
         return EXIT_USAGE;
     }
-    struct emit emit;
-    emit_open(&emit, STDOUT_FILENO);
-    end_with_tool(&request);
-    int code = act(&request, &emit);
-    return emit_flush(&emit) != 0 && code == EXIT_FINE ? EXIT_INTERNAL : code;
+    return is_on_console ? serve_console(argc, argv) : obey(&request);
 }

@@ -884,9 +884,12 @@ class Plans(msgspec.Struct, kw_only=True):
 
 
 class Register(msgspec.Struct, kw_only=True):
+    """The tests of a probe. `of`: how many it has, where `tests` is only a part of them."""
+
     schema: str
     probe_version: str
     tests: list[Descriptor]
+    of: int | None = None
 
 
 class LoadElement(msgspec.Struct, kw_only=True):

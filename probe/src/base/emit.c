@@ -2,6 +2,8 @@
 
 #include "base/emit.h"
 
+#include "base/console.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -76,6 +78,7 @@ void utf8_make_printable(char *text)
 void emit_open(struct emit *emit, int descriptor)
 {
     emit->descriptor = descriptor;
+    emit->console = NULL;
     emit->error = 0;
     emit->used = 0;
     emit->line_count = 0;
@@ -87,6 +90,10 @@ void emit_open(struct emit *emit, int descriptor)
 int emit_flush(struct emit *emit)
 {
     size_t done = 0;
+    if (emit->console) {
+        emit->error = console_put(emit->console, emit->buffer, emit->used);
+        done = emit->used;
+    }
     while (done < emit->used && emit->error == 0) {
         ssize_t written = write(emit->descriptor, emit->buffer + done, emit->used - done);
         if (written >= 0)
@@ -108,6 +115,13 @@ static uint32_t crc32_of(uint32_t crc, unsigned char byte)
     };
     crc = table[(crc ^ byte) & 15] ^ crc >> 4;
     return table[(crc ^ byte >> 4) & 15] ^ crc >> 4;
+}
+
+uint32_t emit_crc32_add(uint32_t crc, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        crc = crc32_of(crc, (unsigned char)bytes[i]);
+    return crc;
 }
 
 uint32_t emit_crc32(const struct emit *emit)

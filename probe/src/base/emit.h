@@ -10,9 +10,12 @@
 
 enum { EMIT_BYTES = HS_EMIT_BYTES };
 
+struct console;
+
 struct emit {
     int descriptor;
-    int error; /* errno of the first failed write; later output is dropped */
+    struct console *console; /* gets the bytes instead of `descriptor`; NULL: none */
+    int error;               /* errno of the first failed write; later output is dropped */
     size_t used;
     uint64_t line_count;
     uint32_t crc32; /* of all bytes but line ends, which a console may change */
@@ -26,6 +29,9 @@ void emit_open(struct emit *emit, int descriptor);
 
 /* CRC-32 (IEEE 802.3, as zlib's) of all that was appended so far, line ends left out. */
 uint32_t emit_crc32(const struct emit *emit);
+
+/* CRC-32 of more bytes: begins with UINT32_MAX, and the result is inverted at the end. */
+uint32_t emit_crc32_add(uint32_t crc, const char *bytes, size_t length);
 
 /* Appends text as is. */
 void emit_raw(struct emit *emit, const char *text);

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 
+#include "base/console.h"
 #include "base/emit.h"
 #include "port/port.h"
 
@@ -9,6 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#define NAME "hardstone-probe: "
 
 const char *status_name(enum status status)
 {
@@ -139,13 +142,25 @@ int outcome_set_errno_remedy(struct outcome *outcome, int error, const char *wha
                               strerror(error));
 }
 
+/* At file scope, because whoever has something to say knows no console. */
+static struct console *console_of_messages;
+
+void message_to(struct console *console)
+{
+    console_of_messages = console;
+}
+
 void message_print(const char *format, ...)
 {
-    char line[MESSAGE_BYTES];
+    enum { NAME_BYTES = sizeof NAME - 1 };
+    char line[MESSAGE_BYTES] = NAME;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    vsnprintf(line + NAME_BYTES, sizeof line - NAME_BYTES, format, arguments);
     va_end(arguments);
     utf8_make_printable(line);
-    fprintf(stderr, "hardstone-probe: %s\n", line);
+    if (console_of_messages)
+        console_message(console_of_messages, line);
+    else
+        fprintf(stderr, "%s\n", line);
 }

@@ -89,4 +89,9 @@ enum { MESSAGE_BYTES = 2560 }; /* of a line, which is cut there */
  * (utf8_is_shown of base/emit.h) become '?'. */
 void message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+struct console;
+
+/* From now on messages go to this console (base/console.h); NULL: to standard error. */
+void message_to(struct console *console);
+
 #endif

@@ -311,6 +311,18 @@ static int take_backing(struct parser *parser, const char *option, const char *t
     return 0;
 }
 
+static int take_from(struct parser *parser, const char *option, const char *text)
+{
+    parser->request->is_list_part = true;
+    return take_whole(parser, option, text, INT32_MAX, &parser->request->list_from);
+}
+
+static int take_count(struct parser *parser, const char *option, const char *text)
+{
+    parser->request->is_list_part = true;
+    return take_whole(parser, option, text, INT32_MAX, &parser->request->list_count);
+}
+
 /* The test finds out whether it can be used. */
 static int take_folder(struct parser *parser, const char *option, const char *text)
 {
@@ -345,6 +357,7 @@ enum {
     LOAD = 1 << ARGS_LOAD,
     FACTS = 1 << ARGS_FACTS,
     SHIELD = 1 << ARGS_SHIELD,
+    LIST = 1 << ARGS_LIST,
     ALL = ~0
 };
 
@@ -377,6 +390,8 @@ static const struct option {
     {"--seed", RUN | LOAD, take_seed},
     {"--backing", RUN, take_backing},
     {"--dir", RUN, take_folder},
+    {"--from", LIST, take_from},
+    {"--count", LIST, take_count},
     {"--trace", RUN, FLAG(trace, true)},
     {"--until-eof", RUN | LOAD, FLAG(until_eof, true)},
     {"--restore", SHIELD, FLAG(restore, true)},
@@ -582,6 +597,7 @@ int args_parse(int argc, char *const argv[], struct request *request, char *erro
     memset(request, 0, sizeof *request);
     request->cpu = -1;
     request->priority = -1;
+    request->list_count = INT32_MAX;
     request->want_counter = true;
     request->json = !isatty(STDOUT_FILENO);
     request->called_as = argc > 0 ? argv[0] : "hardstone-probe";

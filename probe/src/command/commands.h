@@ -5,6 +5,7 @@
 #include "base/posix_source.h"
 
 #include "base/clock.h"
+#include "base/console.h"
 #include "base/emit.h"
 #include "command/args.h"
 #include "family/simulate/tire_checks.h"
@@ -14,11 +15,33 @@
 
 /* ---- list: the register of tests ---- */
 
-/* Writes hardstone.register/1 as one line of JSON. */
-void register_json(struct emit *emit);
+/* Tests of the register, from 0. */
+struct register_part {
+    bool is_part; /* false: all */
+    int64_t from, count;
+};
+
+/* Writes hardstone.register/1 as one line of JSON; of a part with the number of all tests. */
+void register_json(struct emit *emit, const struct register_part *part);
 
 /* Writes one line per test, and one per parameter below it. */
-void register_text(struct emit *emit);
+void register_text(struct emit *emit, const struct register_part *part);
+
+/* ---- console: one of the other commands, whose output travels as frames (base/console.h) ----
+ *
+ * PROGRAM console TOKEN CRC COMMAND...: CRC is that of "TOKEN COMMAND...", with single spaces, so
+ * that a line that was cut or damaged runs as no other one. Each check returns 0, or -1 with cause
+ * and remedy in one line. */
+
+enum { CONSOLE_WORDS = 4 };
+
+/* Whether there are a token and a checksum: else nobody knows whom to answer. */
+int console_check_form(int argc, char *const argv[], char *error, size_t error_bytes);
+/* Whether the checksum is that of the words. */
+int console_check_sum(int argc, char *const argv[], char *error, size_t error_bytes);
+/* Whether the command, whose name is `word`, is one for a console. */
+int console_check_command(const struct request *request, const char *word, char *error,
+                          size_t error_bytes);
 
 /* ---- facts: this machine, and the instrument (run/instrument.h) on it ---- */
 

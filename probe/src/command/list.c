@@ -178,13 +178,31 @@ static void test_json(struct emit *emit, const struct test *test)
     times_json(emit, test);
 }
 
-void register_json(struct emit *emit)
+/* Of test number `i`. */
+static bool is_in_part(const struct register_part *part, int i)
+{
+    return !part->is_part || (i >= part->from && i - part->from < part->count);
+}
+
+static int test_count(void)
+{
+    int count = 0;
+    while (test_register[count])
+        count++;
+    return count;
+}
+
+void register_json(struct emit *emit, const struct register_part *part)
 {
     emit_begin_object(emit);
     emit_member_text(emit, "schema", "hardstone.register/1");
     emit_member_text(emit, "probe_version", PROBE_VERSION);
+    if (part->is_part)
+        emit_member_integer(emit, "of", test_count());
     emit_member_array(emit, "tests");
     for (int i = 0; test_register[i]; i++) {
+        if (!is_in_part(part, i))
+            continue;
         emit_begin_object(emit);
         test_json(emit, test_register[i]);
         emit_end_object(emit);
@@ -194,9 +212,11 @@ void register_json(struct emit *emit)
     emit_line(emit);
 }
 
-void register_text(struct emit *emit)
+void register_text(struct emit *emit, const struct register_part *part)
 {
     for (int i = 0; test_register[i]; i++) {
+        if (!is_in_part(part, i))
+            continue;
         const struct test *test = test_register[i];
         emit_format(emit, "%-10s %s\n", test->id, test->title);
         for (int j = 0; test->params && test->params[j].name; j++)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct console;
+
 enum args_command {
     ARGS_LIST,
     ARGS_RUN,
@@ -51,6 +53,9 @@ struct request {
     const char *word;   /* of agent */
     struct load_spec load;
     bool is_load_list, is_load_check;
+    bool is_list_part; /* of list: only list_count tests from list_from on */
+    int64_t list_from, list_count;
+    struct console *console; /* where the output goes (base/console.h); NULL: standard output */
     const char *called_as; /* argv[0] */
     bool json;             /* default: true unless standard output is a terminal */
     enum cpu_config cpu_config;

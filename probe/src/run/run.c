@@ -2,6 +2,7 @@
 
 #include "run/run.h"
 
+#include "base/console.h"
 #include "load/load.h"
 #include "load/report.h"
 #include "port/tracing.h"
@@ -774,13 +775,15 @@ enum { STEPS = sizeof steps / sizeof steps[0] };
 static int send_header(struct run *run, struct emit *emit)
 {
     stream_compose_header(run);
-    if (!run->request->json)
-        return 0;
-    stream_header(emit, run->arena);
-    return emit_flush(emit);
+    if (run->request->json)
+        stream_header(emit, run->arena);
+    int error = emit_flush(emit);
+    if (emit->console)
+        console_drain(emit->console); /* a line that still sends has interrupts */
+    return error;
 }
 
-static int send_rest(struct run *run, struct emit *emit)
+static int send_rest(const struct run *run, struct emit *emit)
 {
     if (!run->request->json)
         text_report(emit, run);
@@ -791,9 +794,31 @@ static int send_rest(struct run *run, struct emit *emit)
     return emit_flush(emit);
 }
 
+static void open_output(const struct request *request, struct emit *emit)
+{
+    emit_open(emit, STDOUT_FILENO);
+    emit->console = request->console;
+}
+
 static int exit_code(const struct run *run, bool has_failed)
 {
     return has_failed ? EXIT_INTERNAL : status_exit_code(run->outcome.status);
+}
+
+/* The console's line loses bytes: the same lines out of the same memory, as often as they are asked
+ * for. A slow line may take minutes, for which no deadline of the run is meant. */
+static void send_passes(const struct run *run, struct emit *emit, bool has_header, int code)
+{
+    struct console *console = run->request->console;
+    console_end(console, code);
+    while (console_is_asked_again(console)) {
+        console_begin(console);
+        open_output(run->request, emit);
+        if (has_header && run->request->json)
+            stream_header(emit, run->arena);
+        send_rest(run, emit);
+        console_end(console, code);
+    }
 }
 
 static __attribute__((noinline)) int run_steps(const struct request *request)
@@ -807,21 +832,28 @@ static __attribute__((noinline)) int run_steps(const struct request *request)
     run.load = &load;
     stop_reset();
     port_tracing_remove_left(); /* of a run that was killed with its guard */
-    emit_open(&emit, STDOUT_FILENO);
+    bool has_header = false;
+    open_output(request, &emit);
     for (; done < STEPS && steps[done].act(&run) == 0; done++)
-        if (steps[done].act == size_records)
+        if (steps[done].act == size_records) {
             error = send_header(&run, &emit);
+            has_header = true;
+        }
     if (done < STEPS && !run.is_stuck)
         release_early(&run);
     if (done < STEPS && !run.is_stuck)
         placement_explain(&run);
-    int sent = send_rest(&run, &emit);
+    if (request->console)
+        supervise_stand_down(&run);
+    int sent = send_rest(&run, &emit), code = exit_code(&run, error || sent);
+    if (request->console)
+        send_passes(&run, &emit, has_header, code);
     if (run.is_stuck)
-        _exit(exit_code(&run, error || sent));
+        _exit(code);
     for (int i = done < STEPS ? done : STEPS - 1; i >= 0; i--)
         if (steps[i].undo)
             steps[i].undo(&run);
-    return exit_code(&run, error || sent);
+    return code;
 }
 
 /* Allocates on the heap: a `struct run` alone may exceed this stack. */
@@ -837,7 +869,7 @@ static int deny_stack(const struct request *request, int64_t bytes)
         outcome_set(&run->outcome, STATUS_DENIED, "raise ulimit -s",
                     "the stack is limited to %lld bytes; measuring takes %d", (long long)bytes,
                     STACK_BYTES);
-        emit_open(emit, STDOUT_FILENO);
+        open_output(request, emit);
         code = exit_code(run, send_rest(run, emit) != 0);
     }
     free(emit);

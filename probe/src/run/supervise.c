@@ -2,6 +2,7 @@
 
 #include "run/supervise.h"
 
+#include "base/console.h"
 #include "load/load.h"
 #include "run/request.h"
 #include "run/scheduling.h"
@@ -322,6 +323,19 @@ static bool input_ended(void)
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 }
 
+/* A console is watched for its letter, without --until-eof too. */
+static bool watches_input(const struct run *run)
+{
+    const struct console *console = run->request->console;
+    return console ? console_listens(console) : run->request->until_eof;
+}
+
+static bool input_asks_to_stop(const struct run *run)
+{
+    struct console *console = run->request->console;
+    return console ? console_is_asked_to_stop(console) : input_ended();
+}
+
 /* Does what a measuring thread asks for. True: it is done; after LOOK_ENDS it only says so again.
  */
 static bool take_word(struct run *run)
@@ -419,7 +433,7 @@ static bool moves_deadline(struct run *run, uint64_t *stops, int64_t awake_ns, i
 
 /* Sleeps until the test is done (true), or until `until_ns`, a stop request from outside, or the
  * death of the process or CPU that the test depends on (false). */
-static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_input, int64_t until_ns)
+static bool wait_for_done(struct run *run, const sigset_t *mask, int64_t until_ns)
 {
     uint64_t stops = atomic_load(&run->arena->stop_count);
     int64_t awake_ns = clock_monotonic_ns();
@@ -430,6 +444,7 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
             return false;
         awake_ns = now_ns;
         struct timespec left = clock_ns_timespec(left_ns > 0 ? left_ns : 0);
+        bool watch_input = watches_input(run);
         fd_set descriptors;
         FD_ZERO(&descriptors);
         FD_SET(run->done_pipe[0], &descriptors);
@@ -438,7 +453,8 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
         int ready = pselect(run->done_pipe[0] + 1, &descriptors, NULL, NULL, &left, mask);
         if (ready > 0 && FD_ISSET(run->done_pipe[0], &descriptors) && take_word(run))
             return true;
-        if (ready > 0 && watch_input && FD_ISSET(STDIN_FILENO, &descriptors) && input_ended())
+        if (ready > 0 && watch_input && FD_ISSET(STDIN_FILENO, &descriptors) &&
+            input_asks_to_stop(run))
             stop_from_outside();
         look_each_second(run);
         if (stop_came_from_outside() || is_alone(run) || has_no_cpu_time(run) ||
@@ -582,7 +598,7 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
     read_environment(run, &run->before);
     rt_thread_go(measuring_thread);
     int64_t until_ns = clock_monotonic_ns() + limit_ns;
-    bool is_done = wait_for_done(run, &mask, run->request->until_eof, until_ns);
+    bool is_done = wait_for_done(run, &mask, until_ns);
     if (!is_done && !stop_test(run, &mask))
         note_stuck(run);
     else
@@ -726,15 +742,24 @@ int supervise_measure(struct run *run)
     return error;
 }
 
-void supervise_end(struct run *run)
+/* The signals of a stuck test would end the program. */
+void supervise_stand_down(struct run *run)
 {
     struct run_watch *watch = &run->watch;
     if (watch->has_last_resort) {
         timer_delete(watch->last_resort);
         sigaction(LAST_SIGNAL, &watch->last_action, NULL);
     }
-    if (watch->has_signals)
+    if (watch->has_signals && !run->is_stuck)
         restore_signals(watch);
+    watch->has_last_resort = false;
+    watch->has_signals = false;
+}
+
+void supervise_end(struct run *run)
+{
+    struct run_watch *watch = &run->watch;
+    supervise_stand_down(run);
     if (watch->has_pipe) {
         close(run->done_pipe[0]);
         close(run->done_pipe[1]);

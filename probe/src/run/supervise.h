@@ -19,6 +19,9 @@ int supervise_calibrate(struct run *run);
  * does nothing if nothing was started. */
 void supervise_end(struct run *run);
 
+/* Only drops the last resort and restores signals: sending may take longer than they allow. */
+void supervise_stand_down(struct run *run);
+
 /* Has the supervisor read the counters of all threads (run/watch.h), and waits until it
  * has. For threads of a test beside the measuring thread: before they measure, and when each has
  * measured. */
