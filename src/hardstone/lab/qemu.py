@@ -37,7 +37,13 @@ from hardstone.lab.kernels import Kernel
 from hardstone.lab.lab_folder import make_guest_folder
 from hardstone.lab.settings import BOOT_VARIABLE, LabSettings
 
-_PACKAGES = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
+_PACKAGES = {
+    "x86_64": "qemu-system-x86",
+    "aarch64": "qemu-system-arm",
+    "arm": "qemu-system-arm",
+    "riscv32": "qemu-system-misc",
+    "riscv64": "qemu-system-misc",
+}
 
 
 def emulator(arch: str) -> str:
@@ -46,7 +52,7 @@ def emulator(arch: str) -> str:
     found = shutil.which(name)
     if found is None:
         raise TargetError(
-            f"the lab boots guests in {name}, which is not installed",
+            f"this guest runs in {name}, which is not installed",
             f"install it: sudo apt-get install {_PACKAGES[arch]}",
         )
     return found
@@ -590,7 +596,7 @@ class Guest:
                 channel.close()
             keep_console(self.folder, self._log)
         if guard is not None:
-            _end(guard)
+            end_guarded(guard)
         if lock >= 0:
             shutil.rmtree(self.folder, ignore_errors=True)
             os.close(lock)
@@ -632,18 +638,27 @@ def _allocate(path: Path, size_bytes: int) -> None:
 
 
 def _start(machine: Machine, folder: Path, channel: Channel, lock: int) -> subprocess.Popen[bytes]:
-    guard = guard_command(folder, lock, _MOST_CONSOLE_BYTES, on_one_cpu=machine.accel == "icount")
+    command = machine.command(folder, channel.inherited)
+    on_one_cpu = machine.accel == "icount"
+    return start_guarded(command, folder, lock, channel.inherited, on_one_cpu=on_one_cpu)
+
+
+def start_guarded(
+    command: Sequence[str], folder: Path, lock: int, inherited: Sequence[int], *, on_one_cpu: bool
+) -> subprocess.Popen[bytes]:
+    """The guard that runs `command`, QEMU's, with the descriptors `inherited`; it ends QEMU and
+    removes `folder` when this program ends, or calls `end_guarded`."""
     return subprocess.Popen(
-        [*guard, *machine.command(folder, channel.inherited)],
+        [*guard_command(folder, lock, _MOST_CONSOLE_BYTES, on_one_cpu=on_one_cpu), *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        pass_fds=(*channel.inherited, lock),
+        pass_fds=(*inherited, lock),
         start_new_session=True,
     )
 
 
-def _end(guard: subprocess.Popen[bytes]) -> None:
+def end_guarded(guard: subprocess.Popen[bytes]) -> None:
     """The end of its input ends the guard, and this its guest."""
     if guard.stdin is not None:
         with contextlib.suppress(OSError):

@@ -53,7 +53,14 @@ from hardstone.targets.base import (
     Stop,
     no_sign,
 )
-from hardstone.targets.transport import Limits, Transport, Unattended, collect, split_lines
+from hardstone.targets.transport import (
+    Informed,
+    Limits,
+    Transport,
+    Unattended,
+    collect,
+    split_lines,
+)
 
 
 def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | None) -> list[str]:
@@ -272,7 +279,7 @@ class ProbeTarget:
     def facts(self, *, with_counter: bool = True) -> Facts:
         clock = [] if with_counter else ["--clock", "monotonic"]
         found = decode_facts(self._ask(["facts", "--json", *clock], _FACTS_S))
-        if isinstance(self._transport, Unattended):
+        if isinstance(self._transport, Informed):
             found.facts.update(self._transport.own_facts())
         return found
 

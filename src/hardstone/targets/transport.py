@@ -171,12 +171,17 @@ class Caller(Transport, Protocol):
 
 
 @runtime_checkable
-class Unattended(Transport, Protocol):
-    """A transport over which tests run without a connection. `chunks` of `run` sends the test and
-    those that were announced, and gives the output of each once it is collected."""
+class Informed(Transport, Protocol):
+    """A transport that knows of the system what the probe cannot."""
 
     def own_facts(self) -> dict[str, Scalar]:
-        """What the transport knows of the system and the probe cannot, as facts."""
+        """The facts; they replace those of the same name that the probe sent."""
+
+
+@runtime_checkable
+class Unattended(Informed, Protocol):
+    """A transport over which tests run without a connection. `chunks` of `run` sends the test and
+    those that were announced, and gives the output of each once it is collected."""
 
     def announce(self, requests: Sequence[tuple[list[str], Limits]]) -> None:
         """The arguments of the tests after the next one, without --backing, and their limits."""

@@ -103,7 +103,7 @@ def test_a_qemu_that_cannot_be_executed_is_told(made_up_lab: MadeUpLab) -> None:
     assert f"QEMU said: {qemu}: No such file or directory" in str(boot_error(made_up_lab, ""))
     qemu.unlink()
     error = boot_error(made_up_lab, "")
-    assert "boots guests in qemu-system-x86_64" in error.cause
+    assert "runs in qemu-system-x86_64" in error.cause
     assert error.remedy.endswith("apt-get install qemu-system-x86")
 
 
