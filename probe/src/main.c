@@ -187,13 +187,31 @@ static int obey(const struct request *request)
     return emit_flush(&emit) != 0 && code == EXIT_FINE ? EXIT_INTERNAL : code;
 }
 
+/* ---- signals whose actions main changes ---- */
+
+enum { KEY_SIGNALS = 3, OWN_SIGNALS };
+static const int own_signals[OWN_SIGNALS] = {SIGINT, SIGQUIT, SIGTSTP, SIGALRM};
+
+static void keep_signals(struct sigaction before[OWN_SIGNALS])
+{
+    for (int i = 0; i < OWN_SIGNALS; i++)
+        sigaction(own_signals[i], NULL, &before[i]);
+}
+
+/* On a system with one process the alarm would end whatever runs next. */
+static void give_back_signals(const struct sigaction before[OWN_SIGNALS])
+{
+    alarm(0);
+    for (int i = 0; i < OWN_SIGNALS; i++)
+        sigaction(own_signals[i], &before[i], NULL);
+}
+
 /* Of a terminal whose line has noise, which may look like Ctrl-C: the letter `s` stops a run, and
  * a run takes Ctrl-C as well. */
 static void ignore_keys(void)
 {
-    static const int of_keys[] = {SIGINT, SIGQUIT, SIGTSTP};
-    for (size_t i = 0; i < sizeof of_keys / sizeof of_keys[0]; i++)
-        signal(of_keys[i], SIG_IGN);
+    for (int i = 0; i < KEY_SIGNALS; i++)
+        signal(own_signals[i], SIG_IGN);
 }
 
 /* What the words ask for. 0, or -1 with a message on the console. A host whose line was damaged may
@@ -252,5 +270,9 @@ int main(int argc, char *argv[])
         message_print("%s", error);
         return EXIT_USAGE;
     }
-    return is_on_console ? serve_console(argc, argv) : obey(&request);
+    struct sigaction before[OWN_SIGNALS];
+    keep_signals(before);
+    int code = is_on_console ? serve_console(argc, argv) : obey(&request);
+    give_back_signals(before);
+    return code;
 }

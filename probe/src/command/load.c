@@ -38,16 +38,25 @@ static bool should_stop(void)
     return is_asked_to_end != 0;
 }
 
-static void take_signals(void)
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+
+static void take_signals(struct sigaction before[NUMBERS])
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action;
     is_asked_to_end = 0;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        sigaction(numbers[i], &action, NULL);
+    for (int i = 0; i < NUMBERS; i++)
+        sigaction(numbers[i], &action, &before[i]);
+}
+
+/* The process may go on, as on a system that has only one. */
+static void give_back_signals(const struct sigaction before[NUMBERS])
+{
+    for (int i = 0; i < NUMBERS; i++)
+        sigaction(numbers[i], &before[i], NULL);
 }
 
 /* ---- which CPUs ---- */
@@ -249,8 +258,11 @@ int load_command(const struct request *request, struct emit *emit)
         return load_check(setup.spec, &outcome) != 0 ? refuse(&outcome) : EXIT_FINE;
     setup.limit_ns = clock_monotonic_ns() + START_NS +
                      (request->duration_ns > 0 ? request->duration_ns : YEAR_NS);
-    take_signals();
-    return run_load(request, &setup, emit);
+    struct sigaction before[NUMBERS];
+    take_signals(before);
+    code = run_load(request, &setup, emit);
+    give_back_signals(before);
+    return code;
 }
 
 #else

@@ -64,6 +64,7 @@ static bool has_anonymous_files(const char *folder)
 
 static void set(struct scratch *scratch, const char *folder, bool needs_names, uint64_t seed)
 {
+    scratch->locked_by = 0;
     snprintf(scratch->folder, sizeof scratch->folder, "%s", folder);
     if (needs_names || !has_anonymous_files(folder))
         snprintf(scratch->own, sizeof scratch->own, "%.*s/" PREFIX "%ld-%08lx", LONGEST_FOLDER,
@@ -114,7 +115,7 @@ static int lock_in(int folder, int flags)
     return -1;
 }
 
-int scratch_make(const struct scratch *scratch)
+int scratch_make(struct scratch *scratch)
 {
     if (scratch->own[0] == '\0')
         return 0;
@@ -122,7 +123,8 @@ int scratch_make(const struct scratch *scratch)
         return errno;
     int folder = open(scratch->own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0) {
-        (void)lock_in(folder, O_CREAT | O_EXCL); /* the descriptor stays open to hold the lock */
+        scratch->lock = lock_in(folder, O_CREAT | O_EXCL);
+        scratch->locked_by = scratch->lock >= 0 ? getpid() : 0;
         close(folder);
     }
     return 0;
@@ -191,7 +193,7 @@ void scratch_sweep(const struct scratch *scratch)
 }
 
 /* Tries several times: a process that was killed may still be making a file. */
-void scratch_remove(const struct scratch *scratch)
+static void remove_own(const struct scratch *scratch)
 {
     struct timespec moment = {.tv_nsec = 10000000};
     for (int i = 0; i < REMOVE_TRIES && scratch->own[0]; i++) {
@@ -206,6 +208,15 @@ void scratch_remove(const struct scratch *scratch)
             return;
         nanosleep(&moment, NULL);
     }
+}
+
+void scratch_remove(struct scratch *scratch)
+{
+    remove_own(scratch);
+    if (scratch->locked_by == 0 || scratch->locked_by != getpid())
+        return;
+    close(scratch->lock);
+    scratch->locked_by = 0;
 }
 
 static void name_room(const struct scratch *scratch, char *path, size_t bytes)

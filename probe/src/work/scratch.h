@@ -4,12 +4,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { SCRATCH_BYTES = 256 };
 
 struct scratch {
     char folder[SCRATCH_BYTES]; /* chosen by scratch_choose; empty: none */
     char own[SCRATCH_BYTES];    /* private folder in it; empty: none */
+    int lock;                   /* a descriptor of `locked_by`, a process; 0: of none */
+    pid_t locked_by;
 };
 
 /* Chooses scratch->folder: $TMPDIR if it is an absolute path and writable, else the first of
@@ -25,13 +28,13 @@ int scratch_choose_in(struct scratch *scratch, const char *folder, bool needs_na
 /* Removes scratch folders of this user in scratch->folder whose processes were all killed. */
 void scratch_sweep(const struct scratch *scratch);
 
-/* Makes the folder scratch->own, with a lock that the caller holds until it ends. 0, or the errno
- * of mkdir. Does nothing if no name was chosen. */
-int scratch_make(const struct scratch *scratch);
+/* Makes the folder scratch->own, with a lock that the caller's process holds until it removes the
+ * folder, or ends. 0, or the errno of mkdir. Does nothing if no name was chosen. */
+int scratch_make(struct scratch *scratch);
 
 /* Removes scratch->own with its contents; does nothing if it does not exist or belongs to another
  * user. */
-void scratch_remove(const struct scratch *scratch);
+void scratch_remove(struct scratch *scratch);
 
 /* The work folder: a folder in scratch->own for the files of the external stressor. `enter` makes
  * it and changes into it: 0, or an errno value (ENOENT: no scratch folder was chosen). `clear`

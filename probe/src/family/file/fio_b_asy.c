@@ -105,7 +105,7 @@ static int prepare_scratch(struct run *run)
         scratch_sweep(&scratch);
     if (ipc_cleanup_open_with(&own->cleanup, run, &scratch) != 0)
         return -1;
-    if (scratch_make(&scratch) != 0)
+    if (scratch_make(&own->cleanup.scratch) != 0)
         own->cleanup.scratch.own[0] = '\0';
     own->file = scratch_file(&own->cleanup.scratch);
     return 0;

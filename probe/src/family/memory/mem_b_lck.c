@@ -226,7 +226,7 @@ static int refuse_space(struct run *run)
 static int open_files(struct run *run)
 {
     struct own *own = run->own;
-    const struct scratch *scratch = &own->cleanup.scratch;
+    struct scratch *scratch = &own->cleanup.scratch;
     int error = scratch_make(scratch);
     for (int i = 0; i < SETS && !error; i++) {
         own->files[i] = scratch_file(scratch);

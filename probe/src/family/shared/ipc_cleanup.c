@@ -129,7 +129,7 @@ static void choose_places(struct ipc_cleanup *ipc_cleanup, uint64_t seed)
  * set of one semaphore, changed since the start, counts as the probe's. */
 static void remove_all(void *context)
 {
-    const struct ipc_cleanup *ipc_cleanup = context;
+    struct ipc_cleanup *ipc_cleanup = context;
     time_t since = ipc_cleanup->since;
     for (int i = 0; i < IPC_CLEANUP_PLACES; i++) {
         const struct ipc_cleanup_place *place = &ipc_cleanup->places[i];

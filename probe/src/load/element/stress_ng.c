@@ -42,7 +42,7 @@ static int prepare(struct worker *worker)
 
 static void work(struct worker *worker)
 {
-    static char options[LOAD_OPTIONS_BYTES];
+    char options[LOAD_OPTIONS_BYTES] = "";
     char *words[WORDS + 2] = {(char *)"stress-ng"};
     char *rest = NULL;
     int count = 1;
