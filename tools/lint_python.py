@@ -138,6 +138,7 @@ LIBRARIES = {
     "hdrh": {"exporters"},
     "perfetto": {"exporters"},
     "pyarrow": {"exporters"},
+    "serial": {"targets"},
     "numpy": {"stats", "report", "notebook"},
     "scipy": {"stats"},
 }

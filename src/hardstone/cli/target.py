@@ -1,4 +1,6 @@
-"""`hardstone target`: the systems that SSH reaches, by name; and whether measuring works there."""
+"""`hardstone target`: the systems that SSH or a console reaches, by name; and whether measuring
+works there.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from hardstone.doctor.diagnose import Diagnosis, Finding, Step
     from hardstone.model import Facts, Scalar
     from hardstone.targets.base import Target
-    from hardstone.targets.named import SshSettings
+    from hardstone.targets.named import NamedTarget, SshSettings
 
 _ORDER = ("add", "list", "check", "collect", "remove")
 _ROUND_TRIPS = 3
@@ -46,7 +48,7 @@ _ROUND_TRIPS = 3
     no_args_is_help=False,
 )
 def command() -> None:
-    """Name the boards and machines that SSH reaches, and check them.
+    """Name the boards and machines that SSH or a console reaches, and check them.
 
     --target NAME measures the target NAME. The names are in targets.toml in the folder
     $XDG_CONFIG_HOME/hardstone (HARDSTONE_TARGETS_FILE names another file), which you may also edit
@@ -59,10 +61,11 @@ def command() -> None:
     examples=(
         "hardstone target add board ssh://root@192.0.2.7",
         "hardstone target add rack ssh://anna@rack:2222 --sudo --keep-probe",
+        "hardstone target add nuttx console:/dev/ttyACM0,baud=921600",
     ),
 )
 @click.argument("name")
-@click.argument("url", metavar="ssh://[USER@]HOST[:PORT]")
+@click.argument("url", metavar="URL")
 @click.option(
     "--sudo",
     cls=Option,
@@ -95,13 +98,22 @@ def command() -> None:
     "--replace", "replaces", cls=Option, group=WHAT, is_flag=True, help="Replace a target NAME."
 )
 def add(name: str, url: str, *, replaces: bool, **how: Any) -> int:
-    """Give a system that SSH reaches a name.
+    """Give a system that SSH or a console reaches a name.
 
-    Nothing is connected. Comments and the order of the file stay.
+    URL is ssh://[USER@]HOST[:PORT], or console: and a port with its settings. The options are for
+    SSH. Nothing is connected. Comments and the order of the file stay.
     """
-    from hardstone.targets.named import add_target, parse_ssh_url
+    from hardstone.targets.named import SshSettings, add_target, parse_url
 
-    settings = replace(parse_ssh_url(url), name=name, **how)
+    settings = replace(parse_url(url), name=name)
+    given = {option: value for option, value in how.items() if value}
+    if isinstance(settings, SshSettings):
+        settings = replace(settings, **how)
+    elif given:
+        raise InputError(
+            f"--{next(iter(given)).replace('_', '-')} is for a target over SSH",
+            "leave it out; a console's settings are in its URL: console:PORT,KEY=VALUE",
+        )
     before = add_target(settings, replaces=replaces)
     click.echo(f"{name}: {_described(settings)}")
     if before is not None:
@@ -168,17 +180,21 @@ command.command(
 )(collect)
 
 
-def _described(settings: SshSettings) -> str:
+def _described(settings: NamedTarget) -> str:
     return ", ".join(part for part in (settings.url, _settings_text(settings)) if part)
 
 
-def _settings_text(settings: SshSettings) -> str:
+def _settings_text(settings: NamedTarget) -> str:
     shown = (name.replace("_", " ") if value is True else f"{name} {value}"
              for name, value in _choices(settings).items() if value)  # fmt: skip
     return ", ".join(shown)
 
 
-def _choices(settings: SshSettings) -> dict[str, Scalar]:
+def _choices(settings: NamedTarget) -> dict[str, Scalar]:
+    from hardstone.targets.named import SshSettings
+
+    if not isinstance(settings, SshSettings):
+        return {}  # all of a console's are in its URL
     return {
         "sudo": settings.sudo,
         "keep_probe": settings.keep_probe,
@@ -262,10 +278,11 @@ def check(names: tuple[str, ...], as_json: bool, quiet: bool) -> int:
 
 def check_of(target: Target, *, quiet: bool = False) -> Check:
     """Reaches `target` and asks its probe; whatever fails is in the result."""
-    from hardstone.targets.named import ssh_settings
+    from hardstone.targets.named import named_console, ssh_settings
 
     settings = ssh_settings(target.name)
-    result = Check(name=target.name, url=None if settings is None else settings.url)
+    reached = settings or named_console(target.name)
+    result = Check(name=target.name, url=None if reached is None else reached.url)
     try:
         with closing(target):
             target.open(notice_messages(quiet=quiet))

@@ -8,6 +8,7 @@ from hardstone.errors import InputError, printable
 
 if TYPE_CHECKING:
     from hardstone.targets.base import Target
+    from hardstone.targets.console.address import ConsoleSettings
     from hardstone.targets.transport import Transport
 
 _MOST_SHOWN = 60
@@ -24,6 +25,11 @@ def find_target(name: str) -> Target:
         from hardstone.targets.lab import lab_target
 
         return lab_target(rest)
+    console = console_settings(name)
+    if console is not None:
+        from hardstone.targets.console.console_target import console_target
+
+        return console_target(console)
     from hardstone.targets.probe_target import ProbeTarget
 
     return ProbeTarget(find_transport(name))
@@ -46,8 +52,13 @@ def find_transport(name: str) -> Transport:
     if kind == "fake":
         raise InputError(
             f"'{_shown(name)}' only replays results of tests",
-            "name a target with a probe: local, lab:NAME, or ssh://[USER@]HOST",
+            "name a target with a probe: local, lab:NAME, ssh://[USER@]HOST or console:PORT",
         )
+    console = console_settings(name)
+    if console is not None:
+        from hardstone.targets.console.console_target import ConsoleTransport
+
+        return ConsoleTransport(console)
     from hardstone.targets.named import ssh_settings, unknown_target
 
     settings = ssh_settings(name)
@@ -56,6 +67,15 @@ def find_transport(name: str) -> Transport:
     from hardstone.targets.ssh import SshTransport
 
     return SshTransport(settings)
+
+
+def console_settings(name: str) -> ConsoleSettings | None:
+    """The console that `name` means, by its own name or that of the user's file."""
+    if name == "local":
+        return None
+    from hardstone.targets.named import named_console
+
+    return named_console(name)
 
 
 def _shown(name: str) -> str:

@@ -50,9 +50,11 @@ def measuring_alone(
     *,
     wait_s: float | None = None,
     own_lock_file: Path | None = None,
+    where: str = "this machine",
     flock: _Flock = take_lock,
 ) -> Iterator[None]:
-    """Holds the measuring lock of this machine; the kernel releases it with the process.
+    """Holds the measuring lock of this machine, or `lock_file` of what `where` names; the kernel
+    releases it with the process.
 
     If another process holds it, calls `on_wait` once with who that is, and waits until it is free
     or `is_stopped`: TargetError after `wait_s`. Where the common lock cannot be taken,
@@ -67,7 +69,7 @@ def measuring_alone(
             file = _opened(path)
             if path is own:
                 _check_own(file)
-            locked = _waited_for(file, path, is_stopped, on_wait, wait_s, flock)
+            locked = _waited_for(file, path, is_stopped, on_wait, wait_s, where, flock)
         except OSError as error:
             reasons.append(f"the lock {path} cannot be taken: {error.strerror or error}")
             continue
@@ -97,6 +99,7 @@ def _waited_for(
     is_stopped: Callable[[], bool],
     on_wait: Callable[[str], None],
     wait_s: float | None,
+    where: str,
     flock: _Flock,
 ) -> int:
     """Waits for the lock on `file`, opened from `path`, or until `is_stopped`; returns `file`. An
@@ -105,7 +108,7 @@ def _waited_for(
         if not flock(file):
             who = holder_text(file)
             ends_at = None if wait_s is None else time.monotonic() + wait_s
-            on_wait(f"Another hardstone measurement is running on this machine{who}; {WAITS}.")
+            on_wait(f"Another hardstone measurement is running on {where}{who}; {WAITS}.")
             while not is_stopped() and not flock(file):
                 if ends_at is not None and time.monotonic() >= ends_at:
                     raise held_too_long(str(path), holder_text(file), wait_s or 0.0)

@@ -1,5 +1,6 @@
-"""Targets over SSH: their URL, the settings that go with it, and the file of those with a name:
-$HARDSTONE_TARGETS_FILE, else $XDG_CONFIG_HOME/hardstone/targets.toml.
+"""Targets over SSH: their URL and the settings that go with it. And the file of the targets with a
+name, over SSH and behind consoles: $HARDSTONE_TARGETS_FILE, else
+$XDG_CONFIG_HOME/hardstone/targets.toml.
 
 [targets.arm-board]
 url = "ssh://root@192.0.2.7"
@@ -7,6 +8,9 @@ sudo = false          # optional, as all that follow
 keep_probe = false
 folder = "/mnt/data"
 build_there = false
+
+[targets.nuttx-board]
+url = "console:/dev/ttyACM0,baud=921600"  # all settings are in the URL
 
 The file is a person's: a change keeps its comments, its order and its mode.
 """
@@ -35,6 +39,8 @@ from hardstone.files import (
     replace_file,
     take_lock,
 )
+from hardstone.targets.console.address import SCHEME as CONSOLE
+from hardstone.targets.console.address import ConsoleSettings, parse_console
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -74,6 +80,9 @@ class SshSettings:
         return f"{_SCHEME}{user}{host}{'' if self.port is None else f':{self.port}'}"
 
 
+NamedTarget = SshSettings | ConsoleSettings
+
+
 def parse_ssh_url(text: str) -> SshSettings:
     """The settings of a URL, which is their name too; InputError for anything else."""
     user, at, place = text.removeprefix(_SCHEME).rpartition("@")
@@ -100,14 +109,33 @@ def ssh_settings(text: str) -> SshSettings | None:
 
     InputError for a wrong URL, and for a file of targets that cannot be read.
     """
-    if text.startswith(_SCHEME):
-        return parse_ssh_url(text)
+    found = _settings_named(text)
+    return found if isinstance(found, SshSettings) else None
+
+
+def named_console(text: str) -> ConsoleSettings | None:
+    """The console that `text` means, a URL or a name; None where it is neither.
+
+    InputError as for `ssh_settings`.
+    """
+    found = _settings_named(text)
+    return found if isinstance(found, ConsoleSettings) else None
+
+
+def parse_url(text: str) -> NamedTarget:
+    """The settings of a URL over SSH or of a console; InputError for anything else."""
+    return parse_console(text) if text.startswith(CONSOLE) else parse_ssh_url(text)
+
+
+def _settings_named(text: str) -> NamedTarget | None:
+    if text.startswith((_SCHEME, CONSOLE)):
+        return parse_url(text)
     return named_targets().get(text) if _is_name(text) else None
 
 
 _ELSEWHERE = "name another file in HARDSTONE_TARGETS_FILE"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
-_RESERVED = ("local", "lab", "fake", "ssh")
+_RESERVED = ("local", "lab", "fake", "ssh", "console")
 # The socket of the probe's keeper is in it, whose path may have 107 characters.
 _FOLDER = re.compile(r"/[A-Za-z0-9@._/-]{0,63}", re.ASCII)
 _MOST_BYTES = 1 << 18
@@ -156,7 +184,7 @@ def check_folder(folder: str, before: str) -> None:
         )
 
 
-def named_targets() -> dict[str, SshSettings]:
+def named_targets() -> dict[str, NamedTarget]:
     """All targets of the file, in its order; none where there is no file. InputError, with the line
     or the key, for a file that holds anything else."""
     path = targets_file()
@@ -172,7 +200,7 @@ def unknown_target(text: str) -> InputError:
             f"unknown target '{printable(text)[:60]}'", "write ssh://[USER@]HOST[:PORT]"
         )
     close = difflib.get_close_matches(wanted, ["local", *names], n=1, cutoff=0.6)
-    kinds = "local, lab:NAME[,KEY=VALUE...], fake:FILE, ssh://[USER@]HOST[:PORT]"
+    kinds = "local, lab:NAME[,KEY=VALUE...], fake:FILE, ssh://[USER@]HOST[:PORT], console:PORT"
     cause = f"unknown target '{printable(text)[:60]}'"
     if close:
         return InputError(cause, f"did you mean {close[0]}?")
@@ -184,18 +212,18 @@ def unknown_target(text: str) -> InputError:
 
 
 def add_target(
-    settings: SshSettings, *, replaces: bool = False, wait_s: float = _LOCK_S
-) -> SshSettings | None:
+    settings: NamedTarget, *, replaces: bool = False, wait_s: float = _LOCK_S
+) -> NamedTarget | None:
     """Writes `settings` to the file under their name; gives what that name meant before.
 
     InputError if it means something else already, unless `replaces`, and where another program
     has locked the file for longer than `wait_s`.
     """
     check_name(settings.name)
-    if settings.folder is not None:
+    if isinstance(settings, SshSettings) and settings.folder is not None:
         check_folder(settings.folder, "--folder")
 
-    def added(targets: Mapping[str, SshSettings]) -> dict[str, SshSettings]:
+    def added(targets: Mapping[str, NamedTarget]) -> dict[str, NamedTarget]:
         known = targets.get(settings.name)
         if known not in (None, settings) and not replaces:
             raise InputError(
@@ -209,11 +237,11 @@ def add_target(
     return _rewrite(added, wait_s).get(settings.name)
 
 
-def remove_targets(names: Iterable[str]) -> list[SshSettings]:
+def remove_targets(names: Iterable[str]) -> list[NamedTarget]:
     """Takes all of `names` out of the file, or none; gives what they meant."""
     asked = list(dict.fromkeys(names))
 
-    def removed(targets: Mapping[str, SshSettings]) -> dict[str, SshSettings]:
+    def removed(targets: Mapping[str, NamedTarget]) -> dict[str, NamedTarget]:
         for name in asked:
             if name not in targets:
                 raise unknown_name(name, targets)
@@ -261,7 +289,7 @@ def _parsed(data: bytes, path: Path) -> dict[str, Any]:
         raise InputError(cause, "correct that line, or " + _ELSEWHERE) from error
 
 
-def _targets_in(document: Mapping[str, Any], path: Path) -> dict[str, SshSettings]:
+def _targets_in(document: Mapping[str, Any], path: Path) -> dict[str, NamedTarget]:
     """InputError for what is none of the settings: a word that is ignored would mislead."""
     for key in document:
         if key != _TABLE:
@@ -274,7 +302,7 @@ def _targets_in(document: Mapping[str, Any], path: Path) -> dict[str, SshSetting
     return {name: _settings_of(name, table, path) for name, table in tables.items()}
 
 
-def _settings_of(name: str, table: Any, path: Path) -> SshSettings:
+def _settings_of(name: str, table: Any, path: Path) -> NamedTarget:
     key = f"{_TABLE}.{printable(name)[:60]}"
     try:
         check_name(name)
@@ -294,12 +322,18 @@ def _settings_of(name: str, table: Any, path: Path) -> SshSettings:
     if "url" not in table:
         raise _wrong(path, key, "has no url", 'add url = "ssh://USER@HOST"')
     try:
-        reached = parse_ssh_url(table["url"])
+        reached = parse_url(table["url"])
     except InputError as error:
         raise _wrong(path, f"{key}.url", f"is wrong: {error.cause}", error.remedy) from None
     if "folder" in table:
         check_folder(table["folder"], f"{path}: {key}.folder")
     rest = {word: value for word, value in table.items() if word != "url"}
+    if isinstance(reached, ConsoleSettings):
+        for word in rest:
+            shown = f"{key}.{word}"
+            raise _wrong(
+                path, shown, "is for a target over SSH", "settings of a console are in url"
+            )
     return replace(reached, name=name, **rest)
 
 
@@ -316,10 +350,10 @@ def _table_of(settings: SshSettings) -> dict[str, Any]:
     }
 
 
-_Targets = dict[str, SshSettings]
+_Targets = dict[str, NamedTarget]
 
 
-def _rewrite(decide: Callable[[Mapping[str, SshSettings]], _Targets], wait_s: float) -> _Targets:
+def _rewrite(decide: Callable[[Mapping[str, NamedTarget]], _Targets], wait_s: float) -> _Targets:
     """Makes the file hold what `decide` makes of its targets; gives those of before.
 
     Nothing is written where `decide` raises or changes nothing.
@@ -398,7 +432,7 @@ def _edited(data: bytes, before: _Targets, after: _Targets, path: Path) -> bytes
     return edited
 
 
-def _put(document: TOMLDocument, name: str, settings: SshSettings) -> None:
+def _put(document: TOMLDocument, name: str, settings: NamedTarget) -> None:
     """A word for what is the default only where the file has one already, with its comment."""
     import tomlkit
     from tomlkit.items import InlineTable
@@ -414,7 +448,7 @@ def _put(document: TOMLDocument, name: str, settings: SshSettings) -> None:
     table = targets[name]
     after = _items_after_keys(table)
     for word in _KINDS:
-        value = getattr(settings, word)
+        value = getattr(settings, word, None)
         if value is None:
             table.pop(word, None)
         elif word not in table:

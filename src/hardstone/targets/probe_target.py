@@ -382,9 +382,9 @@ class ProbeTarget:
         except ProbeError as error:
             # With this code a command that measures nothing ends at a deadline of its own.
             is_late = isinstance(error, ProbeExitError) and error.code == EXIT_UNTRUSTWORTHY
+            remedy = SILENT_REMEDY if is_late else "rebuild it: hardstone probe build"
             raise TargetError(
-                f"hardstone-probe {arguments[0]}: {error.cause}",
-                SILENT_REMEDY if is_late else "rebuild it: hardstone probe build",
+                f"hardstone-probe {arguments[0]}: {error.cause}", error.remedy or remedy
             ) from error
 
     def _collected(self, arguments: list[str], deadline_s: float, on_idle: OnIdle) -> bytes:

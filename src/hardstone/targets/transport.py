@@ -282,6 +282,13 @@ class Watch:
         self._deadline_at = max(self._deadline_at, latest_at)
         return chunk
 
+    def discount(self, seconds: float) -> None:
+        """That much of the time that has passed does not count: output came, over a slow line."""
+        self._deadline_at += seconds
+        self._drained_at += seconds
+        self._stop_at = None if self._stop_at is None else self._stop_at + seconds
+        self._end_at = None if self._end_at is None else self._end_at + seconds
+
     def take_error(self, chunk: bytes) -> None:
         """Keeps the beginning of what is said to standard error."""
         self._stderr += chunk[: _MAX_STDERR_BYTES - len(self._stderr)]
