@@ -23,7 +23,13 @@ LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("README.md", "docs/tutorial.md", INDEX),
     "How to": ("docs/how-to",),
-    "Reference": ("docs/reference", "docs/glossary.md", "docs/bibliography.md", "schema"),
+    "Reference": (
+        "docs/reference",
+        "docs/findings",
+        "docs/glossary.md",
+        "docs/bibliography.md",
+        "schema",
+    ),
     "Method": ("docs/method.md", "docs/method"),
     "Design": ("docs/design.md", "docs/decisions", "bench/README.md"),
     "Project": ("CHANGELOG.md", "SUPPORTED_PLATFORMS.md", "CONTRIBUTING.md"),
@@ -31,6 +37,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 FOLDERS = {
     "docs/reference/commands": "Commands",
     "docs/reference/tests": "Tests",
+    "docs/findings": "Findings",
     "docs/decisions": "Decisions",
     "schema": "Formats",
 }
