@@ -26,7 +26,7 @@ def find_target(name: str) -> Target:
 
         return lab_target(rest)
     console = console_settings(name)
-    if console is not None:
+    if console is not None and console.time is None:
         from hardstone.targets.console.console_target import console_target
 
         return console_target(console)
@@ -55,6 +55,10 @@ def find_transport(name: str) -> Transport:
             "name a target with a probe: local, lab:NAME, ssh://[USER@]HOST or console:PORT",
         )
     console = console_settings(name)
+    if console is not None and console.time is not None:
+        from hardstone.targets.console.job import JobTransport
+
+        return JobTransport(console)
     if console is not None:
         from hardstone.targets.console.console_target import ConsoleTransport
 

@@ -15,6 +15,7 @@ from hardstone.errors import InputError, printable
 SCHEME = "console:"
 DEFAULT_BAUD = 115200
 BAUDS = (300, 4_000_000)
+MEMORY_MIB = (128, 4096)  # of an emulated machine
 FLOWS = ("none", "rtscts", "xonxoff")
 FORMS = (
     "write console:/dev/PORT, console:pty:PATH, console:tcp:HOST:PORT, console:labgrid:PLACE or "
@@ -36,8 +37,8 @@ class ConsoleSettings:
 
     `kind`: "serial", "pty", "tcp", "labgrid" or "qemu". `place`: the path, host, place or image.
     `baud`: of the serial line; None where it is not known, or there is none. `program`: what starts
-    the probe at the shell's prompt. `prompt`: the end of the prompt; None: found out. `machine` and
-    `time`: of an emulator.
+    the probe at the shell's prompt. `prompt`: the end of the prompt; None: found out. `machine`,
+    `time` and `memory` (in MiB): of an emulator.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ConsoleSettings:
     prompt: str | None = None
     machine: str | None = None
     time: str | None = None
+    memory: int | None = None
 
     @property
     def url(self) -> str:
@@ -147,6 +149,16 @@ def _baud(text: str) -> int:
     return int(text)
 
 
+def _memory_mib(text: str) -> int:
+    least, most = MEMORY_MIB
+    if not _NUMBER.fullmatch(text) or not least <= int(text) <= most:
+        raise InputError(
+            f"'{printable(text)[:20]}' is not a size in MiB",
+            f"give {least} to {most}, such as memory=256",
+        )
+    return int(text)
+
+
 def _flow(text: str) -> str:
     if text not in FLOWS:
         raise InputError(
@@ -190,4 +202,5 @@ _KEYS: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
     "prompt": (_prompt, _ALL),
     "machine": (_word, ("qemu",)),
     "time": (_word, ("qemu",)),
+    "memory": (_memory_mib, ("qemu",)),
 }

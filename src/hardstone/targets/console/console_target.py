@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from hardstone.errors import EXIT_USAGE, InputError, TargetError, printable
-from hardstone.model import ClockCheck, Register
+from hardstone.model import ClockCheck, Register, Scalar
 from hardstone.targets.alone import default_lock_file, measuring_alone
 from hardstone.targets.base import (
     SILENT,
@@ -153,7 +153,10 @@ class ConsoleTransport:
         on_unlocked: Callable[[str], None],
         wait_s: float | None = None,
     ) -> AbstractContextManager[None]:
-        """One measurement on a port: the machine that has the port is not what is measured."""
+        """One measurement on a port: the machine that has the port is not what is measured, unless
+        its processor runs the guest."""
+        if self._settings.kind == "qemu":
+            return measuring_alone(stop.is_set, on_wait, on_unlocked, wait_s=wait_s)
         word = hashlib.sha256(_port_of(self._settings).encode()).hexdigest()[:16]
         name = f"console-{word}.lock"
         return measuring_alone(
@@ -165,6 +168,14 @@ class ConsoleTransport:
             own_lock_file=Path(tempfile.gettempdir(), f"hardstone-{os.geteuid()}-{name}"),
             where=self.name,
         )
+
+    def own_facts(self) -> dict[str, Scalar]:
+        """Of a guest that this program has started: that it is emulated."""
+        if self._settings.kind != "qemu":
+            return {}
+        from hardstone.targets.console.qemu import read_settings
+
+        return read_settings(self._settings).facts()
 
     def probe_path(self) -> str | None:
         return None
@@ -185,7 +196,7 @@ class ConsoleTransport:
         stop: Stop,
         on_idle: OnIdle = no_sign,
     ) -> Generator[bytes]:
-        words = _without_backing(arguments)
+        words = without_backing(arguments)
         for attempt, pace in enumerate(PACES[self._pace :], self._pace):
             shell = self._ready()
             command = _Command(shell, words, limits, stop, on_idle, self._notices)
@@ -462,7 +473,7 @@ def _measures(words: Sequence[str]) -> bool:
     )
 
 
-def _without_backing(arguments: Sequence[str]) -> list[str]:
+def without_backing(arguments: Sequence[str]) -> list[str]:
     """Without a recording: nothing there could be read after a crash."""
     words = list(arguments)
     if "--backing" in words:

@@ -49,10 +49,9 @@ def open_line(settings: ConsoleSettings) -> Line:
 
         return open_labgrid(settings)
     if settings.kind == "qemu":
-        raise TargetError(
-            "console:qemu is not available in this version",
-            "start QEMU yourself with -serial pty, and use console:pty:PATH",
-        )
+        from hardstone.targets.console.qemu import open_emulated
+
+        return open_emulated(settings)
     from hardstone.targets.console.serial_port import open_serial
 
     return open_serial(settings.place, settings.baud or 0, settings.flow)

@@ -1,0 +1,149 @@
+"""An image in QEMU whose time counts instructions: one boot for each command, and no input.
+
+The same image and the same command give the same output, byte by byte, on any host.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+
+from hardstone.errors import TargetError
+from hardstone.model import ClockCheck, Scalar
+from hardstone.targets.alone import measuring_alone
+from hardstone.targets.base import SILENT, BrokenStreamError, Notices, OnIdle, Stop, no_sign
+from hardstone.targets.console.address import ConsoleSettings
+from hardstone.targets.console.console_frames import ConsoleReader, Output, Passes
+from hardstone.targets.console.console_target import ConsoleMemory, without_backing
+from hardstone.targets.console.qemu import EmulatedGuest, read_settings
+from hardstone.targets.console.shell import command_line
+from hardstone.targets.transport import Limits, Watch
+
+_POLL_S = 0.1
+_POWER_OFF_S = 10.0
+# A second of counted instructions is half a thousand million of them: 3 to 10 s of this machine
+# when it has nothing else to do.
+_SLOWEST = 20.0
+_BOOT_S = 60.0
+
+
+class JobTransport:
+    """The way to the image that `settings` name."""
+
+    is_noisy = False
+
+    def __init__(self, settings: ConsoleSettings) -> None:
+        self.name = settings.name
+        self._program = settings.program
+        self._settings = read_settings(settings)
+
+    def open(self, notices: Notices = SILENT) -> None:
+        """Each command boots; there is nothing to reach."""
+
+    def close(self) -> None:
+        """Each command has ended its guest."""
+
+    def alone(
+        self,
+        stop: Stop,
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None = None,
+    ) -> AbstractContextManager[None]:
+        """A guest measures with the CPUs of this machine."""
+        return measuring_alone(stop.is_set, on_wait, on_unlocked, wait_s=wait_s)
+
+    def probe_path(self) -> str | None:
+        return None
+
+    def probe_sha256(self) -> str | None:
+        """That of the image, which has the probe in it."""
+        try:
+            with self._settings.image.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return None
+
+    def memory(self, run_id: str, journal: Path) -> ConsoleMemory:
+        return ConsoleMemory(run_id, journal)
+
+    def own_facts(self) -> dict[str, Scalar]:
+        return self._settings.facts()
+
+    def clock_check(self) -> ClockCheck | None:
+        return None  # there is no second clock of this kind
+
+    def chunks(
+        self,
+        arguments: Sequence[str],
+        limits: Limits,
+        stop: Stop,
+        on_idle: OnIdle = no_sign,
+    ) -> Generator[bytes]:
+        words = without_backing(arguments)
+        # Not a random one: it is part of the output, which would differ.
+        token = f"{zlib.crc32(' '.join(words).encode()) & 0xFFFF:04x}"
+        job = command_line(self._program, token, words).decode("ascii")
+        slow = limits.in_slow_time(_SLOWEST)
+        slow.deadline_s += _BOOT_S
+        slow.stop_s = limits.stop_s
+        with closing(EmulatedGuest(self._settings, job)) as guest:
+            command = _Job(guest, self.name, Passes(token), Watch(slow, stop))
+            found = command.output(on_idle)
+            yield found.output
+            command.watch.take_error(found.said)
+            command.watch.check_end(found.exit_code)
+
+
+class _Job:
+    """One boot."""
+
+    def __init__(self, guest: EmulatedGuest, name: str, passes: Passes, watch: Watch) -> None:
+        self.watch = watch
+        self._guest = guest
+        self._name = name
+        self._passes = passes
+        self._reader = ConsoleReader()
+
+    def output(self, on_idle: OnIdle) -> Output:
+        """What the command wrote, once the guest has powered off."""
+        while not self._guest.has_ended(min(_POLL_S, self.watch.wait_s())):
+            self._read()
+            self.watch.look(_nothing, self._guest.end)
+            on_idle(self.watch.said())
+        self._read()
+        for frame in self._reader.flush():
+            self._passes.add(frame)
+        found = self._passes.whole()
+        if found is None:
+            raise self._incomplete()
+        return found
+
+    def _read(self) -> None:
+        for frame in self._reader.feed(self._guest.new_output()):
+            try:
+                is_new = self._passes.add(frame)
+            except ValueError as error:
+                raise BrokenStreamError(f"the probe sent {error}") from error
+            if is_new:
+                self.watch.take_output(frame.payload)
+
+    def _incomplete(self) -> TargetError:
+        why = self._guest.why_ended()
+        if self._passes.is_begun:
+            return TargetError(
+                f"{self._name} ended before its command had: {why}",
+                "the system crashed, or QEMU was ended: run it again",
+            )
+        return TargetError(
+            f"{self._name} ended without running the command: {why}",
+            "build the image with CONFIG_HARDSTONE_JOB and "
+            'CONFIG_INIT_ENTRYPOINT="hardstone_job_main"; see docs/how-to/compare-an-rtos.md',
+        )
+
+
+def _nothing() -> None:
+    """Without input the command cannot be asked to stop."""
