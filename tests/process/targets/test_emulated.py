@@ -18,8 +18,8 @@ from hardstone.targets import find_transport
 from hardstone.targets.base import Stop
 from hardstone.targets.console.address import parse_console
 from hardstone.targets.console.console_frames import ConsoleFrame
+from hardstone.targets.console.emulated_guest import job_bytes, open_emulated, read_settings
 from hardstone.targets.console.job import JobTransport
-from hardstone.targets.console.qemu import job_bytes, open_emulated, read_settings
 from hardstone.targets.transport import Limits
 
 _LIMITS = Limits(30.0, stop_s=1.0, end_s=1.0)

@@ -173,7 +173,7 @@ class ConsoleTransport:
         """Of a guest that this program has started: that it is emulated."""
         if self._settings.kind != "qemu":
             return {}
-        from hardstone.targets.console.qemu import read_settings
+        from hardstone.targets.console.emulated_guest import read_settings
 
         return read_settings(self._settings).facts()
 

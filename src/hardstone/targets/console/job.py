@@ -18,7 +18,7 @@ from hardstone.targets.base import SILENT, BrokenStreamError, Notices, OnIdle, S
 from hardstone.targets.console.address import ConsoleSettings
 from hardstone.targets.console.console_frames import ConsoleReader, Output, Passes
 from hardstone.targets.console.console_target import ConsoleMemory, without_backing
-from hardstone.targets.console.qemu import EmulatedGuest, read_settings
+from hardstone.targets.console.emulated_guest import EmulatedGuest, read_settings
 from hardstone.targets.console.shell import command_line
 from hardstone.targets.transport import Limits, Watch
 
@@ -141,7 +141,7 @@ class _Job:
         return TargetError(
             f"{self._name} ended without running the command: {why}",
             "build the image with CONFIG_HARDSTONE_JOB and "
-            'CONFIG_INIT_ENTRYPOINT="hardstone_job_main"; see docs/how-to/compare-an-rtos.md',
+            'CONFIG_INIT_ENTRYPOINT="hardstone_job_main"',
         )
 
 

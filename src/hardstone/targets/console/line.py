@@ -49,7 +49,7 @@ def open_line(settings: ConsoleSettings) -> Line:
 
         return open_labgrid(settings)
     if settings.kind == "qemu":
-        from hardstone.targets.console.qemu import open_emulated
+        from hardstone.targets.console.emulated_guest import open_emulated
 
         return open_emulated(settings)
     from hardstone.targets.console.serial_port import open_serial
