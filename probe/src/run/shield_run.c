@@ -21,7 +21,6 @@
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { DID_BYTES = 1024 };
@@ -622,8 +621,7 @@ void outside_look_stop(struct run *run)
         close(outside->socket);
     if (outside->process > 0) {
         kill(outside->process, SIGKILL); /* it may wait for a CPU; it holds nothing */
-        while (waitpid(outside->process, NULL, 0) < 0 && errno == EINTR)
-            ;
+        (void)port_wait_for(outside->process);
     }
     if (outside->shared)
         munmap(outside->shared, sizeof *outside->shared);

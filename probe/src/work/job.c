@@ -2,6 +2,7 @@
 
 #include "work/job.h"
 
+#include "base/options.h"
 #include "port/port.h"
 
 #include <errno.h>
@@ -87,6 +88,10 @@ void job_be(const char *program, const char *name)
     char copy[16];
     snprintf(copy, sizeof copy, "%s", name);
     words[2] = copy;
+#if HS_HAS_FORK
     execv(program, words);
+#else
+    (void)program, (void)words;
+#endif
     _exit(JOB_NOT_STARTED);
 }

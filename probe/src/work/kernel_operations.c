@@ -15,22 +15,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 /* ---- single operations ---- */
 
 enum { SCANNED = 2000 };
-
-static int ended_well(pid_t child)
-{
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return errno;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECANCELED;
-}
 
 int kernel_in_child(int (*act)(void *argument), void *argument)
 {
@@ -39,7 +29,7 @@ int kernel_in_child(int (*act)(void *argument), void *argument)
         int error = port_kill_with_parent(parent);
         _exit(error != 0 && error != ENOTSUP ? 1 : act(argument));
     }
-    return child < 0 ? errno : ended_well(child);
+    return child < 0 ? errno : port_wait_for(child) == 0 ? 0 : ECANCELED;
 }
 
 /* Anonymous memory: POSIX.1-2008 lacks MAP_ANONYMOUS, so it maps /dev/zero. */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/wait.h>
 
 int port_clock_system_call(clockid_t id, struct timespec *time)
 {

@@ -2,7 +2,6 @@
 #include "port/port.h"
 
 #include <errno.h>
-#include <sys/wait.h>
 
 int port_semaphore_descriptor(void)
 {
