@@ -132,6 +132,10 @@ static void end_with_tool(const struct request *request)
 static int be_agent(const struct request *request)
 {
     enum { IDLE_MS = 600000, LEASE_MS = 60000, GRACE_MS = 10000, SETTLE_MS = 500 };
+    if (!HS_AGENT) {
+        message_print("this build has no agent");
+        return EXIT_USAGE;
+    }
     return agent_serve(&(struct agent){request->path, request->word, STDIN_FILENO, STDOUT_FILENO,
                                        IDLE_MS, LEASE_MS, GRACE_MS, SETTLE_MS});
 }

@@ -20,6 +20,10 @@
 #ifndef HS_SHIELD
 #define HS_SHIELD 1
 #endif
+/* 0: without agent/, which starts other processes. */
+#ifndef HS_AGENT
+#define HS_AGENT 1
+#endif
 
 /* ---- counts ---- */
 
@@ -490,6 +494,19 @@
 #endif
 #else
 #define HS_HAS_SOCKETS 0
+#endif
+#endif
+
+/* setjmp, longjmp and what restores the mask of signals. */
+#ifndef HS_HAS_JUMPS
+#if defined(__has_include)
+#if __has_include(<setjmp.h>)
+#define HS_HAS_JUMPS 1
+#else
+#define HS_HAS_JUMPS 0
+#endif
+#else
+#define HS_HAS_JUMPS 1
 #endif
 #endif
 

@@ -564,7 +564,7 @@ static int parse_agent(struct parser *parser, int argc, char *const argv[])
         return fail(parser, "agent wants FOLDER WORD [WHO], FOLDER with an absolute path; "
                             "hardstone --target ssh://HOST starts it");
     for (int i = 1; i < argc; i++)
-        if (!agent_word_is_valid(argv[i]))
+        if (HS_AGENT && !agent_word_is_valid(argv[i]))
             return fail(parser, "agent: '%.60s' is not a word of at most %d of A-Z a-z 0-9 @ . _ -",
                         argv[i], AGENT_MOST_WORD_BYTES);
     parser->request->path = argv[0];

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,9 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#if HS_HAS_JUMPS
+#include <setjmp.h>
+#endif
 #if HS_HAS_FORK || HS_HAS_JOB_CONTROL
 #include <sys/wait.h>
 #endif
@@ -285,6 +287,7 @@ struct answer call_signals(const struct call_tools *tools)
     return has_run() ? answer_works() : answer_fails("the handler did not run");
 }
 
+#if HS_HAS_JUMPS
 struct answer call_c_lang_jump(const struct call_tools *tools)
 {
     (void)tools;
@@ -315,6 +318,19 @@ struct answer call_signal_jump(const struct call_tools *tools)
     return back == 7 && sigismember(&now, SIGUSR2) == 0 ? answer_works()
                                                         : answer_fails("the mask was not restored");
 }
+#else
+struct answer call_c_lang_jump(const struct call_tools *tools)
+{
+    (void)tools;
+    return answer_missing("setjmp");
+}
+
+struct answer call_signal_jump(const struct call_tools *tools)
+{
+    (void)tools;
+    return answer_missing("sigsetjmp");
+}
+#endif
 
 static int by_value(const void *one, const void *other)
 {

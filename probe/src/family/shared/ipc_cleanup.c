@@ -69,6 +69,19 @@ static bool sysv_queue_is_free(ipc_key key)
     errno = 0;
     return key != IPC_PRIVATE && msgget(key, 0) < 0 && errno == ENOENT;
 }
+#else
+
+static bool sysv_queue_is_free(ipc_key key)
+{
+    (void)key;
+    errno = ENOSYS;
+    return false;
+}
+
+#endif
+
+/* Only the guard removes one, and it is a process of its own. */
+#if HS_HAS_SYSV_MESSAGES && HS_HAS_FORK
 
 /* Removes the queue of `key` if this user created it and it changed at or after `since`. */
 static void sysv_queue_remove_own(ipc_key key, time_t since)
@@ -82,13 +95,6 @@ static void sysv_queue_remove_own(ipc_key key, time_t since)
 }
 
 #else
-
-static bool sysv_queue_is_free(ipc_key key)
-{
-    (void)key;
-    errno = ENOSYS;
-    return false;
-}
 
 static void sysv_queue_remove_own(ipc_key key, time_t since)
 {

@@ -22,6 +22,12 @@
 
 enum { CACHE_LINE = 64 };
 
+/* hypot, which some libraries lack; what is squared here is far from the limits of a double. */
+static double norm(double x, double y)
+{
+    return sqrt(x * x + y * y);
+}
+
 bool tire_trial_open(struct tire_trial *trial, tire_advancer *advance, int64_t step_ns,
                      int64_t stiffness_per_s2)
 {
@@ -93,7 +99,7 @@ static double move_m(const struct tire_state *state, const struct tire_state *st
 {
     double most_m = 0.0;
     for (int64_t i = 0; i < REST_MASSES; i++)
-        most_m = tire_worse(most_m, hypot(state->x[i] - start->x[i], state->y[i] - start->y[i]));
+        most_m = tire_worse(most_m, norm(state->x[i] - start->x[i], state->y[i] - start->y[i]));
     return most_m;
 }
 
@@ -169,11 +175,11 @@ static void watch_places(struct fall *fall, const struct tire_state *state)
 {
     double speed = closed_form_m_per_s(fall, fall->steps);
     for (int64_t i = 0; i < FALL_MASSES; i++) {
-        double off_m = hypot(state->x[i] - fall->start.x[i],
-                             state->y[i] - closed_form_m(fall, fall->start.y[i], fall->steps));
+        double off_m = norm(state->x[i] - fall->start.x[i],
+                            state->y[i] - closed_form_m(fall, fall->start.y[i], fall->steps));
         fall->place_error_m = tire_worse(fall->place_error_m, off_m);
         fall->speed_error_m_per_s =
-            tire_worse(fall->speed_error_m_per_s, hypot(state->vx[i], state->vy[i] - speed));
+            tire_worse(fall->speed_error_m_per_s, norm(state->vx[i], state->vy[i] - speed));
     }
 }
 
@@ -236,7 +242,7 @@ static void add_spring(const struct fall *fall, const struct tire_state *state, 
     double tau_s = 2.0 * fall->trial->tire.step_s;
     double x = state->x[other] - state->x[one], y = state->y[other] - state->y[one];
     double vx = state->vx[other] - state->vx[one], vy = state->vy[other] - state->vy[one];
-    double length_m = hypot(x, y);
+    double length_m = norm(x, y);
     double pull = length_m > 0.0 ? kappa * (length_m - rest_m) / length_m : 0.0;
     double ax = pull * x + kappa * tau_s * vx, ay = pull * y + kappa * tau_s * vy;
     fall->forces.x[one] += ax;
