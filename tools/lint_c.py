@@ -17,6 +17,7 @@ DESIGN = "docs/design.md"
 PAGES = "docs/reference/tests/"
 REGISTER = "family/register.c"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]*)"', re.MULTILINE)
+INCLUDED_BY_BUILD = re.compile(r"-include \$\(ROOT\)/(\S+\.h)")
 ENTRY = re.compile(r"\bTEST\(([a-z]\w+)\)")
 DESCRIPTOR = re.compile(r'^const struct test (\w+) = \{\s*\.id = "([^"]*)"', re.MULTILINE)
 STRING = r'"(?:\\.|[^"\\])*"'
@@ -189,11 +190,13 @@ def given_on(tree: Tree) -> Iterator[Complaint]:
 
 
 def visitors(tree: Tree) -> Iterator[Complaint]:
-    """A header has visitors in two files, in another room, in a header, or in a test of the probe;
-    or it and its one visitor would be too long a file."""
+    """A header has visitors in two files, in another room, in a header, in a test of the probe, or
+    the Makefile of a port gives it to all; or it and its one visitor would be too long a file."""
     files, table = sources(tree), read_rooms(tree[DESIGN])
     tests = tree.below("probe/tests", ".c", ".h")
     tried = {one for file in tests for one in INCLUDE.findall(file.text)}
+    for file in tree.below("probe/src/port", "/Makefile"):
+        tried |= set(INCLUDED_BY_BUILD.findall(file.text))
     by: dict[str, set[str]] = defaultdict(set)
     for path in files:
         for included in direct(files, path):

@@ -383,6 +383,8 @@ OF_C = [
             "probe/src/run/stream.c": '#include "run/run.h"\n#include "run/tried.h"\n',
             "probe/src/run/tried.h": "",
             "probe/tests/test_tried.c": '#include "run/tried.h"\n',
+            "probe/src/port/board/options.h": "",
+            "probe/src/port/board/Makefile": "CFLAGS += -include $(ROOT)/port/board/options.h\n",
             "probe/src/base/clock.h": "",
             "probe/src/run/text.c": '#include "base/clock.h"\n#include "run/run.h"\n',
         },

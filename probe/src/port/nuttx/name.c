@@ -1,0 +1,6 @@
+#include "port/port.h"
+
+const char *port_name(void)
+{
+    return "nuttx";
+}
