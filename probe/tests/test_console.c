@@ -10,8 +10,12 @@
 #include "run/run.h"
 #include "tap.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/select.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST_BYTES = 60000 };
 
@@ -22,6 +26,9 @@ static atomic_int late_writes;
 /* What the host sends at the end of each pass, and where. */
 static const char *const *answers;
 static int host = -1;
+
+/* Writes that a console refuses, which is open without waiting. */
+static int full_writes;
 
 static void answer(const void *bytes, size_t length)
 {
@@ -43,6 +50,10 @@ WRAP(ssize_t, write, int descriptor, const void *bytes, size_t length)
         atomic_fetch_add(&late_writes, 1);
     if (descriptor == STDOUT_FILENO)
         answer(bytes, length);
+    if (full_writes > 0 && length > 0) {
+        full_writes--;
+        return tap_fail(EAGAIN);
+    }
     return __real_write(descriptor, bytes, length);
 }
 
@@ -228,6 +239,59 @@ TEST(the_end_of_the_wait)
     close(ends[1]);
 }
 
+/* A system that cannot wait for a console: its input is read again and again, and has its flags
+ * back. A message says so where a run is to be stopped. */
+static int select_error;
+
+WRAP_IF(select_error != 0, tap_fail(select_error), int, pselect,
+        (int count, fd_set *readers, fd_set *writers, fd_set *others,
+         const struct timespec *timeout, const sigset_t *mask),
+        (count, readers, writers, others, timeout, mask));
+
+WRAP_TEST(a_system_that_cannot_wait_for_its_console)
+{
+    struct console console;
+    select_error = ENOTSUP;
+    console_open(&console, "1a2b", input_of("\na\n"), -1);
+    int flags = fcntl(console.input, F_GETFL);
+    CHECK(console_is_asked_again(&console));
+    CHECK(!console_is_asked_again(&console));
+    CHECK_SAME(fcntl(console.input, F_GETFL), flags);
+    close(console.input);
+    select_error = 0;
+    console_open(&console, "1a2b", -1, -1);
+    console_stop_listening(&console, ENOTSUP);
+    CHECK(!console_listens(&console));
+    CHECK_HOLDS(console.messages, "no letter stops a run");
+}
+
+/* Each frame has the time of a short command anew, and the wait none. */
+TEST(the_alarm_of_a_slow_line)
+{
+    struct console console;
+    int ends[2];
+    if (pipe(ends) != 0)
+        abort();
+    console_open(&console, "1a2b", ends[0], ends[1]);
+    console.life_s = 45;
+    console_begin(&console);
+    CHECK(alarm(1000) > 40);
+    console_put(&console, "\n", 1);
+    CHECK(alarm(1000) <= 45);
+    console_end(&console, 0);
+    CHECK_SAME(alarm(0), 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+WRAP_TEST(a_line_that_takes_nothing_for_a_while)
+{
+    full_writes = 3;
+    const char *text = output_of(send_little, "");
+    CHECK_SAME(full_writes, 0);
+    CHECK_HOLDS(text, "@hs:1a2b 0 ^ 50a528f7 1\n@hs:1a2b 1 . ");
+}
+
 /* ---- the command line ---- */
 
 #define WORDS(...) ((char *[]){"hardstone-probe", "console", __VA_ARGS__, NULL})
@@ -348,6 +412,7 @@ WRAP_TEST(a_run_is_sent_again_and_not_measured_again)
     answers = (const char *const[]){"a\n", "a\n", "q\n", NULL};
     const char *text = run_on_console(count_to_ten, "");
     answers = NULL;
+    CHECK_HOLDS(text, "@hs:1a2b 1 + ");
     size_t length = strlen(text), third = length / 3;
     CHECK_SAME(length % 3, 0);
     CHECK(strncmp(text, text + third, third) == 0);

@@ -6,13 +6,15 @@
 #include "base/emit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/select.h>
+#include <time.h>
 #include <unistd.h>
 
-#if HS_HAS_TERMINALS
+#if HS_HAS_OUTPUT_DRAIN
 #include <termios.h>
 #endif
 
@@ -34,14 +36,17 @@ void console_open(struct console *console, const char *token, int input, int out
 
 static void write_all(struct console *console, const char *bytes, size_t length)
 {
+    static const struct timespec pause = {0, 5000000};
     while (length > 0 && console->error == 0) {
         ssize_t written = write(console->output, bytes, length);
-        if (written < 0 && errno != EINTR)
+        if (written >= 0) {
+            bytes += written;
+            length -= (size_t)written;
+        } else if (errno == EAGAIN) {
+            nanosleep(&pause, NULL); /* a console may be open without waiting */
+        } else if (errno != EINTR) {
             console->error = errno;
-        if (written < 0)
-            continue;
-        bytes += written;
-        length -= (size_t)written;
+        }
     }
 }
 
@@ -170,7 +175,7 @@ static void send_messages(struct console *console)
 
 void console_drain(const struct console *console)
 {
-#if HS_HAS_TERMINALS
+#if HS_HAS_OUTPUT_DRAIN
     while (tcdrain(console->output) != 0 && errno == EINTR)
         ;
 #else
@@ -238,22 +243,58 @@ bool console_is_asked_to_stop(struct console *console)
     return read_letter(console, "s") != 0;
 }
 
+void console_stop_listening(struct console *console, int error)
+{
+    char line[160];
+    console->empty_reads = EMPTY_READS;
+    snprintf(line, sizeof line,
+             "hardstone-probe: standard input cannot be watched (%s): no letter stops a run",
+             strerror(error));
+    console_message(console, line);
+}
+
+/* Some systems cannot wait for a console (RTEMS), or only for sockets. */
+static void poll_from_now_on(struct console *console)
+{
+    console->flags = fcntl(console->input, F_GETFL);
+    console->is_polled =
+        console->flags >= 0 && fcntl(console->input, F_SETFL, console->flags | O_NONBLOCK) == 0;
+}
+
+/* Waits for input, for `left_ns` at most. 1: there may be some; 0: not yet; -1: it cannot wait. */
+static int wait_for_input(struct console *console, int64_t left_ns)
+{
+    static const struct timespec turn = {0, 50000000};
+    struct timespec left = clock_ns_timespec(left_ns);
+    fd_set readers;
+    FD_ZERO(&readers);
+    FD_SET(console->input, &readers);
+    int ready =
+        console->is_polled ? -1 : pselect(console->input + 1, &readers, NULL, NULL, &left, NULL);
+    if (ready >= 0)
+        return ready > 0;
+    if (!console->is_polled && errno == EINTR)
+        return 0;
+    if (!console->is_polled)
+        poll_from_now_on(console);
+    nanosleep(&turn, NULL);
+    return console->is_polled ? 1 : -1;
+}
+
 bool console_is_asked_again(struct console *console)
 {
     int64_t until_ns = clock_monotonic_ns() + console->wait_ns, left_ns = console->wait_ns;
     char letter = console->is_over ? 'q' : 0;
     while (!letter && left_ns > 0 && console->error == 0 && console_listens(console)) {
-        struct timespec left = clock_ns_timespec(left_ns);
-        fd_set readers;
-        FD_ZERO(&readers);
-        FD_SET(console->input, &readers);
-        int ready = pselect(console->input + 1, &readers, NULL, NULL, &left, NULL);
-        if (ready < 0 && errno != EINTR)
+        int ready = wait_for_input(console, left_ns);
+        if (ready < 0)
             break;
         if (ready > 0)
             letter = read_letter(console, "aq");
         left_ns = until_ns - clock_monotonic_ns();
     }
     console->is_over = letter != 'a';
+    if (console->is_over && console->is_polled)
+        fcntl(console->input, F_SETFL, console->flags);
     return !console->is_over;
 }

@@ -28,6 +28,8 @@ struct console {
     bool is_over;    /* nobody wants another pass */
     char line;       /* what the line that is read holds: one letter, 0 nothing, ' ' anything */
     int empty_reads; /* in a row */
+    bool is_polled;  /* the system cannot wait for `input`: it is read again and again */
+    int flags;       /* of `input` before that */
     /* of the pass */
     uint32_t number;
     uint32_t crc32;
@@ -53,7 +55,7 @@ int console_put(struct console *console, const char *bytes, size_t length);
 void console_message(struct console *console, const char *line);
 void console_forget_messages(struct console *console);
 
-/* Waits until all that was written has left the target, where the system can (tcdrain). */
+/* Waits until all that was written has left the target, where the system can. */
 void console_drain(const struct console *console);
 
 /* Ends a pass: the rest of the output, the messages, and the frame with the sums. */
@@ -65,6 +67,10 @@ bool console_is_asked_again(struct console *console);
 
 /* Whether input may still come. */
 bool console_listens(const struct console *console);
+
+/* Takes the input for ended: waiting for it failed (`error`, an errno value), which a message says.
+ */
+void console_stop_listening(struct console *console, int error);
 
 /* Reads the input that is there: whether it asks to stop the measurement.
  *

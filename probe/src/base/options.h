@@ -339,6 +339,19 @@
 #endif
 #endif
 
+/* tcdrain, which waits until what was written to a serial line has left. */
+#ifndef HS_HAS_OUTPUT_DRAIN
+#if defined(__has_include)
+#if __has_include(<termios.h>)
+#define HS_HAS_OUTPUT_DRAIN 1
+#else
+#define HS_HAS_OUTPUT_DRAIN 0
+#endif
+#else
+#define HS_HAS_OUTPUT_DRAIN 0
+#endif
+#endif
+
 /* mkfifo: required by POSIX, so no macro announces it. */
 #ifndef HS_HAS_FIFO
 #define HS_HAS_FIFO 1

@@ -772,19 +772,23 @@ static const struct step steps[] = {
 };
 enum { STEPS = sizeof steps / sizeof steps[0] };
 
+/* On a console the header comes with the rest: a line that still sends while a test measures has
+ * interrupts. */
 static int send_header(struct run *run, struct emit *emit)
 {
     stream_compose_header(run);
-    if (run->request->json)
-        stream_header(emit, run->arena);
-    int error = emit_flush(emit);
-    if (emit->console)
-        console_drain(emit->console); /* a line that still sends has interrupts */
-    return error;
+    if (run->request->console)
+        console_drain(run->request->console);
+    if (run->request->console || !run->request->json)
+        return 0;
+    stream_header(emit, run->arena);
+    return emit_flush(emit);
 }
 
-static int send_rest(const struct run *run, struct emit *emit)
+static int send_rest(const struct run *run, struct emit *emit, bool has_header)
 {
+    if (has_header && run->request->console && run->request->json)
+        stream_header(emit, run->arena);
     if (!run->request->json)
         text_report(emit, run);
     else if (run->arena)
@@ -814,9 +818,7 @@ static void send_passes(const struct run *run, struct emit *emit, bool has_heade
     while (console_is_asked_again(console)) {
         console_begin(console);
         open_output(run->request, emit);
-        if (has_header && run->request->json)
-            stream_header(emit, run->arena);
-        send_rest(run, emit);
+        send_rest(run, emit, has_header);
         console_end(console, code);
     }
 }
@@ -845,7 +847,7 @@ static __attribute__((noinline)) int run_steps(const struct request *request)
         placement_explain(&run);
     if (request->console)
         supervise_stand_down(&run);
-    int sent = send_rest(&run, &emit), code = exit_code(&run, error || sent);
+    int sent = send_rest(&run, &emit, has_header), code = exit_code(&run, error || sent);
     if (request->console)
         send_passes(&run, &emit, has_header, code);
     if (run.is_stuck)
@@ -870,7 +872,7 @@ static int deny_stack(const struct request *request, int64_t bytes)
                     "the stack is limited to %lld bytes; measuring takes %d", (long long)bytes,
                     STACK_BYTES);
         open_output(request, emit);
-        code = exit_code(run, send_rest(run, emit) != 0);
+        code = exit_code(run, send_rest(run, emit, false) != 0);
     }
     free(emit);
     free(run);

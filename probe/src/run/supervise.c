@@ -453,6 +453,8 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, int64_t until_n
         int ready = pselect(run->done_pipe[0] + 1, &descriptors, NULL, NULL, &left, mask);
         if (ready > 0 && FD_ISSET(run->done_pipe[0], &descriptors) && take_word(run))
             return true;
+        if (ready < 0 && errno != EINTR && run->request->console && watch_input)
+            console_stop_listening(run->request->console, errno);
         if (ready > 0 && watch_input && FD_ISSET(STDIN_FILENO, &descriptors) &&
             input_asks_to_stop(run))
             stop_from_outside();
