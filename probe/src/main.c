@@ -239,20 +239,19 @@ static int parse_on_console(int argc, char *argv[], struct request *request,
 }
 
 /* A run sends its own passes again (run/run.c): it must not measure again. */
-static int serve_console(int argc, char *argv[])
+static int serve_console(int argc, char *argv[], struct request *request)
 {
     struct console console;
-    struct request request;
     console_open(&console, argv[2], STDIN_FILENO, STDOUT_FILENO);
     message_to(&console);
     ignore_keys();
-    int code = EXIT_USAGE, is_refused = parse_on_console(argc, argv, &request, &console);
-    request.console = &console;
+    int code = EXIT_USAGE, is_refused = parse_on_console(argc, argv, request, &console);
+    request->console = &console;
     do {
         console_begin(&console);
         if (!is_refused) {
             console_forget_messages(&console);
-            code = obey(&request);
+            code = obey(request);
         }
         console_end(&console, code);
     } while (console_is_asked_again(&console));
@@ -276,7 +275,7 @@ int main(int argc, char *argv[])
     }
     struct sigaction before[OWN_SIGNALS];
     keep_signals(before);
-    int code = is_on_console ? serve_console(argc, argv) : obey(&request);
+    int code = is_on_console ? serve_console(argc, argv, &request) : obey(&request);
     give_back_signals(before);
     return code;
 }
