@@ -149,13 +149,17 @@ class Passes:
     """The frames of one command, of all passes in which they were sent.
 
     A pass is merged only with those whose last frame says the same: a command that is run again
-    may give another answer.
+    may give another answer. `has_end`: a last frame came, of any pass. `has_second_line`: more came
+    than the first line of the output, so what measures has ended.
     """
 
     def __init__(self, token: str) -> None:
         self._token = token
         self._passes = [_Pass()]
+        self._first_line: int | None = None
         self.version: bytes | None = None
+        self.has_end = False
+        self.has_second_line = False
         self.strangers_count = 0
 
     @property
@@ -168,22 +172,9 @@ class Passes:
         return any(one.frames for one in self._passes)
 
     @property
-    def has_end(self) -> bool:
-        return any(one.end is not None for one in self._passes)
-
-    @property
     def ends(self) -> bool:
         """Whether the last frame of this pass came."""
         return self._passes[-1].end is not None
-
-    @property
-    def has_second_line(self) -> bool:
-        """Whether more came than the first line of the output: what follows the measuring."""
-        for one in self._passes:
-            numbers = [frame.number for frame in one.frames.values() if frame.kind == LINE]
-            if numbers and max(one.frames) > min(numbers):
-                return True
-        return False
 
     def add(self, frame: ConsoleFrame) -> bool:
         """Takes a frame; whether it is new. ValueError for more than a command may send."""
@@ -202,7 +193,11 @@ class Passes:
         if frame.kind == BEGIN:
             self.version = frame.payload
         if frame.kind == END:
-            here.end = frame
+            here.end, self.has_end = frame, True
+        if frame.kind == LINE and (self._first_line is None or frame.number < self._first_line):
+            self._first_line = frame.number
+        first = frame.number if self._first_line is None else self._first_line
+        self.has_second_line |= frame.number > first
         return is_new
 
     def next_pass(self) -> _Pass:

@@ -27,6 +27,7 @@ from hardstone.targets.base import (
     Notices,
     OnIdle,
     ProbeError,
+    ProbeTimeoutError,
     Stop,
     no_sign,
 )
@@ -48,6 +49,7 @@ from hardstone.targets.console.shell import (
     Pace,
     Patience,
     Shell,
+    is_text,
 )
 from hardstone.targets.host_memory import HostMemory
 from hardstone.targets.probe_target import ProbeTarget, decode_register
@@ -55,8 +57,11 @@ from hardstone.targets.transport import Limits, Watch
 
 _POLL_S = 0.2
 _STOP_AGAIN_S = 2.0
-_MOST_PASSES = 24
-_MOST_FRUITLESS = 4  # passes that bring nothing new
+_MOST_PASSES = 40
+_MOST_FRUITLESS = 12  # passes that bring nothing new
+_MOST_MUTE = 3  # passes of which not a byte comes
+_STRAY_BYTES = 8192
+_FRAMES_BYTES = 4 * 160  # that a buffer on the way may hold back
 _MOST_CHUNK_S = 10.0
 _TOLD_S = 5.0  # between two messages about a long transfer
 _MOST_DRAIN_S = 12 * 3600.0
@@ -238,6 +243,7 @@ class _Command:
         notices: Notices,
     ) -> None:
         rate = shell.line.bytes_per_s
+        self._again_s = max(shell.patience.again_s, 0.0 if rate is None else _FRAMES_BYTES / rate)
         # Framing adds a third; an unknown line is taken for a slow one.
         drain_s = min(_MOST_DRAIN_S, 1.5 * limits.most_bytes / (rate or 1000.0))
         self._limits = Limits(
@@ -256,9 +262,10 @@ class _Command:
         self._reader = ConsoleReader()
         self._passes = Passes("")
         self._measures = _measures(words)
-        self._asks = self._fruitless = 0
+        self._asks = self._fruitless = self._mute = 0
         self._is_new = True  # something new came since the last request
-        self._received_bytes = 0
+        self._output_bytes = self._received_bytes = self._asked_bytes = 0
+        self._stray = b""  # the last that came since the last frame
         self._stop_at: float | None = None
 
     def chunks(self, pace: Pace) -> Generator[bytes]:
@@ -277,6 +284,8 @@ class _Command:
             beginning = self._passes.beginning() if self._measures else b""
             if beginning and not isinstance(error, NotHeardError):
                 yield beginning
+            if isinstance(error, ProbeTimeoutError):
+                raise self._late(error) from error
             raise
         shell.leave()
         if found.exit_code == EXIT_USAGE and _REFUSED.search(found.said):
@@ -291,40 +300,45 @@ class _Command:
     def _collect(self) -> Output:
         shell, patience = self._shell, self._shell.patience
         while True:
-            data = shell.line.read(min(_POLL_S, self._watch.wait_s()))
+            data = shell.line.read(_POLL_S)
             now = shell.clock()
             frames = self._reader.feed(data) if data else []
             if data:
                 self._heard_at = now
+                self._received_bytes += len(data)
+                self._stray = b"" if frames else (self._stray + data)[-_STRAY_BYTES:]
+                self._check_text()
             quiet_s = now - self._heard_at
             if quiet_s >= patience.quiet_s:
                 frames = self._reader.flush()
-            self._take(frames, now)
-            found = self._passes.whole()
+            is_new = self._take(frames, now)
+            found = self._passes.whole() if is_new and self._passes.has_end else None
             if found is not None:
                 return found
             if quiet_s >= patience.quiet_s:
                 self._check_shell(now, quiet_s)
             self._watch.look(self._ask_to_stop, self._end_late)
             self._repeat_stop(now)
-            is_quiet = self._is_over(now) and quiet_s >= patience.again_s
+            is_quiet = self._is_over(now) and quiet_s >= self._again_s
             if self._passes.ends or is_quiet:
                 self._ask_again(now)
             if not data:
                 self._on_idle(self._watch.said())
 
-    def _take(self, frames: list[ConsoleFrame], now: float) -> None:
+    def _take(self, frames: list[ConsoleFrame], now: float) -> bool:
+        """Whether any of them was new."""
+        any_new = False
         for frame in frames:
             try:
                 is_new = self._passes.add(frame)
             except ValueError as error:
                 raise BrokenStreamError(f"the probe sent {error}") from error
             if is_new:
-                self._is_new = True
-                if self._received_bytes:  # a transfer takes as long as its line needs
+                self._is_new = any_new = True
+                if self._output_bytes:  # a transfer takes as long as its line needs
                     self._watch.discount(min(_MOST_CHUNK_S, now - self._new_at))
                 self._watch.take_output(frame.payload)
-                self._received_bytes += len(frame.payload)
+                self._output_bytes += len(frame.payload)
                 self._new_at = now
         version = self._passes.version
         if version not in (None, VERSION):
@@ -334,10 +348,11 @@ class _Command:
                 f"and this hardstone {VERSION.decode()}",
                 "build the probe of this version of hardstone into the image",
             )
-        if now - self._told_at >= _TOLD_S and self._received_bytes and self._is_over(now):
+        if now - self._told_at >= _TOLD_S and self._output_bytes and self._is_over(now):
             self._told_at = now
-            kib = self._received_bytes / 1024
+            kib = self._output_bytes / 1024
             self._notices.step(f"{self._shell.name}: receiving, {kib:.0f} KB")
+        return any_new
 
     def _is_over(self, now: float) -> bool:
         """Whether nothing measures any more: what does not come now is lost."""
@@ -372,10 +387,15 @@ class _Command:
     def _ask_again(self, now: float) -> None:
         """Asks for all frames once more. ProbeError once that has brought nothing several times."""
         self._fruitless = 0 if self._is_new else self._fruitless + 1
+        self._mute = 0 if self._received_bytes > self._asked_bytes else self._mute + 1
+        self._asked_bytes = self._received_bytes
+        if self._mute > _MOST_MUTE:
+            raise ProbeError(
+                f"the output stopped in the middle, and nothing came any more{self._counts()}",
+                "check that the board still runs, its power and the cable",
+            )
         if self._fruitless > _MOST_FRUITLESS or self._asks >= _MOST_PASSES:
-            if self._passes.has_end or not self._measures:
-                raise self._not_through()
-            return  # it may still measure: the deadline decides
+            raise self._not_through()
         self._is_new = False
         self._asks += 1
         self._passes.next_pass()
@@ -384,11 +404,29 @@ class _Command:
 
     # ---- what is wrong ----
 
+    def _check_text(self) -> None:
+        if len(self._stray) == _STRAY_BYTES and not is_text(self._stray):
+            raise ProbeError(
+                "what comes from the board is not text any more",
+                "the baud rate may have changed, or the board may be damaged or without power: "
+                "restart it, and check the cable",
+            )
+
+    def _lines(self) -> list[str]:
+        """The last lines of others: without the echo of what was typed."""
+        return [line for line in self._reader.foreign if line not in self._shell.typed]
+
+    def _late(self, error: ProbeTimeoutError) -> ProbeTimeoutError:
+        """The error of a command that is late, with what came instead of its frames."""
+        if not (self._lines() or self._reader.damaged_count):
+            return error
+        return ProbeTimeoutError(f"{error.cause}{self._counts()}{_said(self._lines())}")
+
     def _check_shell(self, now: float, quiet_s: float) -> None:
         """Whether the shell is back, though the command's end did not come."""
         shell = self._shell
         is_back = shell.is_prompt(self._reader.tail)
-        lines = list(self._reader.foreign)
+        lines = self._lines()
         if not self._has_begun:
             if is_back:
                 shell.is_at_prompt = True
@@ -431,7 +469,7 @@ class _Command:
                 f"the board rebooted before the probe had ended{_said(lines)}",
                 "look at its console for a crash or a watchdog, and at its power",
             )
-        if self._passes.has_end:
+        if self._passes.has_end or self._reader.damaged_count:
             return ProbeError(
                 f"the probe ended before all of its output came through{self._counts()}",
                 _NOISE_REMEDY,

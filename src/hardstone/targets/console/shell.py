@@ -58,7 +58,7 @@ _ECHO_S = 0.2
 class Shell:
     """A shell on `line`. `name` is the target's, `prompt` the end of its prompt, None to find it.
 
-    `is_at_prompt`: it waits for a command.
+    `is_at_prompt`: it waits for a command. `typed`: the last one, as the shell may echo it.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class Shell:
         self.patience = patience
         self.clock = clock
         self.is_at_prompt = False
+        self.typed = ""
         self._program = program
         self._given = prompt
         self._prompt = ""
@@ -95,7 +96,8 @@ class Shell:
         for orders in ((), (), (STOP, QUIT), (_CTRL_C,)):
             for order in orders:
                 self.line.write(order)
-                heard += self.until_quiet(4 * self.patience.quiet_s, self.patience.drain_s)
+                most_s = self.patience.drain_s if b"@hs" in heard else self.patience.settle_s
+                heard += self.until_quiet(4 * self.patience.quiet_s, most_s)
             first, second = self._answer(), self._answer()
             answers += first + second
             if self._learn(first, second):
@@ -117,7 +119,7 @@ class Shell:
             return False
         if self._given is not None:
             return self.is_prompt(tails[1])
-        if not tails[1] or tails[0] != tails[1] or "@hs" in tails[1] or not _is_text(second):
+        if not tails[1] or tails[0] != tails[1] or "@hs" in tails[1] or not is_text(second):
             return False
         self._prompt = tails[1]
         return True
@@ -145,7 +147,7 @@ class Shell:
             return TargetError(
                 f"{self.name}: the server speaks telnet", "set the port there to raw bytes"
             )
-        if not _is_text(heard):
+        if not is_text(heard):
             return TargetError(
                 f"{self.name}: what comes is not text: the baud rate is wrong, or the line is bad",
                 "give the board's rate, such as baud=9600 or baud=1500000, and check the ground "
@@ -177,6 +179,7 @@ class Shell:
         text = command_line(self._program, token, arguments)
         self.until_quiet(0.0, self.patience.settle_s)
         self.is_at_prompt = False
+        self.typed = f"{self._prompt} {text.decode('ascii')}"
         for at in range(0, len(text), pace.bytes_count):
             self.line.write(text[at : at + pace.bytes_count])
             if pace.bytes_count < len(text):
@@ -215,7 +218,7 @@ def command_line(program: str, token: str, arguments: Sequence[str]) -> bytes:
     )
 
 
-def _is_text(data: bytes) -> bool:
+def is_text(data: bytes) -> bool:
     """Whether most of it prints, or is obeyed by a terminal."""
     kept = [byte for byte in data if 0x20 <= byte < 0x7F or byte in b"\r\n\t\x1b\x08\x07\x0f\x0e"]
     try:
