@@ -256,6 +256,7 @@ static int serve_console(int argc, char *argv[], struct request *request)
         console_end(&console, code);
     } while (console_is_asked_again(&console));
     message_to(NULL);
+    request->console = NULL;
     return console.error && code == EXIT_FINE ? EXIT_INTERNAL : code;
 }
 

@@ -202,6 +202,8 @@ def test_without_a_token_nobody_is_answered(probe: Path, words: tuple[str, ...])
         (("dump", "file"), "console has no dump"),
         (("console", TOKEN, "00000000", "list"), "there is no command 'console'"),
         (("run", "NO-SUCH-TEST"), "there is no test 'NO-SUCH-TEST'"),
+        (("run", "TMR-P-LAT", "--from", "1"), "run takes no --from"),
+        (("list", "--count", "-1"), "--count -1: give a whole number"),
     ],
 )
 def test_refused_commands_say_why(probe: Path, words: tuple[str, ...], reason: str) -> None:
@@ -225,6 +227,12 @@ def test_a_second_pass_has_the_same_bytes(probe: Path) -> None:
     assert (problem, result.complete, result.series[0].count) == (None, True, 50)
     assert b"\x1b" not in b"".join(first)
     assert max(map(len, without_echo)) <= 154
+
+
+def test_the_exit_code_is_that_of_the_result(probe: Path) -> None:
+    answer, code = asked(command(probe, *LAT, "--cpu", "5000"))
+    stream = Stream("TMR-P-LAT", code, answer.output).checked()
+    assert (answer.code, stream.result.status) == (5, "denied")
 
 
 def test_passes_with_different_holes_are_one(probe: Path) -> None:
