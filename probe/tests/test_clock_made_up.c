@@ -26,6 +26,7 @@ enum { PARTS = 8 };
 static struct {
     int64_t now_ns, first_ns;
     int64_t half_bracket_ns; /* from one reading to the next */
+    int64_t step_ns;         /* of the clock; 0: none */
     bool is_late;            /* the counter is read at the end of its bracket */
     int only_tight;          /* 0: all brackets are; else one in so many, the last of them */
     int64_t last_bracket_ns; /* of what is read after 0.9 s; 0: as before */
@@ -58,7 +59,8 @@ bool port_counter_is_trusted(char *reason, size_t reason_bytes)
 int clock_gettime(clockid_t id, struct timespec *time)
 {
     (void)id;
-    *time = clock_ns_timespec(fake.is_stopped ? fake.first_ns : fake.now_ns);
+    int64_t now_ns = fake.is_stopped ? fake.first_ns : fake.now_ns;
+    *time = clock_ns_timespec(fake.step_ns ? now_ns - now_ns % fake.step_ns : now_ns);
     return 0;
 }
 
@@ -159,6 +161,33 @@ TEST(the_tightest_bracket)
     }
 }
 
+/* No bracket of such a clock is seen to take time; the rate is known by its steps. */
+TEST(a_coarse_clock)
+{
+    static const int64_t steps_ns[] = {100, 40000, 100000, 1000000, 10000000};
+    for (size_t i = 0; i < sizeof steps_ns / sizeof steps_ns[0]; i++) {
+        reset();
+        fake.step_ns = steps_ns[i];
+        clock_open(&made_up, true, 0);
+        double least_ppb = (double)steps_ns[i] * 0.9, error = (double)TRUE_HZ * least_ppb / 1e9;
+        CHECK(made_up.use_counter);
+        CHECK(made_up.calibration_ppb >= least_ppb);
+        CHECK_NEAR((double)made_up.counter_hz, TRUE_HZ, error);
+        clock_check_drift(&made_up);
+        CHECK_TEXT(made_up.reason, "");
+    }
+}
+
+CLOCK_TEST(a_clock_that_stands_still)
+{
+    CHECK(clock_advances());
+    fake.is_stopped = true;
+    CHECK(!clock_advances());
+    clock_open(&made_up, true, 0);
+    CHECK(!made_up.use_counter);
+    CHECK_TEXT(made_up.reason, CLOCK_STANDS_STILL);
+}
+
 TEST(an_uneven_counter)
 {
     static const struct {
@@ -229,7 +258,7 @@ TEST(a_known_rate_is_no_excuse)
     } cases[] = {
         {{-1e6, -1e6, -1e6, -1e6, -1e6, -1e6, -1e6, -1e6}, false, "does not advance"},
         {{200, -200, 200, -200}, false, "even rate"},
-        {{0}, true, "does not advance"},
+        {{0}, true, "stands still"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         reset();

@@ -8,15 +8,36 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BRACKETS = 50, ANCHORS = 5, QUANTUM_READS = 100000, QUANTUM_CHUNK = 200 };
+enum {
+    BRACKETS = 50,
+    ANCHORS = 5,
+    QUANTUM_READS = 100000,
+    QUANTUM_CHUNK = 200,
+    STEP_READS = 1000000,
+    FIRST_READS = 1000,
+};
 
 #define CHECK_NS INT64_C(20000000)
 #define BASE_NS INT64_C(1000000000)
+#define STEP_NS INT64_C(100000000) /* a tick, of the slowest clock */
 #define LEAST_HZ 500000.0
 #define KNOWN_HZ_TOLERANCE 100e-6
 #define KNOWN_HZ_BOUND_PPB 500000.0 /* a check with a wider bound proves nothing */
 #define DRIFT_LIMIT_PPB 500000.0
 
+/* At a step of the clock, which is known to within its size. */
+static struct clock_anchor anchor_at_step(void)
+{
+    int64_t before = clock_monotonic_ns(), now = before;
+    uint64_t ticks = counter_begin();
+    for (int i = 0; now == before && i < STEP_READS; i++) {
+        ticks = counter_begin();
+        now = clock_monotonic_ns();
+    }
+    return (struct clock_anchor){ticks, now, now - before};
+}
+
+/* A bracket of 0 is one step of a coarse clock wide, not 0. */
 static struct clock_anchor anchor_take(void)
 {
     struct clock_anchor best = {0, 0, INT64_MAX};
@@ -27,7 +48,7 @@ static struct clock_anchor anchor_take(void)
         if (after - before < best.bracket_ns)
             best = (struct clock_anchor){ticks, before + (after - before) / 2, after - before};
     }
-    return best;
+    return best.bracket_ns > 0 ? best : anchor_at_step();
 }
 
 int clock_sleep(int64_t ns)
@@ -47,6 +68,16 @@ int clock_check_sleep(const char **call)
         return error;
     *call = "nanosleep";
     return clock_sleep(1);
+}
+
+bool clock_advances(void)
+{
+    int64_t before = clock_monotonic_ns();
+    for (int i = 0; i < FIRST_READS; i++)
+        if (clock_monotonic_ns() != before)
+            return true;
+    (void)clock_sleep(STEP_NS);
+    return clock_monotonic_ns() != before;
 }
 
 /* Rate between two anchors, in Hz; 0 when the counter did not move forward. */
@@ -118,7 +149,9 @@ static void calibrate(struct clock *clock)
         return;
     }
     double hz = rate_hz(&anchors[0], &anchors[ANCHORS - 1]);
-    if (hz < LEAST_HZ)
+    if (anchors[0].at_ns == anchors[ANCHORS - 1].at_ns)
+        clock_refuse(clock, CLOCK_STANDS_STILL);
+    else if (hz < LEAST_HZ)
         clock_refuse(clock, "the counter does not advance");
     else if (!is_even(anchors, hz))
         clock_refuse(clock, "the counter does not run at an even rate against CLOCK_MONOTONIC");

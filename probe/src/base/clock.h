@@ -196,6 +196,12 @@ int clock_check_sleep(const char **call);
     "let this process sleep: a system call filter (seccomp) refuses it; of a container "           \
     "--security-opt seccomp=unconfined, for a systemd unit SystemCallFilter="
 
+/* Whether CLOCK_MONOTONIC is another after at most 100 ms: nothing can be measured by one that
+ * stands still, and no wait until a moment ends. */
+bool clock_advances(void);
+#define CLOCK_STANDS_STILL "CLOCK_MONOTONIC stands still"
+#define CLOCK_STANDS_STILL_REMEDY "correct this system's clock"
+
 /* Converts a threshold of `ns` to ticks, rounded down. */
 uint64_t clock_ticks_of_ns(const struct clock *clock, int64_t ns);
 

@@ -245,8 +245,13 @@ static void measure_instrument(struct clock *clock, struct instrument *instrumen
 {
     struct record *scratch = calloc(1, record_size(NULL, 0));
     clock_open(clock, want_counter, 0);
-    if (!scratch)
+    bool is_clock = clock_advances();
+    if (!is_clock)
+        clock_refuse(clock, CLOCK_STANDS_STILL);
+    if (!scratch || !is_clock) {
+        free(scratch);
         return;
+    }
     record_init(scratch, NULL, 0);
     instrument_measure(instrument, clock, scratch);
     instrument_measure_skew(instrument, clock, first_allowed_cpu());

@@ -213,6 +213,11 @@ static int run_load(const struct request *request, const struct load_setup *setu
         outcome_set_errno(&outcome, error, call, CLOCK_SLEEP_REMEDY);
         return refuse(&outcome);
     }
+    if (!clock_advances()) {
+        outcome_set(&outcome, STATUS_FAILED, CLOCK_STANDS_STILL_REMEDY,
+                    CLOCK_STANDS_STILL ": no load would end");
+        return refuse(&outcome);
+    }
     report_start(setup);
     if (load_start(&load, setup, &outcome) != 0) {
         load_free(&load);

@@ -455,6 +455,9 @@ static int open_clock(struct run *run)
     int error = clock_check_sleep(&call);
     if (error)
         return outcome_set_errno(&run->outcome, error, call, CLOCK_SLEEP_REMEDY);
+    if (!clock_advances())
+        return outcome_set(&run->outcome, STATUS_FAILED, CLOCK_STANDS_STILL_REMEDY,
+                           CLOCK_STANDS_STILL ": no time can be measured");
     clock_open(&run->clock, run->request->want_counter, run->request->counter_hz);
     if (!run->clock.use_counter && run->request->want_counter)
         report_monotonic(run);
