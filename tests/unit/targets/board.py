@@ -21,8 +21,8 @@ BANNER = b"\r\nNuttShell (NSH) NuttX-12.4.0\r\n"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command of the probe writes. `measuring_s`: how long it is silent after the first
-    line of its output; with `None` it is none that measures."""
+    """What a command of the probe writes. `measuring_s`: how long it is silent after its first
+    frame; with `None` it is none that measures."""
 
     output: bytes
     code: int = 0
@@ -215,14 +215,13 @@ class Board:
         if answer.measuring_s is None:
             self.send_pass(token, answer, frames)
             return
-        head = 1 + next((at for at, one in enumerate(frames) if one.kind == "."), 0)
         self.state = "measuring"
-        self.send(b"\n" + b"".join(one.encode() for one in frames[:head]))
+        self.send(b"\n" + frames[0].encode())
 
         def finish() -> None:
             if self.state == "measuring":
                 self.state = "sending"
-                self.send_frames(frames[head:])
+                self.send_frames(frames[1:])
 
         self.finish = finish
         self.after_sent(answer.measuring_s, finish)

@@ -149,17 +149,16 @@ class Passes:
     """The frames of one command, of all passes in which they were sent.
 
     A pass is merged only with those whose last frame says the same: a command that is run again
-    may give another answer. `has_end`: a last frame came, of any pass. `has_second_line`: more came
-    than the first line of the output, so what measures has ended.
+    may give another answer. `has_end`: a last frame came, of any pass. `has_output`: more came than
+    the first frame, so that what measures has ended.
     """
 
     def __init__(self, token: str) -> None:
         self._token = token
         self._passes = [_Pass()]
-        self._first_line: int | None = None
         self.version: bytes | None = None
         self.has_end = False
-        self.has_second_line = False
+        self.has_output = False
         self.strangers_count = 0
 
     @property
@@ -194,10 +193,7 @@ class Passes:
             self.version = frame.payload
         if frame.kind == END:
             here.end, self.has_end = frame, True
-        if frame.kind == LINE and (self._first_line is None or frame.number < self._first_line):
-            self._first_line = frame.number
-        first = frame.number if self._first_line is None else self._first_line
-        self.has_second_line |= frame.number > first
+        self.has_output |= frame.kind != BEGIN
         return is_new
 
     def next_pass(self) -> _Pass:

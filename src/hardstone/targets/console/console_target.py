@@ -265,7 +265,7 @@ class _Command:
         self._asks = self._fruitless = self._mute = 0
         self._is_new = True  # something new came since the last request
         self._output_bytes = self._received_bytes = self._asked_bytes = 0
-        self._stray = b""  # the last that came since the last frame
+        self._stray = b""  # that came since the last frame or check
         self._stop_at: float | None = None
 
     def chunks(self, pace: Pace) -> Generator[bytes]:
@@ -306,8 +306,7 @@ class _Command:
             if data:
                 self._heard_at = now
                 self._received_bytes += len(data)
-                self._stray = b"" if frames else (self._stray + data)[-_STRAY_BYTES:]
-                self._check_text()
+                self._check_text(b"" if frames else data)
             quiet_s = now - self._heard_at
             if quiet_s >= patience.quiet_s:
                 frames = self._reader.flush()
@@ -358,7 +357,7 @@ class _Command:
         """Whether nothing measures any more: what does not come now is lost."""
         if not self._measures:
             return self._has_begun
-        if self._passes.has_end or self._passes.has_second_line:
+        if self._passes.has_output:
             return True
         expected_s = self._limits.expected_s or self._limits.deadline_s
         is_late = now - self._begun_at > 1.25 * expected_s + 5.0
@@ -404,8 +403,13 @@ class _Command:
 
     # ---- what is wrong ----
 
-    def _check_text(self) -> None:
-        if len(self._stray) == _STRAY_BYTES and not is_text(self._stray):
+    def _check_text(self, data: bytes) -> None:
+        """Whether what comes between frames, `data` next, is text."""
+        self._stray = self._stray + data if data else b""
+        if len(self._stray) < _STRAY_BYTES:
+            return
+        stray, self._stray = self._stray, b""
+        if not is_text(stray):
             raise ProbeError(
                 "what comes from the board is not text any more",
                 "the baud rate may have changed, or the board may be damaged or without power: "
