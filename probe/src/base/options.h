@@ -352,6 +352,11 @@
 #endif
 #endif
 
+/* si_pid of siginfo_t: required by POSIX. */
+#ifndef HS_HAS_SIGNAL_SENDER
+#define HS_HAS_SIGNAL_SENDER 1
+#endif
+
 /* mkfifo: required by POSIX, so no macro announces it. */
 #ifndef HS_HAS_FIFO
 #define HS_HAS_FIFO 1

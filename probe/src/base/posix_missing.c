@@ -1,7 +1,7 @@
 #include "base/posix_source.h"
 
 #if !HS_HAS_CLOCK_NANOSLEEP || !HS_HAS_TIMERS || !HS_HAS_MLOCKALL || !HS_HAS_PSELECT ||            \
-    !HS_HAS_UNNAMED_SEMAPHORES
+    !HS_HAS_UNNAMED_SEMAPHORES || !HS_HAS_SETSCHEDPRIO
 
 #include "base/options.h"
 
@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
 
 #if !HS_HAS_CLOCK_NANOSLEEP
 int missing_clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
@@ -85,6 +87,52 @@ int missing_munlockall(void)
 #endif
 
 #if !HS_HAS_PSELECT
+#if HS_HAS_SELECT
+#define wait_for_readers select
+#else
+static int readable(int count, const fd_set *readers, fd_set *ready)
+{
+    int ready_count = 0;
+    FD_ZERO(ready);
+    for (int descriptor = 0; descriptor < count; descriptor++) {
+        int bytes = 0;
+        if (!FD_ISSET(descriptor, readers))
+            continue;
+        if (ioctl(descriptor, FIONREAD, &bytes) != 0)
+            return -1;
+        if (bytes > 0) {
+            FD_SET(descriptor, ready);
+            ready_count++;
+        }
+    }
+    return ready_count;
+}
+
+static int wait_for_readers(int count, fd_set *readers, fd_set *writers, fd_set *others,
+                            const struct timeval *wait)
+{
+    enum { STEP_US = 10000 };
+    int64_t left_us = wait ? (int64_t)wait->tv_sec * 1000000 + wait->tv_usec : INT64_MAX;
+    fd_set none, ready;
+    FD_ZERO(&none);
+    if (writers || others) {
+        errno = ENOSYS;
+        return -1;
+    }
+    for (;;) {
+        int ready_count = readable(count, readers ? readers : &none, &ready);
+        if (ready_count != 0 || left_us <= 0) {
+            if (readers)
+                *readers = ready;
+            return ready_count;
+        }
+        int64_t step_us = left_us < STEP_US ? left_us : STEP_US;
+        nanosleep(&(struct timespec){.tv_nsec = (long)step_us * 1000}, NULL);
+        left_us -= step_us;
+    }
+}
+#endif
+
 int missing_pselect(int count, fd_set *readers, fd_set *writers, fd_set *others,
                     const struct timespec *timeout, const sigset_t *mask)
 {
@@ -98,14 +146,24 @@ int missing_pselect(int count, fd_set *readers, fd_set *writers, fd_set *others,
     if (wait.tv_usec == 1000000)
         wait = (struct timeval){.tv_sec = wait.tv_sec + 1};
     if (!mask)
-        return select(count, readers, writers, others, timeout ? &wait : NULL);
+        return wait_for_readers(count, readers, writers, others, timeout ? &wait : NULL);
     sigset_t before;
     pthread_sigmask(SIG_SETMASK, mask, &before);
-    int ready = select(count, readers, writers, others, &wait);
+    int ready = wait_for_readers(count, readers, writers, others, &wait);
     int error = ready == 0 && !timeout ? EINTR : errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return ready == 0 && !timeout ? -1 : ready;
+}
+#endif
+
+#if !HS_HAS_SETSCHEDPRIO
+int missing_pthread_setschedprio(pthread_t thread, int priority)
+{
+    struct sched_param param;
+    int policy, error = pthread_getschedparam(thread, &policy, &param);
+    param.sched_priority = priority;
+    return error ? error : pthread_setschedparam(thread, policy, &param);
 }
 #endif
 

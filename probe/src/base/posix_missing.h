@@ -8,8 +8,10 @@
 #include <sys/select.h>
 #include <time.h>
 
-#if !HS_HAS_UNNAMED_SEMAPHORES
+#if !HS_HAS_SETSCHEDPRIO || !HS_HAS_UNNAMED_SEMAPHORES
 #include <pthread.h>
+#endif
+#if !HS_HAS_UNNAMED_SEMAPHORES
 #include <semaphore.h>
 #endif
 
@@ -57,12 +59,22 @@ int missing_mlockall(int flags);
 int missing_munlockall(void);
 #endif
 
-/* select with the signals of `mask`, in two steps: a signal in between does not end the wait. So
+/* Where there is no select either, it asks every 10 ms how many bytes can be read (FIONREAD);
+ * writers: -1 with ENOSYS.
+ *
+ * select with the signals of `mask`, in two steps: a signal in between does not end the wait. So
  * with a mask it waits for 50 ms at most, and then returns -1 with EINTR, as after a signal. */
 #if !HS_HAS_PSELECT
 #define pselect missing_pselect
 int missing_pselect(int count, fd_set *readers, fd_set *writers, fd_set *others,
                     const struct timespec *timeout, const sigset_t *mask);
+#endif
+
+/* Sets the priority by pthread_setschedparam, which puts a thread that lowers itself behind its new
+ * equals, not before them: THR-B-NEW leaves out what would show that. */
+#if !HS_HAS_SETSCHEDPRIO
+#define pthread_setschedprio missing_pthread_setschedprio
+int missing_pthread_setschedprio(pthread_t thread, int priority);
 #endif
 
 /* A counter with a mutex and a condition variable: for parking threads and letting them start, not

@@ -39,14 +39,24 @@
 #define HS_HAS_PSELECT 1
 #endif
 
+/* select, on which what stands for pselect rests. */
+#ifndef HS_HAS_SELECT
+#define HS_HAS_SELECT 1
+#endif
+
 /* sem_init and sem_destroy: semaphores in memory of the caller. */
 #ifndef HS_HAS_UNNAMED_SEMAPHORES
 #define HS_HAS_UNNAMED_SEMAPHORES 1
 #endif
 #define LACKS_UNNAMED_SEMAPHORES "this system has no unnamed semaphores (sem_init)"
 
+/* pthread_setschedprio. */
+#ifndef HS_HAS_SETSCHEDPRIO
+#define HS_HAS_SETSCHEDPRIO 1
+#endif
+
 #if !HS_HAS_CLOCK_NANOSLEEP || !HS_HAS_TIMERS || !HS_HAS_MLOCKALL || !HS_HAS_PSELECT ||            \
-    !HS_HAS_UNNAMED_SEMAPHORES
+    !HS_HAS_UNNAMED_SEMAPHORES || !HS_HAS_SETSCHEDPRIO
 #include "base/posix_missing.h"
 #endif
 

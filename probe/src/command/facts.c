@@ -162,6 +162,7 @@ static void system_facts(const struct port_fact_sink *sink)
     sink->number(sink->context, "limits.priority_max", sched_get_priority_max(SCHED_FIFO));
 }
 
+#ifdef RLIMIT_NOFILE
 static void limit_fact(const struct port_fact_sink *sink, const char *name, int resource)
 {
     struct rlimit limit;
@@ -172,6 +173,7 @@ static void limit_fact(const struct port_fact_sink *sink, const char *name, int 
     else
         sink->number(sink->context, name, (int64_t)limit.rlim_cur);
 }
+#endif
 
 static void right_facts(const struct port_fact_sink *sink)
 {
@@ -193,7 +195,9 @@ static void right_facts(const struct port_fact_sink *sink)
 #ifdef RLIMIT_MEMLOCK
     limit_fact(sink, "limits.memlock_bytes", RLIMIT_MEMLOCK);
 #endif
+#ifdef RLIMIT_NOFILE
     limit_fact(sink, "limits.files_count", RLIMIT_NOFILE);
+#endif
     sink->number(sink->context, "user.id", (int64_t)getuid());
     sink->number(sink->context, "user.effective_id", (int64_t)geteuid());
     bool can_lock = mlockall(MCL_CURRENT) == 0;

@@ -464,14 +464,15 @@ static struct arena *repair(struct arena *arena)
 }
 
 /* Reads from the first byte to the last: record_recover relies on that order if a probe still
- * writes the file. A mapping would be read in any order. 0 or an errno value; ENODATA: the file is
- * shorter. */
+ * writes the file. A mapping would be read in any order. 0, an errno value, or CUT_SHORT: the file
+ * is shorter. */
+enum { CUT_SHORT = -1 };
 static int read_all(int file, void *memory, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
         ssize_t got = read(file, (char *)memory + done, bytes - done);
         if (got == 0)
-            return ENODATA;
+            return CUT_SHORT;
         if (got > 0)
             done += (size_t)got;
         else if (errno != EINTR)
@@ -496,7 +497,7 @@ static const char *read_head(int file, struct arena *head, size_t *bytes)
 {
     struct stat facts;
     int error = fstat(file, &facts) == 0 ? read_all(file, head, sizeof *head) : errno;
-    if (error && error != ENODATA)
+    if (error && error != CUT_SHORT)
         return strerror(error);
     *bytes = (size_t)facts.st_size;
     if (error)
@@ -509,7 +510,7 @@ static const char *read_head(int file, struct arena *head, size_t *bytes)
 static const char *read_rest(int file, struct arena *arena, size_t bytes)
 {
     int error = read_all(file, (char *)arena + sizeof *arena, bytes - sizeof *arena);
-    if (error && error != ENODATA)
+    if (error && error != CUT_SHORT)
         return strerror(error);
     return error || !is_whole(arena) ? "cut short or damaged" : NULL;
 }

@@ -30,7 +30,12 @@
 
 #define LATE_NOTE_NS INT64_C(20000000) /* of a stop: record/arena.c */
 
-enum { LAST_SIGNAL = SIGVTALRM, CALIBRATION_TRIES = 3 };
+#ifdef SIGVTALRM
+enum { LAST_SIGNAL = SIGVTALRM };
+#else
+enum { LAST_SIGNAL = SIGTRAP };
+#endif
+enum { CALIBRATION_TRIES = 3 };
 
 /* SIGCHLD interrupts the wait; the others end the run. */
 static const int watched[RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
@@ -378,12 +383,16 @@ static bool has_lost_cpu(struct run *run)
 /* CPU time until the kernel kills this process without a word (RLIMIT_CPU); INT64_MAX: no limit. */
 static int64_t cpu_time_left_ns(void)
 {
+#ifdef RLIMIT_CPU
     struct rlimit limit;
     struct timespec used;
     if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur >= MOST_CPU_S ||
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
         return INT64_MAX;
     return (int64_t)limit.rlim_cur * CLOCK_NS_PER_S - clock_timespec_ns(&used);
+#else
+    return INT64_MAX;
+#endif
 }
 
 static bool has_no_cpu_time(struct run *run)

@@ -2,6 +2,7 @@
 
 #include "work/kernel_operations.h"
 
+#include "base/options.h"
 #include "port/port.h"
 #include "work/job.h"
 #include "work/scratch.h"
@@ -228,7 +229,8 @@ const struct kernel_class kernel_classes[KERNEL_CLASSES] = {
 
 static void open_terminal(struct kernel_space *space)
 {
-    space->terminal = -1;
+    space->terminal = space->master = -1;
+#if HS_HAS_TERMINALS
     space->master = posix_openpt(O_RDWR | O_NOCTTY);
     if (space->master < 0)
         return;
@@ -238,6 +240,7 @@ static void open_terminal(struct kernel_space *space)
         space->terminal = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
     fcntl(space->master, F_SETFD, FD_CLOEXEC);
     fcntl(space->master, F_SETFL, O_NONBLOCK);
+#endif
 }
 
 static void open_channels(struct kernel_space *space)

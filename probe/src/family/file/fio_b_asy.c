@@ -72,7 +72,10 @@ static void take_no_notice(int number)
  * library may have started without it: by default the signal ends the process. */
 static void hold_signal(struct own *own)
 {
-    struct sigaction action = {.sa_handler = take_no_notice, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = take_no_notice};
+#ifdef SA_RESTART
+    action.sa_flags = SA_RESTART;
+#endif
     sigset_t held;
     sigemptyset(&action.sa_mask);
     sigemptyset(&held);

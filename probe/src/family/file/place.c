@@ -345,9 +345,13 @@ static int look(struct file_place *place)
 /* A write beyond the limit on file sizes then fails with EFBIG, and does not end the process. */
 static void ignore_limit_signal(struct file_place *place)
 {
+#ifdef SIGXFSZ
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);
     place->is_signal_ignored = sigaction(SIGXFSZ, &ignore, &place->before) == 0;
+#else
+    place->is_signal_ignored = false;
+#endif
 }
 
 int file_place_open(struct file_place *place, struct run *run, bool has_process)
@@ -372,8 +376,10 @@ int file_place_open(struct file_place *place, struct run *run, bool has_process)
 
 void file_place_close(struct file_place *place)
 {
+#ifdef SIGXFSZ
     if (place->is_signal_ignored)
         (void)sigaction(SIGXFSZ, &place->before, NULL);
+#endif
     free(place->memory_block);
     if (place->run)
         scratch_remove(&place->scratch);

@@ -196,7 +196,7 @@ static void on_power(int number, siginfo_t *info, void *context)
     struct table *table = signal_state();
     uint64_t end = clock_end(table->clock);
     (void)number, (void)context;
-    if (info->si_pid != atomic_load_explicit(&table->sender, memory_order_relaxed)) {
+    if (!signal_is_from(info, atomic_load_explicit(&table->sender, memory_order_relaxed))) {
         atomic_fetch_add(&table->other_count, 1);
         return;
     }

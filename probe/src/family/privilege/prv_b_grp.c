@@ -101,9 +101,14 @@ static struct answer lock_memory(void *memory, int64_t bytes)
 
 static struct answer become_nice(int64_t nice)
 {
+#ifdef PRIO_PROCESS
     struct answer answer = {setpriority(PRIO_PROCESS, 0, (int)nice) == 0 ? 0 : errno, false};
     errno = 0;
     answer.has_effect = getpriority(PRIO_PROCESS, 0) == nice && errno == 0;
+#else
+    struct answer answer = {ENOSYS, false};
+    (void)nice;
+#endif
     return answer;
 }
 

@@ -6,7 +6,11 @@
 
 #include "base/posix_source.h"
 
+#include "base/options.h"
+
 #include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
 enum { SIGNAL_ACTIONS = 9 };
 
@@ -28,5 +32,17 @@ void signal_actions_put_back(struct signal_actions *actions);
 
 /* For a handler: what signal_actions_set was given last. */
 void *signal_state(void);
+
+/* Whether the process `sender` sent it. Where signals do not name their sender, any signal is taken
+ * for one of this process: such a system has one. */
+static inline bool signal_is_from(const siginfo_t *info, pid_t sender)
+{
+#if HS_HAS_SIGNAL_SENDER
+    return info->si_pid == sender;
+#else
+    (void)info, (void)sender;
+    return true;
+#endif
+}
 
 #endif

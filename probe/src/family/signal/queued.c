@@ -124,7 +124,7 @@ static void check(struct queue_table *table, const siginfo_t *info)
     if (number < table->latest_number)
         findings->lower_later_count++;
     table->latest_number = number;
-    if (!is_whole || info->si_code != SI_QUEUE || info->si_pid != table->sender ||
+    if (!is_whole || info->si_code != SI_QUEUE || !signal_is_from(info, table->sender) ||
         value >> QUEUE_PLACE_BITS != (uint32_t)number || place >= table->sent[number])
         findings->wrong_count++;
     else
@@ -134,7 +134,7 @@ static void check(struct queue_table *table, const siginfo_t *info)
 /* Signals of other processes are none of the test's. */
 static bool is_ours(const struct queue_table *table, const siginfo_t *info)
 {
-    return info->si_pid == table->sender && info->si_signo >= table->first &&
+    return signal_is_from(info, table->sender) && info->si_signo >= table->first &&
            info->si_signo < table->first + table->number_count;
 }
 

@@ -104,7 +104,7 @@ static void finish(struct run *run)
 static bool note(struct table *table, uint64_t end, const siginfo_t *info)
 {
     uint32_t value;
-    if (info->si_pid != table->sender)
+    if (!signal_is_from(info, table->sender))
         return false;
     bool is_whole = queued_value(info, &value);
     bool is_right = is_whole && info->si_code == SI_QUEUE && info->si_signo == table->ask &&
@@ -196,7 +196,7 @@ static int wait_for_answer(struct run *run, uint32_t value)
     do
         if (queued_wait(&own->answers, &info, NULL) < 0)
             return outcome_set_errno(&run->outcome, errno, "sigwaitinfo", NULL);
-    while (info.si_pid != own->receiver);
+    while (!signal_is_from(&info, own->receiver));
     int error = atomic_load(&own->table->error);
     if (error)
         return queued_not_sent(run, error);

@@ -280,12 +280,22 @@ static int prepare(struct run *run)
     return 0;
 }
 
+/* What stands for a missing pthread_setschedprio queues as pthread_setschedparam does. */
+static bool is_possible(const struct run *run, const struct scenario *scenario)
+{
+    if (HS_HAS_SETSCHEDPRIO || scenario->act != lower_by_setschedprio)
+        return true;
+    arena_event_once(run->arena, "scenario_unsupported", DATA(data_text("scenario", scenario->name)),
+                     "%s: this system has no pthread_setschedprio", scenario->name);
+    return false;
+}
+
 static int measure(struct run *run)
 {
     struct own *own = run->own;
     for (int policy = 0; policy < POLICIES; policy++)
         for (int i = 0; i < SCENARIOS && !run_should_stop(); i++)
-            if (try_scenario(own, &scenarios[i], policy) != 0)
+            if (is_possible(run, &scenarios[i]) && try_scenario(own, &scenarios[i], policy) != 0)
                 return -1;
     if (atomic_load(&own->is_elsewhere))
         outcome_set(&run->outcome, STATUS_FAILED, "please report it: the port must bind them",

@@ -5,6 +5,7 @@
 #include "base/options.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <unistd.h>
 
 #ifdef RUSAGE_HAS_COUNTS
