@@ -83,6 +83,8 @@ int scheduling_choose_cpu(struct run *run)
 {
     struct cpus allowed;
     int count = port_allowed_cpus(&allowed);
+    if (count == 0) /* no thread runs on none: the port does not know */
+        count = -1;
     run->setup.cpu = -1;
     if (run->request->cpu_config == CPU_CONFIG_SHIELDED && count > 0)
         allow_isolated(&allowed);
