@@ -386,8 +386,10 @@ static int64_t cpu_time_left_ns(void)
 #ifdef RLIMIT_CPU
     struct rlimit limit;
     struct timespec used;
-    if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur >= MOST_CPU_S ||
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
+    /* A system that has no such limits may answer 0, soft and hard. */
+    bool is_none = getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur >= MOST_CPU_S ||
+                   (limit.rlim_cur == 0 && limit.rlim_max == 0);
+    if (is_none || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
         return INT64_MAX;
     return (int64_t)limit.rlim_cur * CLOCK_NS_PER_S - clock_timespec_ns(&used);
 #else
