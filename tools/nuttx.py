@@ -35,7 +35,10 @@ class Board:
     tools: str
 
 
-BOARDS = {"rv-virt": Board("rv-virt:nsh64", "riscv64-unknown-elf-")}
+BOARDS = {
+    "rv-virt": Board("rv-virt:nsh64", "riscv64-unknown-elf-"),
+    "qemu-armv7a": Board("qemu-armv7a:nsh", "arm-none-eabi-"),
+}
 SETTINGS = ("full", "small")
 
 
