@@ -30,6 +30,7 @@ private mount that ends with the call; it writes nothing there.
 SECTIONS = (
     ("probe", "On every system"),
     ("linux", "On Linux"),
+    ("nuttx", "On NuttX"),
     ("toolkit", "On Linux, read from the text of sources"),
     ("transport", "Of a system that SSH reaches"),
     ("doctor", "What the doctor derives from them"),
@@ -40,7 +41,7 @@ def page() -> str:
     facts = load_facts().values()
     parts = [HEAD]
     for sender, title in SECTIONS:
-        rows = [_row(fact) for fact in facts if fact.sender == sender]
+        rows = [_row(fact, sender) for fact in facts if sender in (fact.sender, *fact.also)]
         parts.append(f"## {title}\n")
         more = " sources |" if sender == "toolkit" else ""
         head = [
@@ -51,8 +52,8 @@ def page() -> str:
     return "\n".join([*parts, TAIL])
 
 
-def _row(fact: Fact) -> str:
+def _row(fact: Fact, sender: str) -> str:
     unit = f", {fact.unit}" if fact.unit else ""
-    sources = ", ".join(f"`{one}`" for one in fact.sources)
+    sources = ", ".join(f"`{one}`" for one in fact.sources if sender == "toolkit")
     more = f" {sources} |" if sources else ""
     return f"| `{fact.name}` | {fact.type}{unit} | {fact.meaning} |{more}"

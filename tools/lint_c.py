@@ -363,26 +363,28 @@ def facts_sent(tree: Tree) -> Iterator[Complaint]:
     senders = {path: file for path, file in senders.items() if path.endswith(".c")}
     senders["command/facts.c"] = files["command/facts.c"]
     types: dict[str, set[str]] = {}
-    sent_by: dict[str, tuple[str, File]] = {}
+    sent_by: dict[tuple[str, str], File] = {}
     for path, file in senders.items():
-        sender = "probe" if path == "command/facts.c" else "linux"
+        sender = "probe" if path == "command/facts.c" else path.split("/")[1]
         for direct, helper, name, null in SENT_FACT.findall(file.text):
             types.setdefault(name, set()).update(set() if null else FACT_TYPES[direct or helper])
-            sent_by[name] = (sender, file)
-    for name, (sender, file) in sent_by.items():
+            sent_by[name, sender] = file
+    sent = {name for name, _ in sent_by}
+    for (name, sender), file in sent_by.items():
         of = types[name]
         kind = "integer or unlimited" if of == {"integer", "text"} else "".join(sorted(of))
         has = known.get(name, {"type": "none", "sender": "nobody"})
-        if (kind, sender) != (has["type"], has["sender"]):
+        if kind != has["type"] or sender not in (has["sender"], *has.get("also", [])):
             told = f"{name} is sent as {kind} by {sender}: {FACTS} has {has['type']} by"
             yield file.wrong_word(f'"{name}"', f"{told} {has['sender']}, correct one")
     for file in senders.values():
         for found in ANY_FACT.finditer(file.text):
-            if found[1] not in sent_by:
+            if found[1] not in sent:
                 told = f"{found[1]} is sent in a way that SENT_FACT of tools/lint_c.py does not see"
                 yield file.wrong_at(found.start(1), f"{told}: send it as others are, or add it")
     for name, fact in known.items():
-        if fact["sender"] in ("probe", "linux") and name not in sent_by:
+        by = {fact["sender"], *fact.get("also", [])} & {"probe", "linux", "nuttx"}
+        if any((name, one) not in sent_by for one in by):
             yield register.wrong_word(f'"{name}"', f"the probe never sends {name}: remove it")
 
 

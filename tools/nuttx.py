@@ -94,6 +94,18 @@ def copy_probe(target: Path) -> None:
             path.unlink()
 
 
+def version(source: Path, note: Path) -> str:
+    """The argument of make that tells the copy which version it is: the copy has no history."""
+    told = source / ".version"
+    if not told.exists():
+        run(["tools/version.sh", str(note)], source, note.with_suffix(".log"))
+        told = note
+    found = dict(re.findall(r'^CONFIG_VERSION_(\w+)="?([^"\n]*)', told.read_text(), re.MULTILINE))
+    words = ["-v", found.get("STRING", "0.0.0")]
+    words += ["-b", found["BUILD"]] if found.get("BUILD") else []
+    return "VERSION_ARG=" + " ".join(words)
+
+
 def fragments(board: str, setting: str, more: Iterable[Path]) -> list[Path]:
     names = ("common", setting, board)
     return [*(FRAGMENTS / f"{name}.config" for name in names), *more]
@@ -207,6 +219,7 @@ def build(options: argparse.Namespace) -> tuple[Path, Sizes]:
     files = fragments(options.board, options.setting, options.config)
     configure(work / "nuttx", board, files, log)
     make = ["make", f"-j{options.jobs}", f"CROSSDEV={board.tools}"]
+    make.append(version(sources["nuttx"], work / "version"))
     if shutil.which("ccache"):
         make.append("CCACHE=ccache")
     run(make, work / "nuttx", log)

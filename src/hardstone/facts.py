@@ -36,16 +36,18 @@ class FactEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A fact as the file has it.
 
     `unit` is a key of SUFFIXES; "" for a text and for a bool. A "setting" is a number of the
-    kernel's own. `sender`: "probe" on every port, "linux" on that port only, "doctor" where it
-    follows from others, "transport" where the way to the target tells it, "toolkit" where
-    raw_facts.py reads it from `sources`, which that port sends raw.
+    kernel's own. `sender`: "probe" on every port, "linux" and "nuttx" on that port only, "doctor"
+    where it follows from others, "transport" where the way to the target tells it, "toolkit" where
+    raw_facts.py reads it from `sources`, which that port sends raw. `also`: other ports that send
+    it.
     """
 
     type: FactType
-    sender: Literal["probe", "linux", "toolkit", "transport", "doctor"]
+    sender: Literal["probe", "linux", "nuttx", "toolkit", "transport", "doctor"]
     meaning: str
     unit: str = ""
     sources: list[str] = []
+    also: list[Literal["nuttx"]] = []
 
 
 class Fact(FactEntry, frozen=True, kw_only=True):
