@@ -341,6 +341,8 @@ OTHERS = {
         ("docker run ", "podman run ", "systemd-run ", "systemctl show "),
         "needs an image or systemd; containers-and-groups.md says by what it was tried",
     ),
+    "ls -l /dev/serial/by-id": "there is one where an adapter is plugged in",
+    "labgrid-client ": "needs a lab; test_console_port.py tries what the toolkit calls",
     "echo 950000 | sudo tee ": "changes a control group of this machine",
     "printf '%s - rtprio ": "changes the limits of this machine",
     "sudo mount ": "changes the mounts of this machine",

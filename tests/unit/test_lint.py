@@ -266,6 +266,7 @@ OF_PYTHON = [
             f"{TOOLKIT}report/a.py": "import jinja2, markupsafe, vl_convert, pypdf, numpy\n",
             f"{TOOLKIT}exporters/a.py": "import hdrh, perfetto, pyarrow\n",
             f"{TOOLKIT}stats/a.py": "import scipy\n",
+            f"{TOOLKIT}targets/a.py": "import serial\n",
         },
         f"{TOOLKIT}units.py",
         ("import json\nimport rich\n", "2: imports rich: only cli, terminal may"),

@@ -76,7 +76,7 @@ SUMMARIES = {
     "gate": "Check runs against limits or baselines: PASS or FAIL.",
     "doctor": "Check whether a machine is fit for real-time work.",
     "shield": "Reserve a CPU, run COMMAND there, restore all settings.",
-    "target": "Name the boards and machines that SSH reaches, and check them.",
+    "target": "Name systems behind SSH or a console, and check them.",
     "lab": "Fetch, add, list or remove kernels for virtual machines.",
     "probe": "Find or build the probe, the executable that measures.",
     "completion": "Print the script that completes hardstone in a shell.",

@@ -53,8 +53,8 @@ class _Wait(click.ParamType):  # type: ignore[type-arg]
 
 
 _SYSTEM_UNDER_TEST = (
-    "System under test: local, ssh://[USER@]HOST[:PORT], a name of hardstone target list, "
-    "lab:NAME[,KEY=VALUE...], or fake:FILE."
+    "System under test: local, ssh://[USER@]HOST[:PORT], console:PORT[,KEY=VALUE...], a name of "
+    "hardstone target list, lab:NAME[,KEY=VALUE...], or fake:FILE."
 )
 _OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
 PRIORITY_HELP = "Real-time priority (default: the maximum less 1; the studies used max)."
@@ -182,8 +182,8 @@ class MachineOption:
         group=WHERE,
         metavar="NAME",
         show_default=True,
-        help="Machine: local, ssh://[USER@]HOST[:PORT], a name of hardstone target list, or "
-        "lab:NAME[,KEY=VALUE...].",
+        help="Machine: local, ssh://[USER@]HOST[:PORT], console:PORT[,KEY=VALUE...], a name of "
+        "hardstone target list, or lab:NAME[,KEY=VALUE...].",
         default="local",
         shell_complete=completion.targets,
     )

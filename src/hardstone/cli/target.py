@@ -48,7 +48,7 @@ _ROUND_TRIPS = 3
     no_args_is_help=False,
 )
 def command() -> None:
-    """Name the boards and machines that SSH or a console reaches, and check them.
+    """Name systems behind SSH or a console, and check them.
 
     --target NAME measures the target NAME. The names are in targets.toml in the folder
     $XDG_CONFIG_HOME/hardstone (HARDSTONE_TARGETS_FILE names another file), which you may also edit
