@@ -15,7 +15,7 @@ import pytest
 
 from hardstone.errors import InputError, TargetError
 from hardstone.targets import find_transport
-from hardstone.targets.base import Stop
+from hardstone.targets.base import ProbeError, Stop
 from hardstone.targets.console.address import parse_console
 from hardstone.targets.console.console_frames import ConsoleFrame
 from hardstone.targets.console.emulated_guest import job_bytes, open_emulated, read_settings
@@ -25,7 +25,7 @@ from hardstone.targets.transport import Limits
 _LIMITS = Limits(30.0, stop_s=1.0, end_s=1.0)
 # Finds what QEMU gives to the guest, then acts: `said` answers with frames, as the probe does.
 _QEMU = """#!{python} -IS
-import os, re, sys, zlib
+import os, re, sys, time, zlib
 words = " ".join(sys.argv)
 job = re.search(r"loader,file=([^,]+),addr=(0x[0-9a-f]+)", words)
 command = open(job[1], "rb").read() if job else b""
@@ -162,7 +162,11 @@ def test_the_facts_of_the_transport_replace_those_of_the_probe(image: Path) -> N
 @pytest.mark.parametrize(
     ("act", "cause"),
     [
-        ("console.write(b'up_assert: Assertion failed\\n')", "without running.*Assertion failed"),
+        ("console.write(b'nothing to do\\n')", "without running the command: .*nothing to do"),
+        (
+            "console.write(b'riscv: EXCEPTION: Load access fault\\n'); time.sleep(60)",
+            "the system crashed: riscv: EXCEPTION: Load access fault",
+        ),
         ("said(b'x\\n'); console.truncate(40)", "ended before its command had"),
         ("sys.exit('cannot map the image')", "QEMU said: cannot map the image"),
     ],
@@ -171,14 +175,14 @@ def test_a_guest_that_ends_without_its_last_frame_is_no_result(  # type: ignore[
     act: str, cause: str, image: Path, emulates
 ) -> None:
     emulates(act)
-    with pytest.raises(TargetError, match=cause):
+    with pytest.raises((ProbeError, TargetError), match=cause):
         _run(image, "list", "--json")
 
 
 def test_a_guest_that_goes_on_after_an_abort_is_ended(  # type: ignore[no-untyped-def]
     image: Path, emulates, tmp_path: Path
 ) -> None:
-    emulates("import time; time.sleep(60)")
+    emulates("time.sleep(60)")
     stop = Stop()
     stop.abort()
     with pytest.raises(Exception, match="ended at once"):

@@ -6,6 +6,8 @@ The same image and the same command give the same output, byte by byte, on any h
 from __future__ import annotations
 
 import hashlib
+import re
+import time
 import zlib
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing
@@ -14,7 +16,15 @@ from pathlib import Path
 from hardstone.errors import TargetError
 from hardstone.model import ClockCheck, Scalar
 from hardstone.targets.alone import measuring_alone
-from hardstone.targets.base import SILENT, BrokenStreamError, Notices, OnIdle, Stop, no_sign
+from hardstone.targets.base import (
+    SILENT,
+    BrokenStreamError,
+    Notices,
+    OnIdle,
+    ProbeError,
+    Stop,
+    no_sign,
+)
 from hardstone.targets.console.address import ConsoleSettings
 from hardstone.targets.console.console_frames import ConsoleReader, Output, Passes
 from hardstone.targets.console.console_target import ConsoleMemory, without_backing
@@ -28,6 +38,9 @@ _POWER_OFF_S = 10.0
 # when it has nothing else to do.
 _SLOWEST = 20.0
 _BOOT_S = 60.0
+# What a system writes that stops for ever; after so long without more it is ended.
+_CRASH = re.compile(r"PANIC|[Aa]ssertion failed|EXCEPTION|Kernel panic|FATAL ERROR|HardFault")
+_CRASHED_S = 1.0
 
 
 class JobTransport:
@@ -107,11 +120,14 @@ class _Job:
         self._name = name
         self._passes = passes
         self._reader = ConsoleReader()
+        self._heard_at = time.monotonic()
 
     def output(self, on_idle: OnIdle) -> Output:
         """What the command wrote, once the guest has powered off."""
         while not self._guest.has_ended(min(_POLL_S, self.watch.wait_s())):
             self._read()
+            if self._has_crashed() and time.monotonic() - self._heard_at > _CRASHED_S:
+                break
             self.watch.look(_nothing, self._guest.end)
             on_idle(self.watch.said())
         self._read()
@@ -122,8 +138,15 @@ class _Job:
             raise self._incomplete()
         return found
 
+    def _has_crashed(self) -> str | None:
+        """The line that says so."""
+        return next(filter(_CRASH.search, self._reader.foreign), None)
+
     def _read(self) -> None:
-        for frame in self._reader.feed(self._guest.new_output()):
+        new = self._guest.new_output()
+        if new:
+            self._heard_at = time.monotonic()
+        for frame in self._reader.feed(new):
             try:
                 is_new = self._passes.add(frame)
             except ValueError as error:
@@ -131,12 +154,18 @@ class _Job:
             if is_new:
                 self.watch.take_output(frame.payload)
 
-    def _incomplete(self) -> TargetError:
+    def _incomplete(self) -> ProbeError | TargetError:
+        crash = self._has_crashed()
+        if crash:
+            return ProbeError(
+                f"the system crashed: {crash}",
+                "give the probe's threads larger stacks, and report it to whoever makes the system",
+            )
         why = self._guest.why_ended()
         if self._passes.is_begun:
-            return TargetError(
-                f"{self._name} ended before its command had: {why}",
-                "the system crashed, or QEMU was ended: run it again",
+            return ProbeError(
+                f"the system ended before its command had: {why}",
+                "it powered off or rebooted, or QEMU was ended: run it again",
             )
         return TargetError(
             f"{self._name} ended without running the command: {why}",
