@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,10 +11,10 @@ import pytest
 
 from hardstone.model import Facts, Register
 from tests.conftest import ROOT
+from tests.port_build import build_port
 from tests.running import run
 
 BLOCK = re.compile(r"^```c\n(/\* (\w+\.c): .*?)^```$", re.MULTILINE | re.DOTALL)
-ASIDE = ("-Dload=false", "-Dshield=false", "-Dwerror=true", "-Doptimization=0", "-Ddebug=false")
 
 
 def how_to() -> str:
@@ -49,23 +47,13 @@ def test_files_of_the_same_name_answer_the_same_functions() -> None:
 
 @pytest.mark.full
 def test_a_port_of_three_functions_builds_and_measures(tmp_path: Path) -> None:
-    compiler = os.environ.get("CC", "cc").split()[0]
-    if shutil.which(compiler) is None:
-        pytest.skip(f"there is no {compiler} here")
-    source, build = tmp_path / "probe", tmp_path / "build"
-    shutil.copytree(ROOT / "probe", source)
     files = {name: text for text, name in BLOCK.findall(how_to())}
     assert sorted(files) == ["facts.c", "name.c", "sources.c"]
-    (source / "src/port/board").mkdir()
+    port = tmp_path / "board"
+    port.mkdir()
     for name, text in files.items():
-        (source / "src/port/board" / name).write_text(text)
-    for command in (
-        ["meson", "setup", str(build), str(source), "-Dport=board", *ASIDE],
-        ["ninja", "-C", str(build), "hardstone-probe"],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    probe = build / "hardstone-probe"
+        (port / name).write_text(text)
+    probe = build_port(tmp_path, "board", port)
     listed = subprocess.check_output([probe, "list", "--json"])
     assert msgspec.json.decode(listed, type=Register).tests
     told = msgspec.json.decode(subprocess.check_output([probe, "facts", "--json"]), type=Facts)

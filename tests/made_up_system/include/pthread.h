@@ -1,0 +1,21 @@
+/* Without pthread_spin_init, pthread_spin_lock, pthread_spin_unlock, pthread_spin_destroy, pthread_mutexattr_setrobust, pthread_mutexattr_setprioceiling, pthread_mutexattr_setpshared, pthread_condattr_setpshared. */
+#ifndef KESTREL_PTHREAD_H
+#define KESTREL_PTHREAD_H
+#define pthread_spin_init kes_absent_pthread_spin_init
+#define pthread_spin_lock kes_absent_pthread_spin_lock
+#define pthread_spin_unlock kes_absent_pthread_spin_unlock
+#define pthread_spin_destroy kes_absent_pthread_spin_destroy
+#define pthread_mutexattr_setrobust kes_absent_pthread_mutexattr_setrobust
+#define pthread_mutexattr_setprioceiling kes_absent_pthread_mutexattr_setprioceiling
+#define pthread_mutexattr_setpshared kes_absent_pthread_mutexattr_setpshared
+#define pthread_condattr_setpshared kes_absent_pthread_condattr_setpshared
+#include_next <pthread.h>
+#undef pthread_spin_init
+#undef pthread_spin_lock
+#undef pthread_spin_unlock
+#undef pthread_spin_destroy
+#undef pthread_mutexattr_setrobust
+#undef pthread_mutexattr_setprioceiling
+#undef pthread_mutexattr_setpshared
+#undef pthread_condattr_setpshared
+#endif

@@ -1,0 +1,1 @@
+#error "Kestrel has no <spawn.h>"
