@@ -372,6 +372,15 @@ def crash(board: Board) -> None:
     after_begin(board, 1.5, die)
 
 
+def panic(board: Board) -> None:
+    def die() -> None:
+        board.send(b"riscv_exception: EXCEPTION: Load access fault. MCAUSE: 5\n")
+        board.send(b"".join(b"dump_task: %d\n" % number for number in range(300)))
+        board.after_sent(0.1, board.fall_silent)
+
+    after_begin(board, 1.5, die)
+
+
 def reboot(board: Board) -> None:
     after_begin(board, 1.5, board.reboot)
 
@@ -419,6 +428,7 @@ FAULTS = {
     short_lines: (TargetError, "damaged", "CONFIG_NSH_LINELEN"),
     other_version: (TargetError, "speaks version 2 of the console protocol", "this version"),
     crash: (ProbeError, "it crashed or was ended; the last line was 'up_assert", "stack"),
+    panic: (ProbeError, "the system crashed: 'riscv_exception: EXCEPTION", "stacks"),
     reboot: (ProbeError, "the board rebooted", "watchdog"),
     reboot_without_prompt: (ProbeError, "the board rebooted", "watchdog"),
     dies: (ProbeTimeoutError, "did not end within its deadline", "hangs"),

@@ -33,6 +33,7 @@ _PAYLOAD_BYTES = 120
 _LINE_BYTES = 1 << 12
 _MOST_FRAMES = 1 << 20
 _MOST_FOREIGN = 40
+_MOST_NOTED = 16
 _FOREIGN_CHARACTERS = 200
 
 
@@ -85,11 +86,14 @@ def _decoded(text: bytes) -> ConsoleFrame | None:
 class ConsoleReader:
     """Frames in what comes over a console, and what else came.
 
-    `foreign`: the last lines of others, printable. `damaged_count`: lines that look like a frame
-    and are none.
+    `foreign`: the last lines of others, printable; `noted`: the first ones that match `notable`,
+    which a crash would push out of those. `damaged_count`: lines that look like a frame and are
+    none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, notable: re.Pattern[str] | None = None) -> None:
+        self._notable = notable
+        self.noted: list[str] = []
         self._held = b""
         self.foreign: deque[str] = deque(maxlen=_MOST_FOREIGN)
         self.foreign_count = 0
@@ -120,6 +124,8 @@ class ConsoleReader:
         elif not found and (text := shown(line).strip()):
             self.foreign_count += 1
             self.foreign.append(text)
+            if self._notable and len(self.noted) < _MOST_NOTED and self._notable.search(text):
+                self.noted.append(text)
         return found
 
 

@@ -82,6 +82,12 @@ _NOISE_REMEDY = (
     "(dmesg -n 1), and run it again"
 )
 _OLDER = "use the probe of this version of hardstone: build it into the image"
+_CRASHES = re.compile(
+    r"dump_assert_info: Assert|up_assert|_assert: |EXCEPTION|Kernel panic|FATAL ERROR|"
+    r"Hard ?fault|Guru Meditation|\bPANIC\b",
+    re.IGNORECASE,
+)
+_NOTABLE = re.compile(f"{_BOOTS.pattern}|{_CRASHES.pattern}", re.IGNORECASE)
 _SHELL_REMEDY = (
     "a shell must take lines of 512 characters and 64 words: CONFIG_NSH_LINELEN and "
     "CONFIG_NSH_MAXARGUMENTS of NuttX; use flow control where the port loses bytes"
@@ -259,7 +265,7 @@ class _Command:
         self._stop = stop
         self._on_idle = on_idle
         self._notices = notices
-        self._reader = ConsoleReader()
+        self._reader = ConsoleReader(_NOTABLE)
         self._passes = Passes("")
         self._measures = _measures(words)
         self._asks = self._fruitless = self._mute = 0
@@ -334,7 +340,9 @@ class _Command:
                 raise BrokenStreamError(f"the probe sent {error}") from error
             if is_new:
                 self._is_new = any_new = True
-                if self._output_bytes:  # a transfer takes as long as its line needs
+                if not self._output_bytes:
+                    self._told_at = now
+                else:  # a transfer takes as long as its line needs
                     self._watch.discount(min(_MOST_CHUNK_S, now - self._new_at))
                 self._watch.take_output(frame.payload)
                 self._output_bytes += len(frame.payload)
@@ -443,12 +451,19 @@ class _Command:
                     f"end: {_SHELL_REMEDY}",
                 )
             return
-        boots = any(_BOOTS.search(line) for line in [*lines, self._reader.tail])
+        noted = [*self._reader.noted, self._reader.tail]
+        crash = next((line for line in noted if _CRASHES.search(line)), None)
+        boots = any(_BOOTS.search(line) for line in noted)
         if is_back and quiet_s >= 2 * shell.patience.quiet_s:
             shell.is_at_prompt = True
             raise self._gone(lines, boots=boots)
         if boots and quiet_s >= _BOOT_S:
             raise self._gone(lines, boots=True)
+        if crash is not None and quiet_s >= _BOOT_S:
+            raise ProbeError(
+                f"the system crashed: '{crash[:120]}'",
+                "restart the board; give the probe larger stacks, if its message points to one",
+            )
 
     def _not_begun(self, lines: list[str]) -> TargetError:
         text = "\n".join(lines[-8:])
