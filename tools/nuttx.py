@@ -77,13 +77,15 @@ def copy_sources(name: str, source: Path, target: Path) -> None:
     mark.write_text(str(source))
 
 
-def copy_probe(target: Path) -> None:
-    """Brings `target` to what the probe's sources are; files that are the same keep their time."""
+def copy_probe(target: Path) -> bool:
+    """Brings `target` to what the probe's sources are; files that are the same keep their time.
+    Whether files came or went."""
     wanted = {
         path.relative_to(PROBE)
         for path in PROBE.rglob("*")
         if path.is_file() and path.suffix not in {".o", ".a"} and not path.name.startswith(".")
     }
+    had = {path.relative_to(target) for path in target.rglob("*.c")}
     for path in wanted:
         place = target / path
         if not place.exists() or place.read_bytes() != (PROBE / path).read_bytes():
@@ -92,6 +94,14 @@ def copy_probe(target: Path) -> None:
     for path in target.rglob("*.[ch]"):
         if path.relative_to(target) not in wanted:
             path.unlink()
+    return had != {path for path in wanted if path.suffix == ".c"}
+
+
+def forget_objects(apps: Path) -> None:
+    """Has the archive of all applications made anew: it keeps objects whose sources are gone."""
+    (apps / "libapps.a").unlink(missing_ok=True)
+    for path in apps.rglob(".built"):
+        path.unlink()
 
 
 def version(source: Path, note: Path) -> str:
@@ -212,7 +222,9 @@ def build(options: argparse.Namespace) -> tuple[Path, Sizes]:
     for name, source in sources.items():
         copy_sources(name, source, work / name)
     log.write_bytes(b"")
-    copy_probe(work / "probe" / "src")
+    if copy_probe(work / "probe" / "src"):
+        forget_objects(work / "apps")
+        forget_objects(work / "probe")
     application = work / "apps" / "hardstone"
     if not application.is_symlink():
         application.symlink_to(Path("..") / "probe" / "src" / "port" / "nuttx")

@@ -125,7 +125,7 @@ static const struct flood_way flood_packets = {.prepare = packets_prepare, .step
  * (direct I/O), each read in another place, by FLOOD_HELPERS processes at once. Reads need no more
  * space and wear nothing. The flooding process itself only spins, behind its helpers. */
 
-enum { READ_BYTES = 4096, WRITE_BYTES = 65536 };
+enum { READ_BYTES = 4096, WRITE_BYTES = 4096 };
 
 #define FILE_BYTES (INT64_C(16) << 20)
 #define HELPER_PAUSE_NS 1000000

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { FILL_BYTES = 16384, END_WORD = 'e', TURN_WORD = 't' };
+enum { FILL_BYTES = 4096, END_WORD = 'e', TURN_WORD = 't' };
 
 /* ---- in the process ---- */
 
