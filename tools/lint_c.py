@@ -321,9 +321,10 @@ OF_CONTRACT = {"port/device.h": "/dev/uio"}  # Linux's user-space I/O, by its na
 
 
 def words_of_linux(tree: Tree) -> Iterator[Complaint]:
-    """Only the port to Linux has its paths and settings in a string: others ask port_hint."""
+    """Only the port to Linux, and that to FreeBSD, which has sysctl too, have its paths and
+    settings in a string: others ask port_hint."""
     for path, file in sources(tree).items():
-        if path.startswith("port/linux/"):
+        if path.startswith(("port/linux/", "port/freebsd/")):
             continue
         text = code(file)
         for literal in re.finditer(rf"(?:{STRING}\s*)+", text):

@@ -285,7 +285,8 @@ static bool is_possible(const struct run *run, const struct scenario *scenario)
 {
     if (HS_HAS_SETSCHEDPRIO || scenario->act != lower_by_setschedprio)
         return true;
-    arena_event_once(run->arena, "scenario_unsupported", DATA(data_text("scenario", scenario->name)),
+    arena_event_once(run->arena, "scenario_unsupported",
+                     DATA(data_text("scenario", scenario->name)),
                      "%s: this system has no pthread_setschedprio", scenario->name);
     return false;
 }

@@ -1,0 +1,7 @@
+/* The name of this port. */
+#include "port/port.h"
+
+const char *port_name(void)
+{
+    return "rtems";
+}
