@@ -10,10 +10,6 @@
 
 enum { LINE_BYTES = 4096, MOST_WORDS = 200, STACK_BYTES = 256 * 1024 };
 
-#ifndef HS_RTEMS_THREADS
-#define HS_RTEMS_THREADS 1100 /* THR-P-SLS asks for 1000 */
-#endif
-
 int main(int argc, char *argv[]);
 
 static int split(char *line, char *words[])
