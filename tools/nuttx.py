@@ -104,16 +104,13 @@ def forget_objects(apps: Path) -> None:
         path.unlink()
 
 
-def version(source: Path, note: Path) -> str:
-    """The argument of make that tells the copy which version it is: the copy has no history."""
-    told = source / ".version"
-    if not told.exists():
-        run(["tools/version.sh", str(note)], source, note.with_suffix(".log"))
-        told = note
-    found = dict(re.findall(r'^CONFIG_VERSION_(\w+)="?([^"\n]*)', told.read_text(), re.MULTILINE))
-    words = ["-v", found.get("STRING", "0.0.0")]
-    words += ["-b", found["BUILD"]] if found.get("BUILD") else []
-    return "VERSION_ARG=" + " ".join(words)
+def say_version(source: Path, target: Path, log: Path) -> None:
+    """The copy has no history that would say which version it is."""
+    note, known = target / ".version", target.with_name("version")
+    if not (source / ".version").exists():
+        run(["tools/version.sh", str(known)], source, log)
+        if not note.exists() or note.read_bytes() != known.read_bytes():
+            shutil.copyfile(known, note)
 
 
 def fragments(board: str, setting: str, more: Iterable[Path]) -> list[Path]:
@@ -228,10 +225,10 @@ def build(options: argparse.Namespace) -> tuple[Path, Sizes]:
     application = work / "apps" / "hardstone"
     if not application.is_symlink():
         application.symlink_to(Path("..") / "probe" / "src" / "port" / "nuttx")
+    say_version(sources["nuttx"], work / "nuttx", log)
     files = fragments(options.board, options.setting, options.config)
     configure(work / "nuttx", board, files, log)
     make = ["make", f"-j{options.jobs}", f"CROSSDEV={board.tools}"]
-    make.append(version(sources["nuttx"], work / "version"))
     if shutil.which("ccache"):
         make.append("CCACHE=ccache")
     run(make, work / "nuttx", log)

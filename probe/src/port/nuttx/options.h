@@ -53,6 +53,9 @@
 #define HS_HAS_SIGQUEUE 1
 #define HS_HAS_READY_SIGNAL 0
 #define HS_HAS_QUEUED_BYTES 1
+#define HS_HAS_SELECT 1
+#define HS_HAS_SETSCHEDPRIO 1
+#define HS_HAS_SIGNAL_SENDER 1 /* selected by Kconfig */
 
 #ifdef CONFIG_ARCH_SETJMP_H
 #define HS_HAS_JUMPS 1
@@ -108,6 +111,11 @@
 #define HS_HAS_TERMINALS 1
 #else
 #define HS_HAS_TERMINALS 0
+#endif
+#ifdef CONFIG_SERIAL_TERMIOS
+#define HS_HAS_OUTPUT_DRAIN 1
+#else
+#define HS_HAS_OUTPUT_DRAIN 0
 #endif
 #ifdef CONFIG_PIPES
 #define HS_HAS_FIFO 1

@@ -1,0 +1,109 @@
+"""The port to NuttX, held against the probe: its options, its list of files, and the tool that
+builds it. What NuttX itself makes of them: tests/host/test_nuttx.py."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import nuttx
+from tests.conftest import ROOT
+
+PORT = ROOT / "probe" / "src" / "port" / "nuttx"
+BASE = ROOT / "probe" / "src" / "base"
+# Calls that POSIX requires, and NuttX has.
+AS_POSIX = {"CLOCK_NANOSLEEP", "MLOCKALL", "PSELECT", "UNNAMED_SEMAPHORES"}
+# What nuttx-apps gives to a Makefile of an application; this one says what would be compiled.
+MAKE_DEFS = "DELIM = /\nOBJEXT = .o\nINCDIR_PREFIX = -I\n"
+APPLICATION = "all:\n\t@echo $(MAINSRC)\n\t@for one in $(PARTS) $(EXTOBJS); do echo $$one; done\n"
+
+
+def _options(text: str) -> set[str]:
+    return set(re.findall(r"\bCONFIG_(HARDSTONE_\w+)", text))
+
+
+def _declared() -> set[str]:
+    return set(re.findall(r"^config (HARDSTONE_\w+)", (PORT / "Kconfig").read_text(), re.M))
+
+
+def test_each_option_of_the_application_is_declared_and_used() -> None:
+    used = [PORT / "options.h", PORT / "Makefile"]
+    assert _options("".join(path.read_text() for path in used)) == _declared()
+    cmake = (PORT / "CMakeLists.txt").read_text()
+    assert _options(cmake) == {f"HARDSTONE_{one}" for one in ("PROGNAME", "PRIORITY", "STACKSIZE")}
+    fragments = "".join(path.read_text() for path in nuttx.FRAGMENTS.glob("*.config"))
+    assert _options(fragments) <= _declared()
+
+
+def test_each_optional_call_of_posix_is_decided() -> None:
+    asked = "".join((BASE / name).read_text() for name in ("options.h", "posix_source.h"))
+    wanted = set(re.findall(r"^#ifndef HS_HAS_(\w+)", asked, re.M)) - AS_POSIX
+    decided = re.findall(r"^#define HS_HAS_(\w+) [01]", (PORT / "options.h").read_text(), re.M)
+    assert wanted == set(decided)
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> list[str]:
+    """What the Makefile would compile, and the objects, in their order."""
+    (tmp_path / "Make.defs").write_text(MAKE_DEFS)
+    (tmp_path / "Application.mk").write_text(APPLICATION)
+    output = subprocess.run(
+        ["make", "-s", "-C", str(PORT), "--no-print-directory", f"APPDIR={tmp_path}", "all"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return output.split()
+
+
+def test_the_makefile_compiles_the_whole_probe_but_load_shield_and_agent(listed: list[str]) -> None:
+    root = ROOT / "probe" / "src"
+    assert listed[0] == "main.c"
+    files = [one for one in listed[1:] if one.endswith(".c")]
+    found = {Path(PORT, one).resolve().relative_to(root) for one in files}
+    wanted = {path.relative_to(root) for path in root.rglob("*.c")}
+    out = {"load", "shield", "agent", "port", "main.c"}
+    parts = {path for path in wanted if path.parts[0] not in out}
+    own = {path.name for path in PORT.glob("*.c")}
+    posix = {path.name for path in (root / "port" / "posix").glob("*.c")}
+    port = {Path("port/nuttx", name) for name in own}
+    assert found == parts | port | {Path("port/posix", name) for name in posix - own}
+
+
+def test_no_two_objects_have_one_name(listed: list[str]) -> None:
+    objects = [one for one in listed if one.endswith(".o")]
+    assert len(objects) == len(set(objects)) == len([one for one in listed[1:] if ".c" in one])
+    assert not any("/" in one for one in objects)
+
+
+def test_a_fragment_that_the_configuration_lacks_is_reported() -> None:
+    wanted = nuttx.wishes("# a word\nCONFIG_A=y\nCONFIG_B=12\nCONFIG_C=n\nCONFIG_D=n\n")
+    lost = nuttx.refused(wanted, "CONFIG_A=y\nCONFIG_B=10\n# CONFIG_C is not set\nCONFIG_D=y\n")
+    assert lost == ["CONFIG_B=12", "CONFIG_D=n"]
+
+
+def test_a_copy_has_nothing_that_a_build_left(tmp_path: Path) -> None:
+    source, target = tmp_path / "apps", tmp_path / "copy" / "apps"
+    (source / "one").mkdir(parents=True)
+    for name in ("one.c", "one.o", ".built", "Kconfig"):
+        (source / "one" / name).write_text("")
+    (source / "Kconfig").write_text(f"# {nuttx.GENERATED}.\nsource /where/it/was\n")
+    (source / "board").symlink_to("/where/it/was")
+    nuttx.copy_sources("apps", source, target)
+    assert sorted(path.name for path in target.rglob("*")) == ["Kconfig", "one", "one.c"]
+    (target / "kept").write_text("")
+    nuttx.copy_sources("apps", source, target)
+    assert (target / "kept").exists()
+
+
+def test_without_a_checkout_the_tool_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.delenv("NUTTX_DIR", raising=False)
+    assert nuttx.main([]) == 1
+    assert "NUTTX_DIR is not set: clone https://github.com/apache/nuttx" in capsys.readouterr().err
+    assert nuttx.main(["--nuttx", str(tmp_path), "--apps", str(tmp_path)]) == 1
+    assert "is no checkout: it has no Makefile" in capsys.readouterr().err
