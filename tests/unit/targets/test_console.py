@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from hardstone.targets.console.address import parse_console
 from hardstone.targets.console.console_frames import ConsoleFrame, ConsoleReader, Passes
 from hardstone.targets.console.console_target import ConsoleTarget, ConsoleTransport
 from hardstone.targets.console.line import Line
+from hardstone.targets.local import LocalTransport
 from hardstone.targets.transport import Limits
 from tests.process.targets import sample
 from tests.unit.targets.board import BANNER, LOG, Answer, Board, Faults, frames_of
@@ -255,6 +256,7 @@ def faults_of(board: Board, seed: int) -> Faults:
     )
 
 
+@pytest.mark.slow
 def test_of_100_runs_over_a_faulty_line_none_is_wrong() -> None:
     """Each is whole, byte for byte, or ends with an error, after the lines up to where it breaks.
     In every fourth the board reboots, falls silent or babbles at some time."""
@@ -601,6 +603,7 @@ def test_a_register_comes_in_parts_over_a_slow_line() -> None:
     assert asked[0] == "--json --from 0 --count 4" and len(asked) >= 1
 
 
+@pytest.mark.slow
 def test_a_register_that_does_not_come_whole_comes_in_parts() -> None:
     """As where a log line comes every moment: 4 tests get through between two of them."""
     board = Board(answers, seed=3)
@@ -624,6 +627,29 @@ def test_a_register_in_parts_that_has_too_few_tests_is_refused() -> None:
 
     with closing(target(Board(short, bytes_per_s=960.0))) as found, pytest.raises(InputError):
         found.probe_list()
+
+
+def test_measurements_on_one_port_wait_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also under two names of it; not those on other ports, nor those of this machine."""
+    monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(tmp_path / "lock"))
+    device, link = tmp_path / "ttyUSB0", tmp_path / "by-id"
+    device.touch()
+    link.symlink_to(device)
+    waits: list[str] = []
+
+    def alone(way: Any) -> AbstractContextManager[None]:
+        held: AbstractContextManager[None] = way.alone(Stop(), waits.append, waits.append, 0.0)
+        return held
+
+    board = Board(answers)
+    with alone(transport(board, f"console:{device}")):
+        with pytest.raises(TargetError), alone(transport(board, f"console:{link},baud=9600")):
+            pass
+        with alone(transport(board, "console:pty:/dev/pts/9")), alone(LocalTransport()):
+            pass
+    assert len(waits) == 1 and f"is running on console:{link}" in waits[0]
 
 
 def test_a_line_that_is_given_back_is_closed_and_opened_again() -> None:

@@ -119,7 +119,7 @@ class _Job:
         self._guest = guest
         self._name = name
         self._passes = passes
-        self._reader = ConsoleReader()
+        self._reader = ConsoleReader(_CRASH)
         self._heard_at = time.monotonic()
 
     def output(self, on_idle: OnIdle) -> Output:
@@ -140,7 +140,7 @@ class _Job:
 
     def _has_crashed(self) -> str | None:
         """The line that says so."""
-        return next(filter(_CRASH.search, self._reader.foreign), None)
+        return next(iter(self._reader.noted), None)
 
     def _read(self) -> None:
         new = self._guest.new_output()
