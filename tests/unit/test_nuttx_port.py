@@ -30,7 +30,7 @@ def _declared() -> set[str]:
 
 
 def test_each_option_of_the_application_is_declared_and_used() -> None:
-    used = [PORT / "options.h", PORT / "Makefile"]
+    used = [PORT / "options.h", PORT / "Makefile", PORT / "job.c"]
     assert _options("".join(path.read_text() for path in used)) == _declared()
     cmake = (PORT / "CMakeLists.txt").read_text()
     assert _options(cmake) == {f"HARDSTONE_{one}" for one in ("PROGNAME", "PRIORITY", "STACKSIZE")}
