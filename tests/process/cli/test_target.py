@@ -107,6 +107,19 @@ def test_add_list_and_remove(hardstone: Call) -> None:
     assert [one["name"] for one in hardstone("target", "list", "--json").document] == ["rack"]
 
 
+def test_a_console_is_named_by_its_url(hardstone: Call) -> None:
+    url = "console:/dev/ttyACM0,baud=921600,flow=rtscts"
+    added = hardstone("target", "add", "nuttx", url)
+    assert (added.code, added.out) == (0, f"nuttx: {url}\n")
+    assert hardstone("target", "list", "--json").document == [{"name": "nuttx", "url": url}]
+    wrong = hardstone("target", "add", "other", url, "--sudo")
+    assert wrong.code == 2 and "--sudo is for a target over SSH" in wrong.told[0]
+    wrong = hardstone("target", "add", "other", "console:/dev/ttyACM0,speed=9")
+    assert wrong.code == 2 and "known: baud, flow, program, prompt" in " ".join(wrong.told)
+    removed = hardstone("target", "remove", "nuttx")
+    assert removed.told == [f"hardstone: removed nuttx, which was {url}"]
+
+
 def test_a_name_is_replaced_only_with_replace(hardstone: Call) -> None:
     hardstone("target", "add", "board", "ssh://a")
     assert "the target is the same as before" in hardstone("target", "add", "board", "ssh://a").err

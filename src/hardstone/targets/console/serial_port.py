@@ -76,13 +76,11 @@ def open_serial(path: str, baud: int, flow: str) -> SerialLine:
 
 def open_rfc2217(host: str, port: int, baud: int) -> SerialLine:
     """A port of a server that speaks RFC 2217, as an exporter of labgrid does."""
-    name = f"{host}:{port}"
+    name = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     serial = _library(name)
     try:
         # Some servers refuse to answer what a port's settings are.
-        line = serial.serial_for_url(
-            f"rfc2217://{name}?ign_set_control&timeout=5", baudrate=baud, write_timeout=_WRITE_S
-        )
+        line = serial.serial_for_url(f"rfc2217://{name}?ign_set_control&timeout=5", baudrate=baud)
     except (OSError, ValueError) as error:
         raise TargetError(
             f"{name} cannot be opened: {error}",
