@@ -439,6 +439,12 @@
 #endif
 #endif
 
+/* Clocks of CPU time go on while the thread runs, not only when it is switched off. Where they do
+ * not, lost CPU time cannot be told from used. */
+#ifndef HS_HAS_RUNNING_CPU_CLOCKS
+#define HS_HAS_RUNNING_CPU_CLOCKS 1
+#endif
+
 /* pthread_mutex_timedlock and sem_timedwait. */
 #ifndef HS_HAS_TIMEOUTS
 #if defined(_POSIX_TIMEOUTS) && _POSIX_TIMEOUTS + 0 > 0

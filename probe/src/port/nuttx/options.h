@@ -50,6 +50,7 @@
 #define HS_HAS_MAPPED_FILES 1
 #define HS_HAS_TIMEOUTS 1
 #define HS_HAS_CPU_CLOCKS 1
+#define HS_HAS_RUNNING_CPU_CLOCKS 0 /* clock_gettime leaves out the time since the last switch */
 #define HS_HAS_SIGQUEUE 1
 #define HS_HAS_READY_SIGNAL 0
 #define HS_HAS_QUEUED_BYTES 1
