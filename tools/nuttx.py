@@ -114,8 +114,9 @@ def say_version(source: Path, target: Path, log: Path) -> None:
 
 
 def fragments(board: str, setting: str, more: Iterable[Path]) -> list[Path]:
-    names = ("common", setting, board)
-    return [*(FRAGMENTS / f"{name}.config" for name in names), *more]
+    names = ("common", setting, board, f"{board}-{setting}")
+    found = [FRAGMENTS / f"{name}.config" for name in names]
+    return [*(path for path in found if path.exists()), *more]
 
 
 def wishes(text: str) -> dict[str, str]:
