@@ -39,12 +39,11 @@ static void *rt_thread_main(void *argument)
     touch_stack(rt_thread->touched_bytes); /* once bound: first touch decides the NUMA node */
     bool is_set_up = rt_thread->error == 0;
     sem_post(&rt_thread->ready);
-    if (!is_set_up)
-        return NULL;
-    while (sem_wait(&rt_thread->go) != 0)
+    while (is_set_up && sem_wait(&rt_thread->go) != 0)
         ;
-    if (rt_thread->body)
+    if (is_set_up && rt_thread->body)
         rt_thread->body(rt_thread->argument);
+    sem_post(&rt_thread->ready); /* for rt_thread_join */
     return NULL;
 }
 
@@ -164,8 +163,11 @@ void rt_thread_go(struct rt_thread *rt_thread)
     sem_post(&rt_thread->go);
 }
 
+/* RTEMS lends the priority of a thread in pthread_join to the thread that it waits for. */
 void rt_thread_join(struct rt_thread *rt_thread)
 {
+    while (sem_wait(&rt_thread->ready) != 0)
+        ;
     pthread_join(rt_thread->thread, NULL);
     destroy_gates(rt_thread);
 }

@@ -27,7 +27,7 @@
 
 enum { SAMPLES = 300, WARM_UP = 4, CONTROLS = 8, MOST_SHORT = 16 };
 enum { WRITE, REST };
-enum mode { BUFFERED, O_DSYNC_MODE, O_SYNC_MODE, FDATASYNC, MODES };
+enum mode { WITHOUT, O_DSYNC_MODE, O_SYNC_MODE, WITH_FDATASYNC, MODES };
 
 #define FILE_BYTES (INT64_C(4) << 20)
 
@@ -69,7 +69,7 @@ struct own {
 
 static bool has_variant(const struct run *run, struct variant *variant)
 {
-    bool is_plain = variant->number[variant_place(run, "mode")] == BUFFERED;
+    bool is_plain = variant->number[variant_place(run, "mode")] == WITHOUT;
     return is_plain || HS_HAS_SYNCHRONIZED_FILES;
 }
 
@@ -172,7 +172,7 @@ static int take_rest(struct run *run)
 static int take(struct run *run)
 {
     struct own *own = run->own;
-    bool is_last = own->mode == FDATASYNC;
+    bool is_last = own->mode == WITH_FDATASYNC;
     if (own->at + (int64_t)own->size_bytes > FILE_BYTES)
         own->at = 0;
     file_place_renew(&own->place, own->size_bytes);
@@ -185,12 +185,12 @@ static int take(struct run *run)
     result = check_write(run, done);
     if (result != 0)
         return result < 0 ? -1 : 0;
-    if (own->mode != BUFFERED && own->is_counted)
+    if (own->mode != WITHOUT && own->is_counted)
         synchronised_take(&own->synchronised[own->mode], device_bytes(own));
     run_take(run, WRITE, begin, end);
     own->at += (int64_t)own->size_bytes;
     result = take_rest(run);
-    if (own->mode != BUFFERED && own->is_counted) /* what the rest has written is not the next's */
+    if (own->mode != WITHOUT && own->is_counted) /* what the rest has written is not the next's */
         own->synchronised[own->mode].bytes = device_bytes(own);
     return result;
 }
@@ -200,7 +200,7 @@ static void report_counted(struct run *run)
     const struct own *own = run->own;
     const struct synchronised *counted = &own->synchronised[own->mode];
     int64_t flushes = own->flushes[own->mode];
-    if (own->mode == BUFFERED || !synchronised_is_known(counted))
+    if (own->mode == WITHOUT || !synchronised_is_known(counted))
         return;
     arena_event(
         run->arena, "device_counted", -1,

@@ -2,9 +2,11 @@
  * its own shell cuts a line at 128 bytes, so this one reads longer lines: words without quotes. */
 #include <rtems.h>
 #include <rtems/termiostypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,19 +24,20 @@ static int split(char *line, char *words[])
     return count;
 }
 
-/* Reads a line; a longer one is cut, and then refused as a word that is no command. A console may
+/* Reads a line. False: it is longer than `bytes`; what is left of it must not run. A console may
  * answer a read before there is anything. */
-static void read_line(char *line, size_t bytes)
+static bool read_line(char *line, size_t bytes)
 {
     static const struct timespec moment = {.tv_nsec = 2000000};
     size_t length = 0;
     for (char letter = 0; letter != '\n';) {
         if (read(STDIN_FILENO, &letter, 1) != 1)
             nanosleep(&moment, NULL);
-        else if (length < bytes - 1)
+        else if (length < bytes)
             line[length++] = letter;
     }
-    line[length] = '\0';
+    line[length < bytes ? length : bytes - 1] = '\0';
+    return length < bytes;
 }
 
 /* Reads commands from the console for ever, and runs those that begin with the probe's name. */
@@ -46,8 +49,7 @@ void rtems_command_loop(void)
     for (;;) {
         fputs("rtems> ", stdout);
         fflush(stdout);
-        read_line(line, sizeof line);
-        int count = split(line, words);
+        int count = read_line(line, sizeof line) ? split(line, words) : 0;
         if (count == 0)
             continue;
         if (strcmp(words[0], "hardstone") == 0)
@@ -63,6 +65,7 @@ void *POSIX_Init(void *argument);
 void *POSIX_Init(void *argument)
 {
     (void)argument;
+    (void)mkdir("/tmp", S_IRWXU | S_IRWXG | S_IRWXO);
     rtems_command_loop();
     return NULL;
 }
