@@ -310,6 +310,7 @@ _ORDER = (
     REPEAT,
     "clock",
     "machine",
+    "instruction set",
     "CPUs",
     "virtual",
     "kernel",

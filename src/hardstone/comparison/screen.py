@@ -17,6 +17,7 @@ from rich.text import Text
 from hardstone.calling import as_typed
 from hardstone.comparison.rows import AS_A_WHOLE, CONTRADICTS, EQUALS_TICK, MEDIAN, group_of
 from hardstone.comparison.sizes import SIZES
+from hardstone.comparison.tables import counts_of_several_sets
 from hardstone.comparison.tools import WAKEUP
 from hardstone.comparison.view import (
     ClaimCell,
@@ -122,6 +123,7 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     most += len(tools)
     sections = [
         *_labelled("apart", apart, width, 3, "bold red"),
+        *_labelled("caution", filter(None, [counts_of_several_sets(columns)]), width, 3, "yellow"),
         *tools,
         *([] if pair else _labelled("medians", medians, width, 4)),
         # The study and the hardware of a published figure are always shown.

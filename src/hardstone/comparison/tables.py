@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.comparison.grey import why_alone_grey
@@ -30,16 +30,18 @@ from hardstone.preemption.tables import (
     side_of,
     why_not_divided,
 )
+from hardstone.stats.consistency import counts_instructions
 from hardstone.systems.published import load_studies
 from hardstone.systems.rating import rate
 from hardstone.systems.subjects import (
+    INSTRUCTION_SET,
     MeasuredRun,
     Missing,
     Subject,
     why_apart,
     why_not_trusted,
 )
-from hardstone.wording import ratio_text, short, shorten, time_mark
+from hardstone.wording import numbers_text, ratio_text, short, shorten, time_mark
 
 _OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60
@@ -49,6 +51,7 @@ _REASON_CHARACTERS = 220
 def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn]:
     """A column for each of `subjects`, in their order; `reference` is a place in it."""
     columns = []
+    has_several = len(_instruction_sets(subjects)) > 1
     for number, (one, label) in enumerate(zip(subjects, _labels(subjects), strict=True), 1):
         trust = one.trust if isinstance(one, MeasuredRun) else None
         columns.append(
@@ -60,7 +63,7 @@ def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn
                 is_published=one.is_published,
                 is_reference=one is subjects[reference],
                 study=short(one.conditions.get("study"), 80) or _measured_by(one),
-                hardware=_hardware(one),
+                hardware=_hardware(one, has_several=has_several),
                 year=one.year,
                 trust=trust.grade if trust else None,
                 trust_reasons=list(trust.reasons) if trust else [],
@@ -77,14 +80,46 @@ def _measured_by(one: Subject) -> str:
     return _OWN_STUDY if imported is None else f"{tool_name(one)}, imported"
 
 
-def _hardware(one: Subject) -> str:
+def _instruction_sets(subjects: Iterable[Subject]) -> dict[str, list[int]]:
+    """The places of the runs with each instruction set."""
+    found: dict[str, list[int]] = {}
+    for place, one in enumerate(subjects):
+        if isinstance(one, MeasuredRun) and (name := one.conditions.get(INSTRUCTION_SET)):
+            found.setdefault(name, []).append(place)
+    return found
+
+
+def counts_of_several_sets(columns: Sequence[SystemColumn]) -> str:
+    """What to keep in mind where runs that count instructions have different ones; empty if they
+    have the same."""
+    counting = [
+        one
+        for one in columns
+        if isinstance(one.subject, MeasuredRun) and counts_instructions(one.subject.document.system)
+    ]
+    sets = _instruction_sets(one.subject for one in counting)
+    if len(sets) < 2:
+        return ""
+    named = "; ".join(
+        f"{numbers_text([counting[place].number for place in places])} {shorten(name, 20)}"
+        for name, places in sets.items()
+    )
+    return (
+        f"instruction sets differ ({named}), and so does the number of instructions for the same "
+        "work: small ratios tell nothing"
+    )
+
+
+def _hardware(one: Subject, *, has_several: bool) -> str:
     if not isinstance(one, MeasuredRun):
         return one.conditions.get("machine", "not known")
     machine = shorten(one.conditions.get("machine", ""), 80) or "not known"
+    arch = shorten(one.conditions.get(INSTRUCTION_SET, ""), 20) if has_several else ""
     count = one.conditions.get("CPUs")
     virtual = one.conditions.get("virtual")
     parts = [
         machine,
+        arch if arch not in machine else "",
         f"{count} CPU{'' if count == '1' else 's'}" if count else "",
         f"virtual machine ({shorten(virtual, 40)})" if virtual else "",
     ]
@@ -92,13 +127,23 @@ def _hardware(one: Subject) -> str:
 
 
 def _labels(subjects: Sequence[Subject]) -> list[str]:
-    """Labels that all differ: where two are the same, the kernel follows, then the ID, then a
+    """Labels that all differ. Where those of all runs are the same, and no two kernels are, the
+    kernels are the labels; where two are the same, the kernel follows, then the ID, then a
     number."""
+    systems = [one.document.system if isinstance(one, MeasuredRun) else {} for one in subjects]
+    names = [short(one.get("kernel.name"), 20) for one in systems]
+    has_several = len(set(filter(None, names))) > 1
     kernels = [
-        short(one.document.system.get("kernel.release"), 40) if isinstance(one, MeasuredRun) else ""
-        for one in subjects
+        " ".join(filter(None, (name if has_several else "", short(one.get("kernel.release"), 40))))
+        for name, one in zip(names, systems, strict=True)
     ]
     labels = [shorten(one.label, _LABEL_CHARACTERS) or one.id for one in subjects]
+    runs = [place for place, one in enumerate(subjects) if isinstance(one, MeasuredRun)]
+    releases = {kernels[place] for place in runs} - {""}
+    if len(runs) > 1 and len({labels[one] for one in runs}) == 1 and len(releases) == len(runs):
+        for place in runs:
+            own = "" if has_several else names[place]
+            labels[place] = f"{own} {kernels[place]}".strip()
     for more in (kernels, [one.id for one in subjects]):
         same = Counter(labels)
         labels = [

@@ -161,6 +161,7 @@ class Subject(Protocol):
 
 
 CONTRADICTORY = "cannot be true: see the top of its run"
+INSTRUCTION_SET = "instruction set"  # of the conditions of a run
 _OWN_FIGURES = frozenset({"min", "mean", "max"})
 _KERNEL_TIME = ("time_90", "time_99")
 
@@ -317,6 +318,7 @@ class MeasuredRun:
         facts = self.document.system
         found = {
             "machine": facts.get("machine.cpu_model") or facts.get("machine.arch"),
+            INSTRUCTION_SET: facts.get("machine.arch"),
             "CPUs": facts.get("cpu.count"),
             "virtual": facts.get("virtual.hypervisor"),
             "kernel": f"{facts.get('kernel.name', '')} {facts.get('kernel.release', '')}".strip(),

@@ -166,6 +166,35 @@ def systems() -> Iterator[tuple[str, CompareView]]:
         yield f"a clock that counts {target_ns} ns a minute", compared(fair, clocked(target_ns))
 
 
+RTOS = {"kernel.name": "NuttX", "kernel.release": "12.0.0", "machine.arch": "riscv64"}
+LINUX = {"kernel.name": "Linux", "machine.arch": "aarch64"}
+
+
+def counting(**facts: Scalar) -> MeasuredRun:
+    run_id = f"20261125T200000Z-{facts['kernel.release']}".replace(".", "")
+    return run_with(result(), run_id=run_id, name="night", system=COUNTED | facts)
+
+
+def test_runs_of_one_name_on_several_systems_have_the_names_of_these() -> None:
+    linux = [counting(**LINUX, **{"kernel.release": one}) for one in ("6.1.0", "6.1.0-rt")]
+    view = compared(counting(**RTOS), *linux, QNX)
+    names = ["NuttX 12.0.0", "Linux 6.1.0", "Linux 6.1.0-rt"]
+    assert [one.label for one in view.columns[:3]] == names
+    assert [one.label for one in compared(*linux).columns] == names[1:]
+
+
+def test_counts_of_different_instruction_sets_are_told_and_compared() -> None:
+    linux = [counting(**LINUX, **{"kernel.release": one}) for one in ("6.1.0", "6.1.0-rt")]
+    view = compared(counting(**RTOS), *linux)
+    caution = "Instruction sets differ (1 riscv64; 2, 3 aarch64), and so does the number"
+    assert any(one.startswith(caution) for one in view.notes), view.notes
+    assert not any(one.apart for one in view.columns)
+    assert "riscv64" in view.columns[0].hardware
+    same = compared(*linux)
+    assert not any("nstruction sets" in one for one in same.notes)
+    assert "aarch64" not in same.columns[0].hardware.partition(",")[2]
+
+
 def conditions() -> Iterator[tuple[str, CompareView]]:
     plans = (("fifo", "glibc"), ("rr", "musl"))
     yield (
