@@ -36,7 +36,7 @@ from hardstone.targets.console.emulated_guest import read_settings
 
 FAULTS = ("none", "lost", "doubled", "inserted", "mixed", "silent", "reset")
 _FRAME = re.compile(rb"@hs:([0-9a-f]{4}) ([0-9]+) ([\^+.!-]) ([0-9a-f]{8}) ?([^\r\n]*)\r?\n")
-_BOOT_S = 5.0
+_NO_REBOOT = "-no-reboot"
 _MOST_RUN_S = 150.0
 
 
@@ -56,7 +56,7 @@ class Relay:
 
     def serve(self, listener: socket.socket, ended: threading.Event) -> None:
         # Where in the stream a machine is reset or a line is silent: within a command's output.
-        special_at = self.random.randrange(2_000, 60_000)
+        special_at = self.random.randrange(2_000, 125_000)
         client: socket.socket | None = None
         while not ended.is_set():
             ready = [one for one in (self.guest, client or listener) if one is not None]
@@ -130,6 +130,9 @@ def sent_outputs(clean: bytes) -> list[bytes]:
     outputs = []
     for held in passes.values():
         for frames in held:
+            last = max(frames)
+            if frames[last][0] != b"!" or len(frames) != last + 1:
+                continue  # a reset cut it off
             text = b"".join(
                 payload + (b"\n" if kind == b"." else b"")
                 for _, (kind, payload) in sorted(frames.items())
@@ -154,10 +157,11 @@ def sent_figures(outputs: Sequence[bytes]) -> list[list[Any]]:
     return found
 
 
-def one_run(image: Path, number: int, seed: int, words: Sequence[str]) -> tuple[str, str, str]:
+def one_run(
+    image: Path, kind: str, number: int, seed: int, words: Sequence[str]
+) -> tuple[str, str, str]:
     """The fault, what became of it ("right", "told" or "WRONG"), and what was said."""
     generator = random.Random(f"{seed}/{number}")  # noqa: S311 - repeatable
-    kind = FAULTS[number % len(FAULTS)]
     rate = 10 ** generator.uniform(-5.0, -2.7)
     own, guests = socket.socketpair()
     monitor, guests_monitor = socket.socketpair()
@@ -165,7 +169,12 @@ def one_run(image: Path, number: int, seed: int, words: Sequence[str]) -> tuple[
     port = listener.getsockname()[1]
     settings = read_settings(parse_console(f"console:qemu:{image}"))
     command = [
-        *settings.command(("socket", f"fd={guests.fileno()}")),
+        # A reset boots it again, as on a board.
+        *(
+            one
+            for one in settings.command(("socket", f"fd={guests.fileno()}"))
+            if one != _NO_REBOOT
+        ),
         *("-chardev", f"socket,id=monitor,fd={guests_monitor.fileno()}"),
         *("-mon", "chardev=monitor"),
     ]
@@ -246,12 +255,14 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("image", type=Path)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--fault", choices=FAULTS, help="this one alone")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--test", nargs="+", default=["SEM-P-ARN", "--samples", "200"])
     options = parser.parse_args(words)
     counts: Counter[tuple[str, str]] = Counter()
     for number in range(options.first, options.first + options.runs):
-        fault, verdict, said = one_run(options.image, number, options.seed, options.test)
+        kind = options.fault or FAULTS[number % len(FAULTS)]
+        fault, verdict, said = one_run(options.image, kind, number, options.seed, options.test)
         counts[fault.split()[0], verdict] += 1
         print(f"{number:3} {fault:16} {verdict:5} {said[:160]}", flush=True)
     for (fault, verdict), count in sorted(counts.items()):

@@ -668,6 +668,22 @@ def test_a_line_that_is_given_back_is_closed_and_opened_again() -> None:
     assert len(opened) == 2
 
 
+def test_a_guest_that_answers_no_more_is_booted_again(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    boards = [Board(answers), Board(answers)]
+    left = iter(boards)
+    settings = parse_console(f"console:qemu:{image}")
+    warned: list[str] = []
+    way = ConsoleTransport(settings, lambda _: next(left), clock=lambda: sum(b.now for b in boards))
+    way.open(Notices(warn=warned.append))
+    boards[0].fall_silent()
+    with pytest.raises(HardstoneError):
+        list(way.chunks(RUN, Limits(30.0), Stop()))
+    assert b"".join(way.chunks(RUN, LIMITS, Stop())) == STREAM
+    assert boards[0].is_closed
+    assert len(warned) == 1 and "booting the guest again" in warned[0]
+
+
 def test_run_options_pass_a_shell() -> None:
     board = Board(answers)
     with closing(target(board)) as found:

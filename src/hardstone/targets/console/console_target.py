@@ -220,6 +220,19 @@ class ConsoleTransport:
                     raise
 
     def _ready(self) -> Shell:
+        """At the prompt. A guest that no longer answers is booted again: what stopped one test is
+        no reason to lose those after it."""
+        is_fresh = self._line is None
+        try:
+            return self._at_prompt()
+        except TargetError as error:
+            if self._settings.kind != "qemu" or is_fresh:
+                raise
+            self._notices.warn(f"{error.cause}; booting the guest again")
+        self.close()
+        return self._at_prompt()
+
+    def _at_prompt(self) -> Shell:
         if self._line is None or self._shell is None:
             settings = self._settings
             self._line = self._opener(settings)
