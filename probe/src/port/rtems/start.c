@@ -1,6 +1,7 @@
 /* The system's start and configuration. RTEMS links an application and its system into one image;
  * its own shell cuts a line at 128 bytes, so this one reads longer lines: words without quotes. */
 #include <rtems.h>
+#include <rtems/posix/aio_misc.h>
 #include <rtems/termiostypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -65,6 +66,7 @@ void *POSIX_Init(void *argument);
 void *POSIX_Init(void *argument)
 {
     (void)argument;
+    (void)rtems_aio_init(); /* aio_read without it: an exception */
     (void)mkdir("/tmp", S_IRWXU | S_IRWXG | S_IRWXO);
     rtems_command_loop();
     return NULL;
