@@ -156,6 +156,12 @@
 #error "HS_WATCH_THREADS, HS_WATCH_COUNTS: at least 1"
 #endif
 
+/* Longest message of a POSIX queue that is asked of the system; 0: it says itself what is too long.
+ */
+#ifndef HS_QUEUE_BYTES
+#define HS_QUEUE_BYTES 0
+#endif
+
 /* ---- POSIX features that a small system may lack: each macro is 1 or 0 ----
  *
  * Calls that POSIX requires and some systems lack all the same (clock_nanosleep, timer_create,
@@ -519,6 +525,11 @@
 #else
 #define HS_HAS_SOCKETS 0
 #endif
+#endif
+
+/* Whether a thread no longer uses its stack when pthread_join returns, as POSIX promises. */
+#ifndef HS_HAS_ENDED_WHEN_JOINED
+#define HS_HAS_ENDED_WHEN_JOINED 1
 #endif
 
 /* setjmp, longjmp and what restores the mask of signals. */

@@ -2,6 +2,8 @@
 
 #include "base/rt_thread.h"
 
+#include "base/clock.h"
+#include "base/options.h"
 #include "port/port.h"
 
 #include <errno.h>
@@ -18,7 +20,8 @@
 enum {
     TOUCHED_BYTES = RT_THREAD_STACK_BYTES / 3,
     LEAST_TOUCHED_BYTES = RT_THREAD_SMALL_STACK_BYTES * 3 / 8,
-    FRAME_BYTES = 1024
+    FRAME_BYTES = 1024,
+    LEAVE_NS = 50000000
 };
 
 /* Touches `bytes` of stack, one frame at a time. */
@@ -288,6 +291,9 @@ void *stacks_at(const struct stacks *stacks, int place)
 
 void stacks_free(struct stacks *stacks)
 {
+#if !HS_HAS_ENDED_WHEN_JOINED
+    (void)clock_sleep(LEAVE_NS); /* lower threads run on them to their end */
+#endif
     free(stacks->block);
     stacks->block = NULL;
 }

@@ -3,6 +3,7 @@
 #include "run/run.h"
 
 #include "base/clock.h"
+#include "base/options.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -151,6 +151,8 @@ typedef mqd_t queue_handle;
 static inline int queue_create(queue_handle *queue, const char *name, size_t bytes, long depth)
 {
     struct mq_attr room = {.mq_maxmsg = depth, .mq_msgsize = (long)bytes};
+    if (HS_QUEUE_BYTES > 0 && bytes > HS_QUEUE_BYTES)
+        return EINVAL;
     *queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &room);
     return *queue != (mqd_t)-1 ? 0 : errno;
 }

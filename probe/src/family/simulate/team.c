@@ -272,7 +272,8 @@ static void work_at_once(struct team_member *member)
 static int64_t own_cpu_ns(void)
 {
     struct timespec used;
-    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0 ? clock_timespec_ns(&used) : -1;
+    bool is_known = HS_HAS_RUNNING_CPU_CLOCKS && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0;
+    return is_known ? clock_timespec_ns(&used) : -1;
 }
 
 static int64_t difference(int64_t before, int64_t after)

@@ -28,6 +28,11 @@
 #define HS_STACK_BYTES CONFIG_HARDSTONE_THREAD_STACKSIZE
 #define HS_SMALL_STACK_BYTES CONFIG_HARDSTONE_SMALL_STACKSIZE
 
+/* mq_open with a longer message fails, and leaves a name behind whose next use ends the system. */
+#ifdef CONFIG_MQ_MAXMSGSIZE
+#define HS_QUEUE_BYTES CONFIG_MQ_MAXMSGSIZE
+#endif
+
 /* ---- POSIX ---- */
 
 /* Without an address space for each process a forked child would work on its parent's memory. */
@@ -54,9 +59,10 @@
 #define HS_HAS_SIGQUEUE 1
 #define HS_HAS_READY_SIGNAL 0
 #define HS_HAS_QUEUED_BYTES 1
+#define HS_HAS_ENDED_WHEN_JOINED 0 /* it posts the joiner's semaphore, and goes on to its end */
 #define HS_HAS_SELECT 1
 #define HS_HAS_SETSCHEDPRIO 1
-#define HS_HAS_SIGNAL_SENDER 1 /* selected by Kconfig */
+#define HS_HAS_SIGNAL_SENDER 0 /* si_pid names the thread, not its process */
 
 #ifdef CONFIG_ARCH_SETJMP_H
 #define HS_HAS_JUMPS 1
