@@ -141,9 +141,21 @@ static void try_writable(struct async_claim *claim, const struct means *means,
                  "not writable although everything was read");
 }
 
+static void report_missing(const struct trial *trial, const char *claim, int error)
+{
+    arena_event(trial->run->arena, "claim_unsupported", -1,
+                DATA(data_text("claim", claim), data_text("kind", trial->kind),
+                     data_text("error", strerror(error))),
+                "%s, %s: this system has none (%s)", claim, trial->kind, strerror(error));
+}
+
 static void try_readiness(const struct trial *trial, const struct means *means)
 {
     struct async_claim claim = async_claim_begin(trial->run, means->name, trial->kind);
+    if (means->says(trial->channel->out, false, 0) < 0 && status_is_missing(errno)) {
+        report_missing(trial, means->name, errno);
+        return;
+    }
     try_readable(&claim, means, trial->channel);
     try_writable(&claim, means, trial);
     async_claim_end(&claim, "readable exactly when there is data, writable exactly when there is "
@@ -161,14 +173,6 @@ static void expect_queued(struct async_claim *claim, const struct channel *chann
     }
     async_expect(claim, !error && count == expected, "reported %d bytes%s%s, %d were available",
                  count, error ? ": " : "", error ? strerror(error) : "", expected);
-}
-
-static void report_missing(const struct trial *trial, const char *claim, int error)
-{
-    arena_event(trial->run->arena, "claim_unsupported", -1,
-                DATA(data_text("claim", claim), data_text("kind", trial->kind),
-                     data_text("error", strerror(error))),
-                "%s, %s: this system has none (%s)", claim, trial->kind, strerror(error));
 }
 
 static void try_queued(const struct trial *trial)
