@@ -323,7 +323,7 @@ OTHERS = {
     "sudo ln -s /usr/share/hardstone/systemd/": "links a unit; systemd-analyze reads it in a test",
     "sudo systemctl enable --now hardstone-soak.timer": "needs systemd as process 1",
     "meson setup ": "the set-up of every test run types it",
-    "python tools/nuttx.py ": "needs a checkout of NuttX; tests/unit/test_nuttx_port.py reads what it does",
+    "python tools/nuttx.py ": "needs checkouts of NuttX; test_nuttx_port.py tries its parts",
     ".venv/bin/python -m pip wheel ": "tests/process/test_packaging.py builds a wheel",
     ".venv/bin/python -m hatchling build ": "make release does the same",
     "sh tools/debian.sh ": "tools/fresh_install.sh types it",
