@@ -1,0 +1,178 @@
+"""What the probe takes on NuttX, as tables: `python tools/nuttx_sizes.py FOLDER...`.
+
+FOLDER is what tools/nuttx.py built: build/nuttx/BOARD-SETTING. Flash comes from the linker's map.
+Memory comes from QEMU: each test runs for 2 s after a boot of its own, and `free` tells the most
+that was used of the heap since then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import selectors
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REGISTER = ROOT / "probe/src/family/register.c"
+PROMPT = b"nsh> "
+BOOT_S, TEST_S = 30.0, 60.0
+MACHINES = {
+    "rv-virt": ("qemu-system-riscv64", "-M", "virt,aclint=on", "-cpu", "rv64", "-bios", "none"),
+    "qemu-armv7a": (
+        *("qemu-system-arm", "-cpu", "cortex-a7", "-net", "none"),
+        *("-machine", "virt,virtualization=off,gic-version=2"),
+    ),
+}
+FLASH = (".text", ".init_section", ".rodata", ".srodata", ".data", ".sdata", ".ARM.exidx")
+# An output section's name at the start of a line; a part of it: address, size, file.
+LINE = re.compile(r"^(\.\S+)|^ (?:\S+)?\s+0x[0-9a-f]+\s+0x([0-9a-f]+) (\S+)$", re.MULTILINE)
+OBJECT = re.compile(r"\((?:hs_([a-z]+)_(\w+?)|main\.c)\.hardstone\w*\.o\)$")
+# A status that is not "measured" leads the line that gives its reason.
+REASON = re.compile(r"^(unsupported|failed|timeout|skipped|untrustworthy): .*$", re.MULTILINE)
+
+
+def flash_by_part(text: str) -> Counter[str]:
+    """Bytes of each room, of each family of tests, and of `NuttX`, by a linker's map."""
+    found: Counter[str] = Counter()
+    section = ""
+    for line in LINE.finditer(text[text.index("Linker script and memory map") :]):
+        if line[1]:
+            section = line[1]
+        elif section in FLASH:
+            part = OBJECT.search(line[3])
+            found[room_of(part) if part else "NuttX"] += int(line[2], 16)
+    return found
+
+
+def room_of(part: re.Match[str]) -> str:
+    room, rest = part[1] or "main", part[2] or ""
+    return f"family/{rest.split('_')[0]}" if room == "family" else room
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Of a test: the largest use of the heap over that before, bytes; None where the system did not
+    answer again. `reason`: of a status other than measured."""
+
+    test: str
+    peak_bytes: int | None
+    reason: str
+
+
+def used(text: str) -> tuple[int, int]:
+    """Bytes of the heap in use, and at most since the boot, by the answer of `free`."""
+    numbers = re.search(r"^\s*\d+\s+(\d+)\s+\d+\s+(\d+)\s+\d+", text, re.MULTILINE)
+    if not numbers:
+        raise ValueError(f"free answered {text!r}")
+    return int(numbers[1]), int(numbers[2])
+
+
+class Machine:
+    """An emulated system whose shell is on standard input and output."""
+
+    def __init__(self, board: str, image: Path) -> None:
+        self.process = subprocess.Popen(
+            [*MACHINES[board], "-nographic", "-kernel", str(image)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self.answer(BOOT_S)
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def answer(self, limit_s: float) -> str | None:
+        """Text up to the next prompt; None: none came in time."""
+        got, end = b"", time.monotonic() + limit_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while (left := end - time.monotonic()) > 0 and selector.select(left):
+                piece = os.read(self.process.stdout.fileno(), 65536)
+                got += piece
+                if PROMPT in got or not piece:
+                    break
+        return got.decode("utf-8", "replace").replace("\r", "") if PROMPT in got else None
+
+    def ask(self, line: str, limit_s: float) -> str | None:
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        return self.answer(limit_s)
+
+
+def memory_of(board: str, image: Path, test: str) -> Memory:
+    with Machine(board, image) as machine:
+        before, _ = used(machine.ask("free", BOOT_S) or "")
+        text = machine.ask(f"hardstone run {test} -D 2s", TEST_S)
+        after = machine.ask("free", BOOT_S) if text is not None else None
+    if text is None or after is None:
+        return Memory(test, None, "the system did not answer any more")
+    reason = REASON.search(text)
+    return Memory(test, used(after)[1] - before, reason[0] if reason else "")
+
+
+def tests() -> list[str]:
+    names = re.findall(r"^    TEST\((\w+)\)", REGISTER.read_text(), re.MULTILINE)
+    return [name.upper().replace("_", "-") for name in names]
+
+
+def flash_table(maps: Mapping[str, str]) -> list[str]:
+    parts = {name: flash_by_part(text) for name, text in maps.items()}
+    rooms = sorted(
+        {room for found in parts.values() for room in found if room != "NuttX"},
+        key=lambda room: (-max(found[room] for found in parts.values()), room),
+    )
+    rows = [
+        *((room, [found[room] for found in parts.values()]) for room in rooms),
+        ("**the probe**", [found.total() - found["NuttX"] for found in parts.values()]),
+        ("NuttX and its libraries", [found["NuttX"] for found in parts.values()]),
+        ("**image**", [found.total() for found in parts.values()]),
+    ]
+    head = ["| flash, KB | " + " | ".join(maps) + " |", "| --- |" + " ---: |" * len(maps)]
+    return head + [f"| {name} | {' | '.join(map(in_kb, row))} |" for name, row in rows]
+
+
+def in_kb(count: int | None) -> str:
+    return "no answer" if count is None else f"{count / 1024:.1f}"
+
+
+def memory_table(found: Mapping[str, Sequence[Memory]]) -> list[str]:
+    rows = zip(*found.values(), strict=True)
+    head = ["| heap at most, KB | " + " | ".join(found) + " |", "| --- |" + " ---: |" * len(found)]
+    return head + [
+        f"| {row[0].test} | {' | '.join(in_kb(one.peak_bytes) for one in row)} |" for row in rows
+    ]
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="+", help="build/nuttx/BOARD-SETTING")
+    parser.add_argument("--flash", action="store_true", help="no emulation: flash only")
+    parser.add_argument("--test", action="append", help="memory of this test only")
+    options = parser.parse_args(words)
+    maps = {folder.name: (folder / "nuttx/nuttx.map").read_text() for folder in options.folder}
+    print("\n".join(flash_table(maps)))
+    if options.flash:
+        return 0
+    found = {}
+    for folder in options.folder:
+        board, image = folder.name.rsplit("-", 1)[0], folder / "nuttx/nuttx"
+        found[folder.name] = [memory_of(board, image, test) for test in options.test or tests()]
+    print("\n" + "\n".join(memory_table(found)))
+    reasons = [(name, one) for name, rows in found.items() for one in rows if one.reason]
+    print("".join(f"\n{name} {one.test}: {one.reason}" for name, one in reasons))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
