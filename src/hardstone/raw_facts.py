@@ -16,7 +16,7 @@ import msgspec
 
 from hardstone.model import Facts, RunDocument, Scalar, Source
 from hardstone.sources import MOST_BYTES, Found, Known, Raw, bytes_of, lines_of, number_of
-from hardstone.virtual import virtual_facts
+from hardstone.virtual import emulation_by_board, virtual_facts
 
 _CPU = "/sys/devices/system/cpu"
 _PACKED = "/proc/config.gz"
@@ -38,9 +38,13 @@ def with_raw_facts(facts: Facts) -> Facts:
     """What the probe sent, with the facts that are read from its sources.
 
     Of a packed configuration only the lines of OPTIONS stay. A probe that is no port to Linux, or
-    that sends no sources, has sent all of its facts itself.
+    that sends no sources, has sent all of its facts itself; but an image does not know whether the
+    machine that it was built for is an emulator's.
     """
-    if facts.sources is None or not _is_of_linux(facts.facts):
+    if not _is_of_linux(facts.facts):
+        found = dict(emulation_by_board(facts.facts))
+        return msgspec.structs.replace(facts, facts={**found, **facts.facts})
+    if facts.sources is None:
         return facts
     sources = [_kept(one) for one in facts.sources]
     found = read_facts(sources, facts.facts)

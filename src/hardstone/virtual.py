@@ -140,6 +140,15 @@ def emulation_by_lab(raw: Raw, found: Emulation) -> Emulation:
     return found
 
 
+def emulation_by_board(known: Known) -> Found:
+    """By the board that the image of another system than Linux was built for."""
+    board, chip = (str(known.get(f"machine.{one}") or "") for one in ("board", "chip"))
+    if "qemu" in f"{board} {chip}".lower():
+        yield "virtual.emulated", None
+        reason = f"the image is for QEMU's machine {board}, which runs in KVM or is emulated"
+        yield "virtual.emulated_reason", reason[:200]
+
+
 def hypervisor_by_names(raw: Raw) -> str | None:
     """The hypervisor's name by device tree and DMI; None: they name none."""
     makers = ("QEMU", *_OF_KVM, *_OF_OTHERS[:-1])

@@ -14,6 +14,7 @@ from hardstone.facts import load_facts
 from hardstone.model import Facts, RunDocument, Scalar, Source
 from hardstone.raw_facts import read_again, read_facts, unpacked, with_raw_facts
 from hardstone.sources import cpus_of
+from hardstone.stats.consistency import KindOfTime, kind_of_time
 from hardstone.store.documents import parse_document
 from tests.process.targets import sample
 from tests.unit.stats import make
@@ -184,3 +185,22 @@ def test_a_list_of_cpus_that_is_too_long_is_none() -> None:
 def test_presence_is_enough() -> None:
     assert read_facts(of("/usr/bin/grubby"), {})["os.boot_tool"] == "grubby"
     assert read_facts(of("/proc/lockdep"), {})["kernel.lock_checking"] is True
+
+
+@pytest.mark.parametrize(
+    ("board", "chip", "kind"),
+    [
+        ("rv-virt", "qemu-rv", KindOfTime.UNKNOWN),
+        ("qemu-armv7a", "qemu", KindOfTime.UNKNOWN),
+        ("stm32f4discovery", "stm32", KindOfTime.HARDWARE),
+    ],
+)
+def test_an_image_for_a_machine_of_qemu_may_be_emulated(
+    board: str, chip: str, kind: KindOfTime
+) -> None:
+    known = {"machine.board": board, "machine.chip": chip}
+    found = with_raw_facts(facts(port="nuttx", **known)).facts
+    assert kind_of_time(found) is kind
+    assert (board in str(found.get("virtual.emulated_reason"))) is (kind is KindOfTime.UNKNOWN)
+    told = {"virtual.emulated": True, "virtual.emulated_reason": "told"}
+    assert with_raw_facts(facts(port="nuttx", **known, **told)).facts.items() >= told.items()
