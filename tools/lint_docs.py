@@ -323,7 +323,6 @@ OTHERS = {
     "sudo ln -s /usr/share/hardstone/systemd/": "links a unit; systemd-analyze reads it in a test",
     "sudo systemctl enable --now hardstone-soak.timer": "needs systemd as process 1",
     "export NUTTX_DIR=": "needs NuttX's sources",
-    "python tools/nuttx.py ": "needs NuttX's sources and a cross compiler",
     "meson setup ": "the set-up of every test run types it",
     "python tools/nuttx.py ": "needs checkouts of NuttX; test_nuttx_port.py tries its parts",
     ".venv/bin/python -m pip wheel ": "tests/process/test_packaging.py builds a wheel",
