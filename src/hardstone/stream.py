@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,10 +20,12 @@ from hardstone.model import (
     MOST_GAPS,
     MOST_SERIES,
     STREAM_SCHEMA,
+    Conditions,
     Event,
     Instrument,
     Interval,
     LoadReached,
+    ParamValue,
     Result,
     Series,
     StreamEvent,
@@ -88,9 +90,13 @@ class StreamReader:
         test: str,
         *,
         is_noisy: bool = False,
+        params: Mapping[str, ParamValue] | None = None,
+        policy: str | None = None,
         line_limit_bytes: int = _LINE_LIMIT_BYTES,
         stream_limit_bytes: int = _STREAM_LIMIT_BYTES,
     ) -> None:
+        self._asked_params = params or {}
+        self._asked_policy = policy
         self._result = Result(test=test, status="failed")
         self._is_noisy = is_noisy
         self._line_limit_bytes = line_limit_bytes
@@ -228,9 +234,28 @@ class StreamReader:
             raise StreamError(f"its schema is {line.schema!r}; {STREAM_SCHEMA} was expected")
         if line.test != self._result.test:
             raise StreamError(f"it is of test {line.test!r}; {self._result.test} was requested")
+        self._check_params(line.params)
         self._result.started_utc = _utc(line.started_utc_ns)
         self._result.params = line.params
         self._header = line
+
+    def _check_params(self, stated: Mapping[str, ParamValue]) -> None:
+        """Of a request only what is stated can be compared; the probe states no empty list."""
+        for name, value in stated.items():
+            asked = self._asked_params.get(name, value)
+            if value != asked:
+                raise StreamError(
+                    f"it was measured with {name}={_short(value)}; {name}={_short(asked)} was "
+                    "requested"
+                )
+
+    def _check_policy(self, conditions: Conditions) -> None:
+        """Without the right to real-time priorities the probe measures at SCHED_OTHER, and says
+        that it is not real-time."""
+        asked, said = self._asked_policy, conditions.policy
+        is_refused = said == "other" and not conditions.realtime
+        if asked is not None and said not in (None, asked) and not is_refused:
+            raise StreamError(f"it was measured with the policy {said!r}; {asked!r} was requested")
 
     def _take_instrument(self, line: StreamInstrument) -> None:
         if self._result.instrument is not None:
@@ -295,6 +320,7 @@ class StreamReader:
         problem = duration_problem(line.duration_ns)
         if problem is not None:
             raise StreamError(problem)
+        self._check_policy(line.conditions)
         self._ending = line
 
     def _take_footer(self, line: StreamFooter) -> None:
@@ -355,6 +381,11 @@ def _utc(at_ns: int) -> str:
         raise StreamError(f"the start time {at_ns} ns is impossible")
     at = datetime.fromtimestamp(at_ns // 1_000_000_000, UTC)
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _short(value: ParamValue) -> str:
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text[:40]
 
 
 def _counts(footer: StreamFooter) -> str:

@@ -407,3 +407,33 @@ def test_a_flood_of_gaps_is_ended() -> None:
     reader = fed(windows)
     assert reader.problem == "line 3: more than 1048576 gaps"
     assert len(reader.finish().windows) == 1
+
+
+def asked(lines: list[bytes], **request: Any) -> Result:
+    reader = StreamReader(TEST, **request)
+    for line in lines:
+        reader.feed(line)
+    return reader.finish()
+
+
+def test_the_answer_to_another_request_is_not_taken() -> None:
+    """Its checksums are right: only what it states tells that it is not what was asked for."""
+    stated = read(GOLDEN).params
+    assert asked(GOLDEN, params=stated, policy="fifo").complete
+    assert asked(GOLDEN, params=stated | {"not_stated": []}).complete
+    found = asked(GOLDEN, params=stated | {"interval_ns": 5_000_000})
+    assert (found.status, found.complete, found.series) == ("failed", False, [])
+    assert found.reason is not None
+    assert "measured with interval_ns=1000000; interval_ns=5000000 was requested" in found.reason
+    other = msgspec.json.decode(RESULT)["conditions"] | {"policy": "rr"}
+    lines = [*GOLDEN[:-2], with_field(RESULT, conditions=other), FOOTER]
+    found = asked(lines, policy="fifo")
+    assert found.status == "failed" and not found.complete
+    assert "policy 'rr'; 'fifo' was requested" in str(found.reason)
+
+
+def test_a_refused_policy_is_a_condition_and_no_other_request() -> None:
+    refused = msgspec.json.decode(RESULT)["conditions"] | {"policy": "other", "realtime": False}
+    without_sum = changed(FOOTER, lambda value: value.pop("crc32", None))
+    lines = [*GOLDEN[:-2], with_field(RESULT, conditions=refused), without_sum]
+    assert asked(lines, policy="fifo").complete

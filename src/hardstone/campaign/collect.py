@@ -143,7 +143,12 @@ def measure(common: Collector, planned: PlannedTest, on_idle: OnIdle) -> Measure
     """Runs one test. TargetGoneError when the target is lost meanwhile, TargetAwayError where the
     test goes on there, NotSentError where it never began."""
     is_noisy = common.target.is_noisy
-    reader = StreamReader(planned.test, is_noisy=is_noisy)
+    reader = StreamReader(
+        planned.test,
+        is_noisy=is_noisy,
+        params=planned.params,
+        policy=common.options.policy,
+    )
     backing: str | None = None
     error: HardstoneError | None = None
     try:
