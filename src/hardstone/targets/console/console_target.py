@@ -98,6 +98,10 @@ class NotHeardError(TargetError):
     """The shell did not start the command as it was typed: it may be typed again."""
 
 
+class CutLineError(NotHeardError):
+    """The shell did not take the line as a whole; it may take a shorter one."""
+
+
 class ConsoleMemory(HostMemory):
     """There is none on the target: nothing of a test that a kill interrupts is left there. The
     spare of a run is on this machine."""
@@ -215,9 +219,12 @@ class ConsoleTransport:
                 yield from command.chunks(pace)
                 self._pace = attempt
                 return
-            except NotHeardError:
-                if attempt + 1 == len(PACES) or stop.is_set():
-                    raise
+            except NotHeardError as error:
+                if attempt + 1 < len(PACES) and not stop.is_set():
+                    continue
+                if isinstance(error, CutLineError) and words[:1] == ["run"]:
+                    raise ProbeError(error.cause, error.remedy) from error
+                raise
 
     def _ready(self) -> Shell:
         """At the prompt. A guest that no longer answers is booted again: what stopped one test is
@@ -308,7 +315,7 @@ class _Command:
             raise
         shell.leave()
         if found.exit_code == EXIT_USAGE and _REFUSED.search(found.said):
-            raise NotHeardError(
+            raise CutLineError(
                 f"{shell.name}: the command line arrived damaged: it was cut, or bytes were lost",
                 _SHELL_REMEDY,
             )
@@ -481,7 +488,7 @@ class _Command:
     def _not_begun(self, lines: list[str]) -> TargetError:
         text = "\n".join(lines[-8:])
         if _TOO_MANY.search(text):
-            return NotHeardError(
+            return CutLineError(
                 f"{self._shell.name}: the shell refuses the command line{_said(lines)}",
                 _SHELL_REMEDY,
             )
