@@ -1,11 +1,22 @@
 /* Calls of POSIX that the C library has only with an option that this configuration lacks: they
- * answer ENOSYS, as system calls that do not exist. */
+ * answer ENOSYS, as system calls that do not exist; getppid cannot fail. */
 #include "base/posix_source.h"
 
 #include "port/port.h"
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef CONFIG_SCHED_HAVE_PARENT
+
+/* As for a parent that another namespace hides. */
+pid_t getppid(void)
+{
+    return 0;
+}
+
+#endif
 
 #ifndef CONFIG_NET
 
