@@ -66,15 +66,25 @@ def left_out(folder: str, names: list[str]) -> set[str]:
     return built | links | {path.name for path in paths if is_generated(path)}
 
 
+def commit_of(source: Path) -> str:
+    """ "" for a folder that is not of git."""
+    asked = ["git", "-C", str(source), "rev-parse", "HEAD"]
+    answer = subprocess.run(asked, check=False, capture_output=True, text=True)
+    return answer.stdout.strip()
+
+
 def copy_sources(name: str, source: Path, target: Path) -> None:
-    """Copies a checkout once; `target` is removed and copied anew if it is of another one."""
+    """Copies a checkout once; `target` is removed and copied anew if it is of another one, or of
+    another commit."""
     mark = target.with_name(f"{name}.of")
-    if target.exists() and mark.exists() and mark.read_text() == str(source):
+    made_of = f"{source} {commit_of(source)}"
+    if target.exists() and mark.exists() and mark.read_text() == made_of:
         return
+    mark.unlink(missing_ok=True)
     shutil.rmtree(target, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(source, target, symlinks=True, ignore=left_out)
-    mark.write_text(str(source))
+    mark.write_text(made_of)
 
 
 def copy_probe(target: Path) -> bool:
@@ -164,6 +174,7 @@ def configure(nuttx: Path, board: Board, files: Sequence[Path], log: Path) -> No
     made_of = f"{board.configuration}\n{text}"
     if (nuttx / ".config").exists() and mark.exists() and mark.read_text() == made_of:
         return
+    mark.unlink(missing_ok=True)
     for name in (".config", "Make.defs"):
         (nuttx / name).unlink(missing_ok=True)
     # It may end with an error, having done all but refresh .config.
@@ -210,6 +221,23 @@ def check_tools(board: Board) -> None:
         raise Failure("NuttX is configured with kconfiglib: pip install kconfiglib")
 
 
+def make(command: Sequence[str], work: Path, log: Path) -> None:
+    """A build that was killed leaves half-written files, so the next one starts with nothing: the
+    mark of a build says that one began, and goes when make itself ended."""
+    mark = building(work)
+    mark.touch()
+    try:
+        run(command, work / "nuttx", log)
+    except Failure:
+        mark.unlink()
+        raise
+    mark.unlink()
+
+
+def building(work: Path) -> Path:
+    return work / "building"
+
+
 def build(options: argparse.Namespace) -> tuple[Path, Sizes]:
     """The image, and its sizes."""
     board = BOARDS[options.board]
@@ -217,6 +245,8 @@ def build(options: argparse.Namespace) -> tuple[Path, Sizes]:
     check_tools(board)
     work = BUILD / f"{options.board}-{options.setting}"
     log = work / "build.log"
+    if building(work).exists():
+        shutil.rmtree(work)
     for name, source in sources.items():
         copy_sources(name, source, work / name)
     log.write_bytes(b"")
@@ -229,10 +259,10 @@ def build(options: argparse.Namespace) -> tuple[Path, Sizes]:
     say_version(sources["nuttx"], work / "nuttx", log)
     files = fragments(options.board, options.setting, options.config)
     configure(work / "nuttx", board, files, log)
-    make = ["make", f"-j{options.jobs}", f"CROSSDEV={board.tools}"]
+    command = ["make", f"-j{options.jobs}", f"CROSSDEV={board.tools}"]
     if shutil.which("ccache"):
-        make.append("CCACHE=ccache")
-    run(make, work / "nuttx", log)
+        command.append("CCACHE=ccache")
+    make(command, work, log)
     image = work / "nuttx" / "nuttx"
     return image, sizes(image, board)
 

@@ -99,6 +99,31 @@ def test_a_copy_has_nothing_that_a_build_left(tmp_path: Path) -> None:
     assert (target / "kept").exists()
 
 
+def test_another_commit_of_a_checkout_is_copied_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source, target = tmp_path / "apps", tmp_path / "copy" / "apps"
+    source.mkdir()
+    for commit in ("one", "two"):
+        monkeypatch.setattr(nuttx, "commit_of", lambda _, commit=commit: commit)
+        nuttx.copy_sources("apps", source, target)
+        assert not list(target.iterdir())
+        (target / "left").write_text("")
+
+
+def test_only_a_killed_build_leaves_its_mark(tmp_path: Path) -> None:
+    (tmp_path / "nuttx").mkdir()
+    log = tmp_path / "log"
+    nuttx.make(["true"], tmp_path, log)
+    assert not nuttx.building(tmp_path).exists()
+    with pytest.raises(nuttx.Failure):
+        nuttx.make(["false"], tmp_path, log)
+    assert not nuttx.building(tmp_path).exists()
+    with pytest.raises(FileNotFoundError):  # anything else that ends the tool
+        nuttx.make(["/no/such/make"], tmp_path, log)
+    assert nuttx.building(tmp_path).exists()
+
+
 def test_without_a_checkout_the_tool_says_what_to_set(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
