@@ -18,6 +18,7 @@ STOPS_NOT_WATCHED = "stops_not_watched"  # a port, or a refusal: stops would loo
 STOPPED = "stopped"  # the program, by a signal, a debugger or the freezer
 LOOKED = "looked_at"  # what the view of a running test took
 CONNECTED = "connected"  # the toolkit to the target, while the test ran
+REPEATED = "console_repeated"  # the output of a test, over a line that loses bytes
 COPIED = "copied"  # what the copies on disk of a long test took
 # Of a run that was resumed: where a part was added, where it has a result of its own, where it
 # recorded nothing.

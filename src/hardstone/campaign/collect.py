@@ -38,7 +38,6 @@ from hardstone.store.slots import CopyCost
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
     QUIET,
-    REBUILD,
     SILENT_REMEDY,
     BrokenStreamError,
     NotSentError,
@@ -168,7 +167,7 @@ def measure(common: Collector, planned: PlannedTest, on_idle: OnIdle) -> Measure
     result = _result(reader, planned, error)
     is_broken = not reader.is_complete if error is None else isinstance(error, BrokenStreamError)
     if is_broken:
-        result.remedy, result.command = parted(QUIET if is_noisy else REBUILD)
+        result.remedy, result.command = parted(QUIET if is_noisy else common.target.rebuild_remedy)
     is_silent = isinstance(error, ProbeTimeoutError)
     if is_silent:
         result.remedy, result.command = parted(SILENT_REMEDY)

@@ -249,6 +249,10 @@ class Target(Recorder, Protocol):
         """Whether it measures without a connection."""
 
     @property
+    def rebuild_remedy(self) -> str:
+        """What to do where the probe there seems to be of another version."""
+
+    @property
     def is_looked_at(self) -> bool:
         """Whether a running test is looked at, though it measures without a connection."""
 

@@ -75,6 +75,7 @@ from hardstone.model import (
     Status,
 )
 from hardstone.targets.base import (
+    REBUILD,
     SILENT,
     BrokenStreamError,
     Notices,
@@ -425,6 +426,7 @@ class FakeTarget:
 
     is_unattended = False
     is_looked_at = False
+    rebuild_remedy = REBUILD
 
     def announce(self, planned: Sequence[PlannedTest], options: RunOptions) -> None:
         """It measures nothing, so it needs no time to do so alone."""

@@ -220,6 +220,9 @@ class ProbeTarget:
     `limits` replace those that each command of the probe has by default.
     """
 
+    rebuild_remedy = REBUILD
+    """What to do where the probe there seems to be another one."""
+
     def __init__(self, transport: Transport, *, limits: Limits | None = None) -> None:
         self.name = transport.name
         self.is_noisy = transport.is_noisy
@@ -378,11 +381,12 @@ class ProbeTarget:
             cause = f"hardstone-probe {arguments[0]}: {error.cause}"
             raise TargetError(cause, error.remedy) from error
         except BrokenStreamError as error:
-            raise InputError(f"hardstone-probe {arguments[0]}: {error.cause}", REBUILD) from error
+            cause = f"hardstone-probe {arguments[0]}: {error.cause}"
+            raise InputError(cause, self.rebuild_remedy) from error
         except ProbeError as error:
             # With this code a command that measures nothing ends at a deadline of its own.
             is_late = isinstance(error, ProbeExitError) and error.code == EXIT_UNTRUSTWORTHY
-            remedy = SILENT_REMEDY if is_late else "rebuild it: hardstone probe build"
+            remedy = SILENT_REMEDY if is_late else self.rebuild_remedy
             raise TargetError(
                 f"hardstone-probe {arguments[0]}: {error.cause}", error.remedy or remedy
             ) from error

@@ -32,6 +32,7 @@ _CONTROLS = bytes([*range(0x20), 0x7F])
 _PAYLOAD_BYTES = 120
 _LINE_BYTES = 1 << 12
 _MOST_FRAMES = 1 << 20
+_MOST_PASSES = 64  # a host asks for fewer
 _MOST_FOREIGN = 40
 _MOST_NOTED = 16
 _FOREIGN_CHARACTERS = 200
@@ -155,26 +156,22 @@ class Passes:
     """The frames of one command, of all passes in which they were sent.
 
     A pass is merged only with those whose last frame says the same: a command that is run again
-    may give another answer. `has_end`: a last frame came, of any pass. `has_output`: more came than
-    the first frame, so that what measures has ended.
+    may give another answer. `is_begun`: a frame of the command came, ever. `has_end`: a last frame
+    came, of any pass. `has_output`: more came than the first frame, so that what measures has
+    ended. `count`: the passes of which anything came; `wrong_count`: how often all of an output
+    came and did not match its last frame.
     """
 
     def __init__(self, token: str) -> None:
         self._token = token
         self._passes = [_Pass()]
         self.version: bytes | None = None
+        self.is_begun = False
         self.has_end = False
         self.has_output = False
+        self.count = 0
+        self.wrong_count = 0
         self.strangers_count = 0
-
-    @property
-    def count(self) -> int:
-        """The passes of which anything came."""
-        return sum(bool(one.frames) for one in self._passes)
-
-    @property
-    def is_begun(self) -> bool:
-        return any(one.frames for one in self._passes)
 
     @property
     def ends(self) -> bool:
@@ -193,6 +190,7 @@ class Passes:
             return False  # a doubled line
         if here.last is not None and frame.number <= here.last.number:
             here = self.next_pass()
+        self._count(here)
         is_new = all(frame != one.frames.get(frame.number) for one in self._passes)
         here.frames[frame.number] = here.last = frame
         if frame.kind == BEGIN:
@@ -201,6 +199,12 @@ class Passes:
             here.end, self.has_end = frame, True
         self.has_output |= frame.kind != BEGIN
         return is_new
+
+    def _count(self, here: _Pass) -> None:
+        self.is_begun = True
+        self.count += not here.frames
+        if self.count > _MOST_PASSES:
+            raise ValueError(f"the same output in more than {_MOST_PASSES} pieces")
 
     def next_pass(self) -> _Pass:
         """What comes from here on is sent again."""
@@ -252,6 +256,7 @@ class Passes:
 
     def _drop(self, end: ConsoleFrame) -> None:
         """All is there and does not match: nothing of it can be believed."""
+        self.wrong_count += 1
         self._passes = [one for one in self._passes if one.end not in (end, None)]
         self._passes.append(_Pass())
 

@@ -6,7 +6,6 @@ The same image and the same command give the same output, byte by byte, on any h
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 import zlib
 from collections.abc import Callable, Generator, Sequence
@@ -26,6 +25,7 @@ from hardstone.targets.base import (
     no_sign,
 )
 from hardstone.targets.console.address import ConsoleSettings
+from hardstone.targets.console.console_command import CRASHED
 from hardstone.targets.console.console_frames import ConsoleReader, Output, Passes
 from hardstone.targets.console.console_target import ConsoleMemory, without_backing
 from hardstone.targets.console.emulated_guest import EmulatedGuest, read_settings
@@ -38,9 +38,7 @@ _POWER_OFF_S = 10.0
 # when it has nothing else to do.
 _SLOWEST = 20.0
 _BOOT_S = 60.0
-# What a system writes that stops for ever; after so long without more it is ended.
-_CRASH = re.compile(r"PANIC|[Aa]ssertion failed|EXCEPTION|Kernel panic|FATAL ERROR|HardFault")
-_CRASHED_S = 1.0
+_CRASHED_S = 1.0  # without more, after what a system writes that stops for ever
 
 
 class JobTransport:
@@ -119,7 +117,7 @@ class _Job:
         self._guest = guest
         self._name = name
         self._passes = passes
-        self._reader = ConsoleReader(_CRASH)
+        self._reader = ConsoleReader(CRASHED)
         self._heard_at = time.monotonic()
 
     def output(self, on_idle: OnIdle) -> Output:
