@@ -23,6 +23,9 @@ enum { MOST_BYTES = 60000 };
 static atomic_bool is_measuring;
 static atomic_int late_writes, early_writes;
 
+/* How many writes had come before the last wait for the line. */
+static atomic_int drained_writes;
+
 /* What the host sends at the end of each pass, and where. */
 static const char *const *answers;
 static int host = -1;
@@ -66,6 +69,14 @@ WRAP(ssize_t, write, int descriptor, const void *bytes, size_t length)
     }
     return __real_write(descriptor, bytes, length);
 }
+
+#if HS_HAS_OUTPUT_DRAIN
+WRAP(int, tcdrain, int descriptor)
+{
+    atomic_store(&drained_writes, atomic_load(&early_writes));
+    return __real_tcdrain(descriptor);
+}
+#endif
 
 /* A descriptor from which these bytes can be read, then the end. */
 static int input_of(const char *bytes)
@@ -351,14 +362,15 @@ static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}
 /* What a test says meanwhile waits, too. */
 static int count_to_ten(struct run *run)
 {
-    int early = atomic_load(&early_writes);
+    int early = atomic_load(&early_writes), drained = atomic_load(&drained_writes);
     atomic_store(&is_measuring, true);
     message_print("said while it measures");
     for (int i = 0; i < 10; i++)
         record_value(arena_record(run->arena, 0), i, 0);
     atomic_store(&is_measuring, false);
     arena_event(run->arena, "writes", -1,
-                DATA(data_integer("early", early), data_integer("late", atomic_load(&late_writes))),
+                DATA(data_integer("early", early), data_integer("late", atomic_load(&late_writes)),
+                     data_integer("drained", drained)),
                 "are counted");
     return 0;
 }
@@ -441,8 +453,16 @@ WRAP_TEST(a_run_is_sent_again_and_not_measured_again)
 WRAP_TEST(nothing_is_written_while_a_test_measures)
 {
     /* before it a line end and a frame */
-    CHECK_HOLDS(run_on_console(count_to_ten, ""), "\"data\":{\"early\":2,\"late\":0}");
+    CHECK_HOLDS(run_on_console(count_to_ten, ""), "\"data\":{\"early\":2,\"late\":0,");
 }
+
+#if HS_HAS_OUTPUT_DRAIN
+/* A line whose bytes still leave interrupts while the test measures. */
+WRAP_TEST(the_first_frame_has_left_before_a_test_measures)
+{
+    CHECK_HOLDS(run_on_console(count_to_ten, ""), "\"drained\":2}");
+}
+#endif
 
 /* The end of the input alone would leave it until its deadline. */
 TEST(a_letter_stops_a_run)
