@@ -451,6 +451,7 @@ def _print_check(result: Check) -> None:
 
     from hardstone.calling import parted
     from hardstone.doctor.screen import print_steps
+    from hardstone.targets.console.address import SCHEME
     from hardstone.terminal.console import (
         make_console,
         print_command,
@@ -460,7 +461,9 @@ def _print_check(result: Check) -> None:
     )
 
     console = make_console()
-    title = result.name if result.url in (None, result.name) else f"{result.name}: {result.url}"
+    # The options of a console's own name may come in another order than those of its URL.
+    is_url = result.url in (None, result.name) or result.name.startswith(SCHEME)
+    title = result.name if is_url else f"{result.name}: {result.url}"
     console.print(words(title, "bold"), soft_wrap=True)
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)

@@ -208,6 +208,14 @@ def test_locked_memory_alone_is_enough_to_refuse(tmp_path: Path) -> None:
     assert [one.rule for one in found.missing][:1] == ["memory-lock"]
 
 
+def test_a_console_is_named_once_whatever_the_order_of_its_options(
+    hardstone: Callable[..., Done],
+) -> None:
+    name = "console:pty:/dev/hardstone-none,prompt=nsh>,program=probe"
+    done = hardstone("target", "check", name)
+    assert done.out.count("hardstone-none,") == 1 and name in done.out
+
+
 def test_an_empty_group_budget_is_named_and_not_the_rights(tmp_path: Path) -> None:
     lacking = {"limits__realtime_cause": "group_budget", "limits__group_rt_runtime_us": 0}
     found = check_of(fake(tmp_path, facts(limits__can_realtime=False, **lacking)))
