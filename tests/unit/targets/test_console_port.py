@@ -259,6 +259,43 @@ def test_a_serial_port_that_is_none_is_refused(tmp_path: Path) -> None:
     assert "is no serial port" in refused(lambda: open_serial(str(plain), 9600, "none")).cause
 
 
+class MadeSerial:
+    """pyserial, as far as it is asked to open a port."""
+
+    SerialTimeoutException = TimeoutError
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.asked: list[tuple[str, dict[str, object]]] = []
+
+    def Serial(self, path: str, **how: object) -> object:
+        self.asked.append((path, how))
+        if self.error is not None:
+            raise self.error
+        return open(os.devnull, "rb")  # noqa: PTH123
+
+
+@pytest.mark.parametrize("flow", ["none", "rtscts", "xonxoff"])
+def test_a_serial_port_is_opened_as_it_was_named(
+    flow: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = MadeSerial()
+    monkeypatch.setitem(sys.modules, "serial", made)
+    line = open_line(parse_console(f"console:/dev/ttyS9,baud=9600,flow={flow}"))
+    line.close()
+    assert line.bytes_per_s == 960.0
+    ((path, how),) = made.asked
+    assert (path, how["baudrate"], how["exclusive"]) == ("/dev/ttyS9", 9600, True)
+    assert (how["rtscts"], how["xonxoff"]) == (flow == "rtscts", flow == "xonxoff")
+
+
+def test_a_folder_is_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = IsADirectoryError(21, "Is a directory")
+    monkeypatch.setitem(sys.modules, "serial", MadeSerial(folder))
+    error = refused(lambda: open_line(parse_console("console:/tmp")))
+    assert "/tmp is a folder and no port" in error.cause and "by-id" in error.remedy
+
+
 def test_without_pyserial_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "serial", None)
     error = refused(lambda: open_line(parse_console("console:/dev/ttyS0")))

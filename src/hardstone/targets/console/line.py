@@ -129,6 +129,11 @@ def cannot_open(path: str, error: OSError) -> TargetError | PrivilegeError:
             f"there is no port {path}",
             "connect it, and see the names: ls /dev/serial/by-id /dev/ttyUSB* /dev/ttyACM*",
         )
+    if number == errno.EISDIR:
+        return TargetError(
+            f"{path} is a folder and no port",
+            "name a port in it, and see the names: ls /dev/serial/by-id /dev/ttyUSB*",
+        )
     if number in (errno.EACCES, errno.EPERM):
         return PrivilegeError(
             f"no right to open {path}",
