@@ -165,8 +165,13 @@ def test_the_facts_of_the_transport_replace_those_of_the_probe(image: Path) -> N
     [
         ("console.write(b'nothing to do\\n')", "without running the command: .*nothing to do"),
         (
-            "console.write(b'riscv: EXCEPTION: Load access fault\\n'); time.sleep(60)",
-            "the system crashed: riscv: EXCEPTION: Load access fault",
+            "console.write(b'riscv_exception: EXCEPTION: Load access fault\\n'); "
+            "console.write(b'dump_assert_info: Current Version: NuttX\\n'); time.sleep(60)",
+            "the system crashed: riscv_exception: EXCEPTION: Load access fault",
+        ),
+        (
+            "console.write(b'riscv_exception: EXCEPTION: Load access fault\\n')",
+            "the system crashed: riscv_exception: EXCEPTION: Load access fault",
         ),
         ("said(b'x\\n'); console.truncate(40)", "ended before its command had"),
         ("sys.exit('cannot map the image')", "QEMU said: cannot map the image"),

@@ -62,7 +62,7 @@ CRASHED = re.compile(
     _HEAD + r"(?:(?:dump_assert_info|up_assert|_assert): (?:Current Version|Assertion failed)"
     r"|Kernel panic - not syncing|---\[ end Kernel panic)"
 )
-_MAY_CRASH = re.compile(
+MAY_CRASH = re.compile(
     CRASHED.pattern + f"|{_HEAD}"
     r"(?:\w+_exception: (?:EXCEPTION|PANIC)|PANIC: |Guru Meditation Error|\w*[Hh]ard ?[Ff]ault\b"
     r"|>>> ZEPHYR FATAL ERROR|\*\*\* FATAL|BUG: unable to handle|Unable to handle kernel)"
@@ -72,7 +72,7 @@ _BOOTS = re.compile(
     r"|Linux version [0-9]+\.[0-9]|Starting kernel \.\.\.|OpenSBI v[0-9])"
 )
 _LOGIN = re.compile(r"^\S+ login: *$")
-_NOTABLE = re.compile(f"{_BOOTS.pattern}|{_MAY_CRASH.pattern}")
+_NOTABLE = re.compile(f"{_BOOTS.pattern}|{MAY_CRASH.pattern}")
 _SHELL_REMEDY = (
     "a shell must take lines of 512 characters and 64 words: CONFIG_NSH_LINELEN and "
     "CONFIG_NSH_MAXARGUMENTS of NuttX; use flow control where the port loses bytes"
@@ -308,7 +308,7 @@ class ConsoleCommand:
     def _crash(self) -> str | None:
         """The first line that says that the system crashed, as it seems."""
         noted = [*self._reader.noted, self._reader.tail]
-        return next((line for line in noted if _MAY_CRASH.search(line)), None)
+        return next((line for line in noted if MAY_CRASH.search(line)), None)
 
     def _boots(self) -> bool:
         return any(_BOOTS.search(line) for line in [*self._reader.noted, self._reader.tail])

@@ -25,7 +25,7 @@ from hardstone.targets.base import (
     no_sign,
 )
 from hardstone.targets.console.address import ConsoleSettings
-from hardstone.targets.console.console_command import CRASHED
+from hardstone.targets.console.console_command import CRASHED, MAY_CRASH
 from hardstone.targets.console.console_frames import ConsoleReader, Output, Passes
 from hardstone.targets.console.console_target import ConsoleMemory, without_backing
 from hardstone.targets.console.emulated_guest import EmulatedGuest, read_settings
@@ -117,7 +117,7 @@ class _Job:
         self._guest = guest
         self._name = name
         self._passes = passes
-        self._reader = ConsoleReader(CRASHED)
+        self._reader = ConsoleReader(MAY_CRASH)
         self._heard_at = time.monotonic()
 
     def output(self, on_idle: OnIdle) -> Output:
@@ -136,9 +136,9 @@ class _Job:
             raise self._incomplete()
         return found
 
-    def _has_crashed(self) -> str | None:
-        """The line that says so."""
-        return next(iter(self._reader.noted), None)
+    def _has_crashed(self) -> bool:
+        """For sure: a line of a log may say anything."""
+        return any(CRASHED.search(line) for line in self._reader.noted)
 
     def _read(self) -> None:
         new = self._guest.new_output()
@@ -153,10 +153,9 @@ class _Job:
                 self.watch.take_output(frame.payload)
 
     def _incomplete(self) -> ProbeError | TargetError:
-        crash = self._has_crashed()
-        if crash:
+        if self._reader.noted:
             return ProbeError(
-                f"the system crashed: {crash}",
+                f"the system crashed: {self._reader.noted[0]}",
                 "give the probe's threads larger stacks, and report it to whoever makes the system",
             )
         why = self._guest.why_ended()
