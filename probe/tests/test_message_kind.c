@@ -4,6 +4,11 @@
 #include "family/message/kind.h"
 #include "tap.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 enum { DEPTH = 4, LONGEST = 3000 };
 
 static struct {
@@ -105,6 +110,18 @@ TEST_IN(open_room(), close_room(), missing)
     CHECK_SAME(message_open(&channel, &plan), ENOENT);
     plan.folder = "/nowhere/at/all";
     CHECK_SAME(message_open(&channel, &plan), ENOENT);
+}
+
+/* As on NuttX, where a name below a mounted file system is taken for the mount itself. */
+TEST_IN(open_room(), close_room(), folder_that_holds_no_fifo)
+{
+    struct message_plan plan = plan_of(MESSAGE_FIFO, 1);
+    char path[SCRATCH_BYTES + IPC_CLEANUP_NAME_BYTES];
+    snprintf(path, sizeof path, "%s%s", plan.folder, plan.place->name);
+    CHECK_SAME(mkfifo(path, 0600), 0);
+    CHECK_SAME(message_open(&channel, &plan), ENOTSUP);
+    CHECK_HOLDS(message_remedy(MESSAGE_FIFO, ENOTSUP), "TMPDIR");
+    CHECK_SAME(unlink(path), 0);
 }
 
 /* A removed queue is an error that is kept. */

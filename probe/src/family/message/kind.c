@@ -97,8 +97,9 @@ static int open_fifo(struct message_channel *channel, const struct message_plan 
     if (plan->folder[0] == '\0')
         return ENOENT;
     snprintf(path, sizeof path, "%s%s", plan->folder, plan->place->name);
+    /* The folder is new and empty: its file system cannot hold a FIFO, and NuttX says it so. */
     if (mkfifo(path, 0600) != 0)
-        return errno;
+        return errno == EEXIST ? ENOTSUP : errno;
     int error = open_ends(channel, path);
     unlink(path);
     return error;
@@ -368,7 +369,7 @@ static const char *remedy_of_kind(enum message_kind kind, int error)
         return port_hint(PORT_HINT_SOCKET_BUFFER);
     if (kind == MESSAGE_UNIX && error == ENOTSUP)
         return "use a system with Unix sockets of type SOCK_SEQPACKET (Linux: CONFIG_UNIX)";
-    if (kind == MESSAGE_FIFO && (error == ENOENT || error == EACCES || error == EROFS))
+    if (kind == MESSAGE_FIFO && (error == ENOENT || error == EACCES || error == EROFS || error == ENOTSUP))
         return "set TMPDIR to a folder in which a FIFO can be made";
     return NULL;
 }
