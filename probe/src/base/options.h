@@ -363,6 +363,12 @@
 #define HS_HAS_SIGNAL_SENDER 1
 #endif
 
+/* Whether fstatvfs tells how much a file system of memory can still take. 0: its free space is what
+ * it happens to hold, and it grows with the heap. */
+#ifndef HS_HAS_MEMORY_FREE_SPACE
+#define HS_HAS_MEMORY_FREE_SPACE 1
+#endif
+
 /* mkfifo: required by POSIX, so no macro announces it. */
 #ifndef HS_HAS_FIFO
 #define HS_HAS_FIFO 1

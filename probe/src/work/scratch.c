@@ -278,10 +278,19 @@ int scratch_file(const struct scratch *scratch)
     return scratch_file_with(scratch, 0);
 }
 
+/* A file system that grows with the heap: a quarter of the memory is the reserve. */
+static int64_t memory_room_bytes(int kept_parts)
+{
+    int64_t of_bytes = -1, available = port_available_bytes(&of_bytes);
+    return available < 0 || of_bytes < 0 ? -1 : available - of_bytes / 4 / kept_parts;
+}
+
 /* Free bytes for this user, less reserve / kept_parts; -1: not known. */
 static int64_t room_bytes(int descriptor, int kept_parts)
 {
     struct statvfs facts;
+    if (!HS_HAS_MEMORY_FREE_SPACE && port_storage(descriptor) == PORT_STORAGE_MEMORY)
+        return memory_room_bytes(kept_parts);
     if (fstatvfs(descriptor, &facts) != 0)
         return -1;
     int64_t unit = (int64_t)(facts.f_frsize ? facts.f_frsize : facts.f_bsize);

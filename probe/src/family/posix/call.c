@@ -3,6 +3,7 @@
 #include "family/posix/call.h"
 
 #include "base/clock.h"
+#include "base/rt_thread.h"
 #include "base/status.h"
 #include "port/port.h"
 
@@ -116,8 +117,16 @@ static void *run_job(void *argument)
 int call_on_thread(int (*body)(void *), void *argument, int if_not)
 {
     struct job job = {body, argument, if_not};
+    pthread_attr_t attributes;
     pthread_t thread;
-    if (pthread_create(&thread, NULL, run_job, &job) != 0)
+    if (pthread_attr_init(&attributes) != 0)
+        return if_not;
+    /* The stack of a thread may be 2 KB unless it is given one. */
+    int error = pthread_attr_setstacksize(&attributes, RT_THREAD_STACK_BYTES);
+    if (!error)
+        error = pthread_create(&thread, &attributes, run_job, &job);
+    pthread_attr_destroy(&attributes);
+    if (error)
         return if_not;
     pthread_join(thread, NULL);
     return job.result;

@@ -244,6 +244,14 @@ static int64_t wait_nanosleep(const struct timer_armed *timer, int64_t *now_ns)
     return error ? -1 : due_by_time(timer, *now_ns);
 }
 
+/* Of the clock's timers, which expire up to a resolution after they are due; getitimer is as coarse.
+ */
+static int64_t timer_resolution_ns(void)
+{
+    struct timespec resolution;
+    return clock_getres(CLOCK_REALTIME, &resolution) == 0 ? clock_timespec_ns(&resolution) : 0;
+}
+
 /* Whether the kernel's timer is set for an expiry after the last one returned: all earlier signals
  * have then been sent. The clock does not show that, because the timer interrupt may be late. Linux
  * re-arms the timer when its signal is taken, other systems in the interrupt: getitimer returns 0
@@ -252,11 +260,12 @@ static bool is_set_ahead(const struct timer_armed *timer)
 {
     struct itimerval left;
     int64_t last_told_ns = next_ns_of(timer) - timer->period_ns;
+    int64_t coarse_ns = 2 * timer_resolution_ns();
     int64_t before_ns = clock_monotonic_ns();
     if (getitimer(ITIMER_REAL, &left) != 0)
         return false;
     int64_t left_ns = left.it_value.tv_sec * CLOCK_NS_PER_S + left.it_value.tv_usec * 1000;
-    return left_ns > 1000 && before_ns + left_ns > last_told_ns + timer->uncertainty_ns;
+    return left_ns > 1000 && before_ns + left_ns > last_told_ns + timer->uncertainty_ns + coarse_ns;
 }
 
 /* The signal of setitimer carries no count: the number of expirations is derived from the time. An

@@ -84,6 +84,7 @@ struct own {
     struct signal_actions actions;
     pid_t receiver;
     int64_t limit; /* as it was; INT64_MAX: none */
+    bool is_limit_known; /* false: `limit` is what POSIX promises */
     bool is_limited_told, is_shared_told;
     struct totals totals;
     struct random random;
@@ -99,7 +100,8 @@ static int prepare(struct run *run)
     if (!own->table)
         return -1;
     port_signal_queue(&queue);
-    own->limit = queue.limit < 0 ? LEAST_LIMIT : queue.limit;
+    own->is_limit_known = queue.limit >= 0;
+    own->limit = own->is_limit_known ? queue.limit : LEAST_LIMIT;
     random_start(&own->random, run->seed);
     return 0;
 }
@@ -218,6 +220,14 @@ static void report_limited(struct run *run, int64_t room, int64_t used)
     if (own->is_limited_told)
         return;
     own->is_limited_told = true;
+    if (!own->is_limit_known) {
+        arena_event(run->arena, "burst_limited", -1,
+                    DATA(data_integer("asked_count", asked), data_integer("burst_count", room)),
+                    "bursts of %lld signals instead of %lld: this system does not report how many "
+                    "it queues, and POSIX promises %d",
+                    (long long)room, (long long)asked, LEAST_LIMIT);
+        return;
+    }
     snprintf(command, sizeof command, "ulimit -i %lld", (long long)enough);
     arena_event(
         run->arena, "burst_limited", -1,
@@ -325,8 +335,14 @@ static int64_t set_edge(struct run *run)
     own->table->limit = (used < 0 ? 0 : used) + EDGE;
     if (queue_ask(own->table, QUEUE_LIMIT) != 0)
         own->table->limit = own->limit;
-    if (own->table->limit <= MOST_BURST)
+    if (own->table->limit != own->limit || (own->is_limit_known && own->limit <= MOST_BURST))
         return own->table->limit;
+    if (!own->is_limit_known) {
+        arena_event_once(run->arena, "limit_not_reached", DATA(data_none()),
+                         "this system does not report its limit on queued signals: it is not known "
+                         "whether the sender gets EAGAIN there");
+        return 0;
+    }
     arena_event_once(
         run->arena, "limit_not_reached",
         DATA(own->limit == INT64_MAX ? data_none() : data_integer("limit_count", own->limit)),

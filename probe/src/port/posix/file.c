@@ -15,12 +15,6 @@ void port_file_place(int descriptor, struct port_file_place *place)
     place->storage = port_storage(descriptor);
 }
 
-enum port_storage port_storage(int descriptor)
-{
-    (void)descriptor;
-    return PORT_STORAGE_UNKNOWN;
-}
-
 void port_lock_place(int descriptor, char place[PORT_LOCK_PLACE_BYTES])
 {
     (void)descriptor;
