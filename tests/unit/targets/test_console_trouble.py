@@ -292,6 +292,7 @@ def test_a_login_gets_no_letters_and_is_told_at_once() -> None:
     board = Board(answers, prompt=b"board login: ")
     assert "asks for a login" in refusal(board).cause
     assert letters_to(board) == [] and board.now < 5.0
+    assert [data for _, data in board.written] == [b"\r", b"\r"]
 
 
 def test_a_shell_whose_prompt_counts_is_found() -> None:

@@ -89,7 +89,7 @@ class Shell:
         self._path = path
         self._until: float | None = None  # while the prompt is looked for
         self._heard_bytes = 0
-        self._is_quiet = False  # it was, since the prompt is looked for
+        self._quiets = self._floods = 0  # how often it fell silent when it was waited for, and not
         self._program = program
         self._given = prompt
         self._prompt = ""
@@ -108,7 +108,8 @@ class Shell:
         Letters and Ctrl-C are sent only where a probe speaks or nothing answers: a shell would run
         them, and a login take them for a name.
         """
-        self.is_at_prompt, self._is_quiet, self._heard_bytes = False, False, 0
+        self.is_at_prompt = False
+        self._quiets = self._floods = self._heard_bytes = 0
         self._until = self.clock() + self.patience.find_s
         try:
             self._find()
@@ -174,10 +175,13 @@ class Shell:
         while (left := until - self.clock()) > 0:
             data = self.line.read(min(quiet_s, left))
             if not data:
-                self._is_quiet |= left >= quiet_s
-                break
+                is_quiet = left >= quiet_s
+                self._quiets += is_quiet
+                self._floods += not is_quiet
+                return heard
             self._heard_bytes += len(data)
             heard = (heard + data)[-_MOST_BYTES:]
+        self._floods += 1
         return heard
 
     def _no_prompt(self, heard: bytes, took_s: float, *, is_answer: bool) -> TargetError:
@@ -209,7 +213,7 @@ class Shell:
                 "give the board's rate, such as baud=9600 or baud=1500000, and check the ground "
                 "wire",
             )
-        if not self._is_quiet:
+        if self._floods > self._quiets:
             return TargetError(
                 f"{self.name}: the port never falls silent: {self._heard_bytes} bytes in "
                 f"{took_s:.0f} s; the last line was '{last[:80]}'",
