@@ -9,7 +9,7 @@ from typing import Literal
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import load_catalogue
-from hardstone.model import Event, Result, RunDocument
+from hardstone.model import Event, Result, RunDocument, as_integer
 from hardstone.present.origin import loss_texts, tool_title
 from hardstone.stats.conditions import conditions_in, listed, names_in
 from hardstone.stats.consistency import (
@@ -22,6 +22,7 @@ from hardstone.stats.consistency import (
     unsteady_blocks,
 )
 from hardstone.stats.trust import has_run, lacks_realtime
+from hardstone.units import format_ns
 from hardstone.wording import time_machine
 
 # Shown as deviations, with the details of a shield, or in tables of their own.
@@ -33,6 +34,10 @@ _NO_NOTES = {
     *event_names.POSIX,
     *event_names.TIRE,
 }
+
+
+_TIMED = ("TMR-P-JIT", "TMR-P-LAT")
+_COARSE_NS = 500_000  # as the doctor's rule timer-resolution has it
 
 
 @dataclass(frozen=True)
@@ -194,14 +199,28 @@ def idle_remark(result: Result) -> str:
 
 
 def idle_remarks(document: RunDocument) -> list[str]:
-    """The idle remarks of a run, each with the results that it concerns."""
-    if document.imported is not None:  # how another tool keeps idle states is its own affair
+    """The idle remarks of a run, each with the results that it concerns. Systems other than Linux
+    have no bound of them, and another tool keeps them as it likes: none."""
+    if document.imported is not None or document.system.get("kernel.name") not in (None, "Linux"):
         return []
     names = names_in(document)
     found: dict[str, list[str]] = {}
     for result in document.results:
         found.setdefault(idle_remark(result), []).append(names.name(result))
     return [f"{listed(who)}: {remark}" for remark, who in found.items() if remark]
+
+
+def timer_remark(document: RunDocument) -> str:
+    """What a coarse clock of timers means for the figures of this run; "" if it is not coarse, or
+    no timer was measured."""
+    step_ns = as_integer(document.system.get("kernel.timer_resolution_ns"))
+    who = [one.test for one in document.results if one.test in _TIMED and one.status == "measured"]
+    if step_ns is None or step_ns < _COARSE_NS or not who:
+        return ""
+    return (
+        f"Timers expire at multiples of {format_ns(step_ns)}: in {listed(list(dict.fromkeys(who)))}"
+        " what is shorter is the phase of that tick, not the speed of the system."
+    )
 
 
 def column_note(result: Result | None) -> str:
@@ -240,6 +259,8 @@ def caveats(document: RunDocument) -> list[Banner]:
         title = "Do not rely on these figures"
         found.append(Banner(title, document.trust.reasons, grave=True))
     found.append(_read_from_file(document))
+    if coarse := timer_remark(document):
+        found.append(Banner("Timers are as coarse as the tick", [coarse]))
     if machine := time_machine(document.system):
         found.append(Banner(machine.capitalize(), [time_meaning(document.system)]))
     return [banner for banner in found if banner is not None]

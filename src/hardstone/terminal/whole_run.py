@@ -35,7 +35,7 @@ from hardstone.present.measured_tables import (
     noise_tables,
     step_rows,
 )
-from hardstone.present.notices import deviations, idle_remarks, notes
+from hardstone.present.notices import deviations, idle_remarks, notes, timer_remark
 from hardstone.present.origin import (
     loss_texts,
     origin_rows,
@@ -448,7 +448,8 @@ def _print_series(console: Console, document: RunDocument) -> None:
         return
     print_table(console, table)
     console.print()
-    for note in [*series.notes, *idle_remarks(document)]:
+    coarse = timer_remark(document)
+    for note in [*series.notes, *idle_remarks(document), *([coarse] if coarse else [])]:
         console.print(words(note))
     console.print(Text(LIMIT_OF_MAXIMA, style="dim"))
     console.print()

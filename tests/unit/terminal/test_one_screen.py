@@ -12,7 +12,7 @@ import pytest
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.model import Conditions, Event, Result, RunDocument, Trust, Verdict
 from hardstone.present.answer import answer_of
-from hardstone.present.notices import idle_remarks
+from hardstone.present.notices import idle_remarks, timer_remark
 from hardstone.stats.consistency import MARK
 from hardstone.terminal.one_screen import MOST_LINES, print_screen, spread_text
 from tests.process.targets import sample
@@ -376,6 +376,17 @@ def test_idle_states_that_only_some_results_were_kept_out_of_are_counted() -> No
     assert remark.startswith("TMR-P-LAT [shared]: Idle states")
     held.conditions.cpu_config, free.conditions.dma_latency_us = "shared", 0
     assert "cpu_dma_latency 0 us" in text_of(free, held) and not idle_remarks(document)
+
+
+def test_a_clock_as_coarse_as_the_tick_is_said_of_timers_only() -> None:
+    late, made = make.result(), make.result("SEM-P-NEW")
+    fine = {"kernel.name": "Linux", "kernel.timer_resolution_ns": 1}
+    coarse = {"kernel.name": "NuttX", "kernel.timer_resolution_ns": 1_000_000}
+    assert not timer_remark(make.document(results=[late], system=fine))
+    assert not timer_remark(make.document(results=[made], system=coarse))
+    document = make.document(results=[late, made], system=coarse)
+    assert timer_remark(document).startswith("Timers expire at multiples of 1 ms: in TMR-P-LAT ")
+    assert not idle_remarks(document)  # its remedy is of Linux
 
 
 # Trust and stars
