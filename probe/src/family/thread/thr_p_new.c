@@ -26,6 +26,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { SAMPLES = 1000, LEVELS = 3, BURST = 16, MOST_WRONG = 16, WARM_UP = 4 };
 
@@ -57,6 +58,7 @@ struct own {
     atomic_uint_fast64_t first_ticks; /* stamp of the new thread; 0: it has not run */
     atomic_int error;                 /* errno of pthread_setschedprio in the new thread */
     sem_t never;
+    atomic_bool has_waited; /* the new thread has returned from its wait for `never` */
     uint64_t wrong_count;
 };
 
@@ -88,6 +90,7 @@ static void *live_and_block(void *argument)
     atomic_store(&own->first_ticks, clock_end(&own->run->clock));
     atomic_store(&own->error, pthread_setschedprio(pthread_self(), own->low_priority));
     thread_wait(&own->never);
+    atomic_store(&own->has_waited, true);
     return NULL;
 }
 
@@ -169,6 +172,8 @@ static int measure_case(struct run *run)
     own->kind = (enum new_case)variant_number(run, "cases");
     if (own->kind == RUN_AND_BLOCK && !HS_HAS_UNNAMED_SEMAPHORES)
         return variant_lacks(run, LACKS_UNNAMED_SEMAPHORES);
+    if (own->kind == RUN_AND_BLOCK && atomic_load(&own->has_waited))
+        return variant_lacks(run, "pthread_cancel does not end a wait in sem_wait here");
     own->wrong_count = 0;
     int result = variant_sample(run, CREATE, BURST, take_life);
     report_wrong_case(own);
@@ -185,6 +190,25 @@ static int cancel_once(struct own *own)
         return error;
     pthread_cancel(thread);
     return pthread_join(thread, NULL);
+}
+
+/* Whether a thread that waits for a semaphore is cancelled, as POSIX promises; else the creator
+ * would wait for its end for ever. 0 or an errno value. */
+static int cancel_waiting(struct own *own)
+{
+    static const struct timespec pause = {.tv_nsec = 20000000};
+    pthread_t thread;
+    int error = pthread_create(&thread, &own->above, live_and_block, own);
+    if (error)
+        return error;
+    nanosleep(&pause, NULL);
+    pthread_cancel(thread);
+    nanosleep(&pause, NULL);
+    sem_post(&own->never);
+    error = pthread_join(thread, NULL);
+    while (sem_trywait(&own->never) == 0)
+        ;
+    return error;
 }
 
 static int make_attributes(struct own *own)
@@ -222,6 +246,8 @@ static int measure(struct run *run)
 {
     struct own *own = run->own;
     int error = cancel_once(own);
+    if (!error && HS_HAS_UNNAMED_SEMAPHORES)
+        error = cancel_waiting(own);
     if (error)
         return outcome_set_errno(&run->outcome, error, "a thread that is cancelled", NULL);
     if (scheduling_step_down(run, 1) != 0)
