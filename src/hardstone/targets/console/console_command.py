@@ -155,7 +155,7 @@ class ConsoleCommand:
         if passes <= 1 and not damaged:
             return []
         text = f"the output was sent {passes} times over the console, and {damaged} lines arrived "
-        text += "damaged; what is shown matches its checksums"
+        text += "damaged"
         data: dict[str, DataValue] = {"passes_count": passes, "damaged_count": damaged}
         return [Event(name=REPEATED, text=text, data=data)]
 
