@@ -243,7 +243,14 @@ def analysis_changed() -> Sequence[Command]:
 
 
 def analysed_files() -> list[str]:
-    return [file for file in sources((".c",)) if file.startswith("probe/src/")]
+    """Those that are compiled here: ports to other systems include headers of these."""
+    ports = ("probe/src/port/linux/", "probe/src/port/posix/")
+    return [
+        file
+        for file in sources((".c",))
+        if file.startswith("probe/src/")
+        and (file.startswith(ports) or not file.startswith("probe/src/port/"))
+    ]
 
 
 def changed_files() -> set[Path] | None:

@@ -56,8 +56,8 @@ struct request {
     bool is_list_part; /* of list: only list_count tests from list_from on */
     int64_t list_from, list_count;
     struct console *console; /* where the output goes (base/console.h); NULL: standard output */
-    const char *called_as; /* argv[0] */
-    bool json;             /* default: true unless standard output is a terminal */
+    const char *called_as;   /* argv[0] */
+    bool json;               /* default: true unless standard output is a terminal */
     enum cpu_config cpu_config;
     bool has_settings;  /* else the settings of the configuration */
     unsigned settings;  /* bits 1 << enum shield_setting */

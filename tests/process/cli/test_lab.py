@@ -70,7 +70,7 @@ def test_add_list_remove(hardstone: Call, archive: MadeUpArchive, kernel: list[s
     assert hardstone("lab", "list", "--json").document == []
     done = hardstone("lab", "add", "mine", *kernel, "--append", "threadirqs quiet")
     assert (done.code, done.out) == (0, f"mine: {made_up.RELEASE}, x86_64, threadirqs quiet\n")
-    assert any("boots guests in qemu-system-x86_64" in line for line in done.told)
+    assert any("guest runs in qemu-system-x86_64" in line for line in done.told)
     assert done.typed[0].endswith("apt-get install qemu-system-x86")
     assert hardstone("lab", "add", "other", *kernel).code == 0
     [header, _, *rows] = hardstone("lab", "list").out.splitlines()

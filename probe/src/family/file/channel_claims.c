@@ -80,8 +80,8 @@ static void try_full(const struct trial *trial)
     int error;
     int64_t taken = stuff_now(trial, &error, &has_waited);
     async_expect(&claim, !has_waited, "a write to a full one waited until another thread read");
-    async_expect(&claim, error == EAGAIN, "took %lld bytes, then %s, not EAGAIN",
-                 (long long)taken, error ? strerror(error) : "was never full");
+    async_expect(&claim, error == EAGAIN, "took %lld bytes, then %s, not EAGAIN", (long long)taken,
+                 error ? strerror(error) : "was never full");
     async_expect(&claim, taken > 0, "an empty one took nothing");
     int64_t given = channel_drain(trial->channel);
     async_expect(&claim, has_waited || given == taken, "took %lld bytes and gave %lld",

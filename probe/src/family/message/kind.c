@@ -369,7 +369,8 @@ static const char *remedy_of_kind(enum message_kind kind, int error)
         return port_hint(PORT_HINT_SOCKET_BUFFER);
     if (kind == MESSAGE_UNIX && error == ENOTSUP)
         return "use a system with Unix sockets of type SOCK_SEQPACKET";
-    if (kind == MESSAGE_FIFO && (error == ENOENT || error == EACCES || error == EROFS || error == ENOTSUP))
+    if (kind == MESSAGE_FIFO &&
+        (error == ENOENT || error == EACCES || error == EROFS || error == ENOTSUP))
         return "set TMPDIR to a folder in which a FIFO can be made";
     return NULL;
 }

@@ -244,7 +244,8 @@ static int64_t wait_nanosleep(const struct timer_armed *timer, int64_t *now_ns)
     return error ? -1 : due_by_time(timer, *now_ns);
 }
 
-/* Of the clock's timers, which expire up to a resolution after they are due; getitimer is as coarse.
+/* Of the clock's timers, which expire up to a resolution after they are due; getitimer is as
+ * coarse.
  */
 static int64_t timer_resolution_ns(void)
 {

@@ -83,7 +83,7 @@ struct own {
     struct peer peer;
     struct signal_actions actions;
     pid_t receiver;
-    int64_t limit; /* as it was; INT64_MAX: none */
+    int64_t limit;       /* as it was; INT64_MAX: none */
     bool is_limit_known; /* false: `limit` is what POSIX promises */
     bool is_limited_told, is_shared_told;
     struct totals totals;

@@ -47,7 +47,7 @@
 #define HS_HAS_SYNCHRONIZED_FILES 1
 #define HS_HAS_FILE_ALLOCATION 1
 #define HS_HAS_MEMORY_FREE_SPACE 0 /* tmpfs grows */
-#define HS_HAS_ADVISORY_INFO 0 /* no posix_fadvise */
+#define HS_HAS_ADVISORY_INFO 0     /* no posix_fadvise */
 #define HS_HAS_BARRIERS 1
 #define HS_HAS_READER_WRITER_LOCKS 1
 #define HS_HAS_CLOCK_SELECTION 1
