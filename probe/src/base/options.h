@@ -538,6 +538,11 @@
 #define HS_HAS_ENDED_WHEN_JOINED 1
 #endif
 
+/* Whether a thread that was under SCHED_SPORADIC may end, as POSIX promises. */
+#ifndef HS_HAS_SPORADIC_END
+#define HS_HAS_SPORADIC_END 1
+#endif
+
 /* setjmp, longjmp and what restores the mask of signals. */
 #ifndef HS_HAS_JUMPS
 #if defined(__has_include)

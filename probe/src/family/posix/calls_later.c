@@ -94,6 +94,9 @@ struct answer call_sporadic_server(const struct call_tools *tools)
 struct answer call_thread_sporadic_server(const struct call_tools *tools)
 {
     (void)tools;
+    if (!HS_HAS_SPORADIC_END)
+        return answer_untried("left out by the port: the end of a thread that was under "
+                              "SCHED_SPORADIC ends this system");
     struct sched_param param = sporadic();
     int policy, error = pthread_setschedparam(pthread_self(), SCHED_SPORADIC, &param);
     if (error)

@@ -140,6 +140,8 @@
 #else
 #define HS_HAS_SPORADIC_SERVER 0
 #endif
+/* Its timers stay, whatever the thread's policy is then, and fire for a thread that is no more. */
+#define HS_HAS_SPORADIC_END 0
 #if defined(CONFIG_LIBC_EXECFUNCS) || defined(CONFIG_BUILTIN)
 #define HS_HAS_SPAWN 1
 #else
