@@ -94,3 +94,16 @@ def test_a_message_that_is_too_long_for_the_system_is_not_asked_of_it(shell: She
     assert "latency mq" in said
     assert "65536" in said
     assert "probe.port" in shell.run("hardstone facts --text")  # it still lives
+
+
+@pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-P-THR", "SIG-P-LAT", "POS-B-INV"])
+def test_a_test_that_met_a_fault_of_the_system_ends_and_the_system_lives(
+    shell: Shell, test: str
+) -> None:
+    said = shell.run(f"hardstone run {test} --samples 20 --text")
+    assert "instrument: " in said
+    assert "timeout: " not in said
+    assert "denied: " not in said
+    if test == "POS-B-INV":
+        assert "thread_sporadic_server: untried: left out by the port" in said
+    assert "probe.port" in shell.run("hardstone facts --text")
