@@ -397,6 +397,16 @@ static void report_limited(struct run *run, const struct message_plan *plan)
     char limit[64] = "";
     if (most >= 0)
         snprintf(limit, sizeof limit, " (the system's limit: %lld)", (long long)most);
+    if (most >= (int64_t)plan->bytes) { /* NuttX: msgrcv takes no smaller room than the limit */
+        arena_event_once(
+            run->arena, "kind_limited",
+            DATA(data_text("kind", kind), data_integer("size_bytes", (int64_t)plan->bytes),
+                 data_integer("limit_bytes", most), data_text("remedy", "")),
+            "%s: messages of %zu bytes are refused as too long, although the system's limit is "
+            "%lld, and have no figures",
+            kind, plan->bytes, (long long)most);
+        return;
+    }
     arena_event_once(run->arena, "kind_limited",
                      DATA(data_text("kind", kind), data_integer("size_bytes", (int64_t)plan->bytes),
                           data_integer("limit_bytes", most),
