@@ -212,7 +212,8 @@ struct answer call_thread_process_shared(const struct call_tools *tools)
 struct answer call_thread_process_shared(const struct call_tools *tools)
 {
     (void)tools;
-    return answer_missing("pthread_mutexattr_setpshared, or fork");
+    return HS_HAS_PROCESS_SHARED ? answer_untried("it needs a second process (fork)")
+                                 : answer_missing("pthread_mutexattr_setpshared");
 }
 #endif
 
