@@ -27,9 +27,9 @@ static inline void run_make_arena(void)
 }
 
 /* With so many series of values, which their places tell apart. */
-static inline void run_make_series(int count)
+static inline void run_make_series(int most)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < most; i++) {
         arena_plan_series(&run.plan, "value", "ns", NULL);
         arena_plan_label_number(&run.plan, i, "place", i);
     }

@@ -401,6 +401,43 @@ static void report_too_few(struct run *run, const char *claim)
                      "%s: no verdict, because too few signals could be queued at once", claim);
 }
 
+/* What never came was in no order, and it is not known whether blocking kept it away. */
+static void report_too_few_delivered(struct run *run, const char *claim)
+{
+    arena_event_once(run->arena, "not_seen",
+                     DATA(data_text("verdict", claim), data_text("reason", "not_delivered")),
+                     "%s: no verdict, because too few of the queued signals were delivered", claim);
+}
+
+static void judge_order(struct run *run, const struct queue_findings *storm)
+{
+    const struct totals *totals = &((struct own *)run->own)->totals;
+    char text[TEXT_BYTES];
+    count received = storm->received_count;
+    bool has_order = received > totals->burst_count; /* two of one burst, at least */
+    if (totals->numbers_count == totals->burst_count && storm->lower_later_count == 0)
+        report_too_few(run, "lowest_first");
+    else if (!has_order && storm->lower_later_count == 0)
+        report_too_few_delivered(run, "lowest_first");
+    else
+        JUDGE("lowest_first", storm->lower_later_count == 0,
+              "%llu of %llu came after a higher number", (count)storm->lower_later_count, received);
+    if (totals->sent_count == totals->numbers_count && storm->not_fifo_count == 0)
+        report_too_few(run, "fifo");
+    else if (!has_order && storm->not_fifo_count == 0)
+        report_too_few_delivered(run, "fifo");
+    else
+        JUDGE("fifo", storm->not_fifo_count == 0,
+              "%llu of %llu came after a later one of the same number",
+              (count)storm->not_fifo_count, received);
+    if (received == 0)
+        report_too_few_delivered(run, "value");
+    else
+        JUDGE("value", storm->wrong_count == 0,
+              "%llu of %llu with a wrong value, si_code or sender", (count)storm->wrong_count,
+              received);
+}
+
 static void judge_storm(struct run *run)
 {
     const struct totals *totals = &((struct own *)run->own)->totals;
@@ -411,26 +448,22 @@ static void judge_storm(struct run *run)
         report_too_few(run, "none_lost");
         return;
     }
-    JUDGE("blocked", storm->early_count == 0, "%llu of %llu delivered while blocked",
-          (count)storm->early_count, sent);
-    JUDGE("pending", storm->seen_count == totals->numbers_count,
-          "sigpending reported %llu of %llu signal numbers, in %llu bursts",
-          (count)storm->seen_count, (count)totals->numbers_count, (count)totals->burst_count);
+    if (sent == 0)
+        report_too_few(run, "blocked");
+    else if (received == 0 && storm->early_count == 0)
+        report_too_few_delivered(run, "blocked");
+    else
+        JUDGE("blocked", storm->early_count == 0, "%llu of %llu delivered while blocked",
+              (count)storm->early_count, sent);
+    if (totals->numbers_count == 0)
+        report_too_few(run, "pending");
+    else
+        JUDGE("pending", storm->seen_count == totals->numbers_count,
+              "sigpending reported %llu of %llu signal numbers, in %llu bursts",
+              (count)storm->seen_count, (count)totals->numbers_count, (count)totals->burst_count);
     JUDGE("none_lost", received == sent, "%llu queued, %llu delivered, in %llu bursts", sent,
           received, (count)totals->burst_count);
-    if (totals->numbers_count == totals->burst_count && storm->lower_later_count == 0)
-        report_too_few(run, "lowest_first");
-    else
-        JUDGE("lowest_first", storm->lower_later_count == 0,
-              "%llu of %llu came after a higher number", (count)storm->lower_later_count, received);
-    if (sent == totals->numbers_count && storm->not_fifo_count == 0)
-        report_too_few(run, "fifo");
-    else
-        JUDGE("fifo", storm->not_fifo_count == 0,
-              "%llu of %llu came after a later one of the same number",
-              (count)storm->not_fifo_count, received);
-    JUDGE("value", storm->wrong_count == 0, "%llu of %llu with a wrong value, si_code or sender",
-          (count)storm->wrong_count, received);
+    judge_order(run, storm);
 }
 
 static bool is_limit_kept(const struct totals *totals)
