@@ -543,6 +543,11 @@
 #define HS_HAS_SPORADIC_END 1
 #endif
 
+/* Whether a thread that holds a spin lock may call the system. */
+#ifndef HS_HAS_CALLS_IN_SPIN_LOCK
+#define HS_HAS_CALLS_IN_SPIN_LOCK 1
+#endif
+
 /* setjmp, longjmp and what restores the mask of signals. */
 #ifndef HS_HAS_JUMPS
 #if defined(__has_include)

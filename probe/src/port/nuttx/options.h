@@ -80,6 +80,7 @@
 #else
 #define HS_HAS_NAMED_SEMAPHORES 0
 #endif
+#define HS_HAS_CALLS_IN_SPIN_LOCK 1
 #ifdef CONFIG_PTHREAD_SPINLOCKS
 #define HS_HAS_SPIN_LOCKS 1
 #else
