@@ -18,7 +18,6 @@ from hardstone.comparison.rows import (
 from hardstone.comparison.sizes import is_of_sweep, size_rows
 from hardstone.comparison.tables import (
     columns_of,
-    counts_of_several_sets,
     kernel_table,
     ladder_table,
 )
@@ -188,9 +187,6 @@ def _notes(columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]) 
     for column in columns:
         if column.apart:
             yield f"{column.label}: {column.apart}."
-    caution = counts_of_several_sets(columns)
-    if caution:
-        yield f"{caution[0].upper()}{caution[1:]}."
     differing = [
         one.name for one in conditions if one.differs and not one.name.startswith("values of")
     ]

@@ -18,7 +18,6 @@ from hardstone.comparison.cells import (
     why_grey,
 )
 from hardstone.comparison.figures import CompareFigures
-from hardstone.comparison.tables import counts_of_several_sets
 from hardstone.comparison.tools import unrelated
 from hardstone.comparison.view import (
     ClaimRow,
@@ -390,7 +389,6 @@ def render_compare(
     context = _context(view, figures or CompareFigures([], {}, []), is_live=script is not None)
     page = environment(**FILTERS).get_template("compare.html.j2")
     return page.render(
-        caution=counts_of_several_sets(view.columns),
         **context,
         **head_parts(script, styles=("compare.css",), scripts=("compare.js",)),
     )

@@ -17,7 +17,6 @@ from rich.text import Text
 from hardstone.calling import as_typed
 from hardstone.comparison.rows import AS_A_WHOLE, CONTRADICTS, EQUALS_TICK, MEDIAN, group_of
 from hardstone.comparison.sizes import SIZES
-from hardstone.comparison.tables import counts_of_several_sets
 from hardstone.comparison.tools import WAKEUP
 from hardstone.comparison.view import (
     ClaimCell,
@@ -108,7 +107,8 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     ]
     reference = columns[view.reference]
     head = f"{count} systems; {reference.number} is the reference: {shorten(reference.label, 40)}"
-    apart = [f"{one.number} {one.apart}" for one in columns if one.apart]
+    alike = _grouped([one.apart or "" for one in columns])
+    apart = [f"{numbers} {why}" for why, numbers in alike.items() if why]
     origins = [] if are_named else _shared([_origin(one) for one in columns])
     hardware = _shared([one.hardware or "not known" for one in columns]) if is_cut else []
     reserves = _shared([", ".join(one.rating.rated_as) for one in columns])
@@ -123,7 +123,6 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     most += len(tools)
     sections = [
         *_labelled("apart", apart, width, 3, "bold red"),
-        *_labelled("caution", filter(None, [counts_of_several_sets(columns)]), width, 3, "yellow"),
         *tools,
         *([] if pair else _labelled("medians", medians, width, 4)),
         # The study and the hardware of a published figure are always shown.

@@ -30,7 +30,6 @@ from hardstone.preemption.tables import (
     side_of,
     why_not_divided,
 )
-from hardstone.stats.consistency import counts_instructions
 from hardstone.systems.published import load_studies
 from hardstone.systems.rating import rate
 from hardstone.systems.subjects import (
@@ -41,7 +40,7 @@ from hardstone.systems.subjects import (
     why_apart,
     why_not_trusted,
 )
-from hardstone.wording import numbers_text, ratio_text, short, shorten, time_mark
+from hardstone.wording import ratio_text, short, shorten, time_mark
 
 _OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60
@@ -87,27 +86,6 @@ def _instruction_sets(subjects: Iterable[Subject]) -> dict[str, list[int]]:
         if isinstance(one, MeasuredRun) and (name := one.conditions.get(INSTRUCTION_SET)):
             found.setdefault(name, []).append(place)
     return found
-
-
-def counts_of_several_sets(columns: Sequence[SystemColumn]) -> str:
-    """What to keep in mind where runs that count instructions have different ones; empty if they
-    have the same."""
-    counting = [
-        one
-        for one in columns
-        if isinstance(one.subject, MeasuredRun) and counts_instructions(one.subject.document.system)
-    ]
-    sets = _instruction_sets(one.subject for one in counting)
-    if len(sets) < 2:
-        return ""
-    named = "; ".join(
-        f"{numbers_text([counting[place].number for place in places])} {shorten(name, 20)}"
-        for name, places in sets.items()
-    )
-    return (
-        f"instruction sets differ ({named}), and so does the number of instructions for the same "
-        "work: small ratios tell nothing"
-    )
 
 
 def _hardware(one: Subject, *, has_several: bool) -> str:

@@ -312,9 +312,36 @@ def why_other_time(ours: KindOfTime, theirs: KindOfTime = KindOfTime.HARDWARE) -
     return f"{ours.value}: not comparable with {_OTHER_TIMES[theirs]}"
 
 
+_SAME_SET = {"amd64": "x8664", "arm64": "aarch64"}
+_WIDTH_UNSAID = "riscv"  # as NuttX names its instruction set, of 32 and of 64 bits
+
+
+def why_other_set(ours: Mapping[str, Scalar], theirs: Mapping[str, Scalar]) -> str:
+    """Why no duration of a system may be compared with one of another if both count instructions,
+    and have different instruction sets. Empty if it may, or a set is not known."""
+    if not (counts_instructions(ours) and counts_instructions(theirs)):
+        return ""
+    own, other = _instruction_set(ours), _instruction_set(theirs)
+    if not own or not other or own == other:
+        return ""
+    if _WIDTH_UNSAID in (own, other) and own.startswith(_WIDTH_UNSAID) == other.startswith(
+        _WIDTH_UNSAID
+    ):
+        return ""
+    return "another instruction set: the same work is another number of instructions"
+
+
+def _instruction_set(system: Mapping[str, Scalar]) -> str:
+    """ "riscv" for "risc-v", "aarch64" for "arm64"; "" if it is not known."""
+    name = system.get("machine.arch")
+    plain = name.lower().replace("-", "").replace("_", "") if isinstance(name, str) else ""
+    return _SAME_SET.get(plain, plain)
+
+
 def why_incomparable(first: RunDocument, other: RunDocument) -> str | None:
     """Why no duration of `other` may be divided by one of `first`; None if it may."""
     apart = why_other_time(kind_of_time(other.system), kind_of_time(first.system))
+    apart = apart or why_other_set(other.system, first.system)
     if apart:
         return apart
     for document, whose in ((other, ""), (first, "of the first target: ")):

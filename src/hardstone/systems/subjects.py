@@ -27,6 +27,7 @@ from hardstone.stats.consistency import (
     is_contradictory,
     kind_of_time,
     trust_of,
+    why_other_set,
     why_other_time,
 )
 from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
@@ -417,12 +418,15 @@ def why_apart(one: Subject, reference: Subject | None = None) -> str:
     Whoever shows such a time shows it all the same, marked, with this reason: tables, pages and
     charts decide by this function alone. A wrong clock and a run that is not trustworthy are
     compared with nothing, nor is a file whose unit is assumed; times of a processor, of an emulated
-    one, and counted instructions are of different kinds; published times are those of hardware. The
-    reason of a run is its own text: untrusted.
+    one, and counted instructions are of different kinds, as are instructions of different sets;
+    published times are those of hardware. The reason of a run is its own text: untrusted.
     """
     wrong = clock_problem(one.document) if isinstance(one, MeasuredRun) else None
     wrong = wrong or why_not_trusted(one) or _why_no_unit(one)
-    return wrong or why_other_time(_kind(one), _kind(reference))
+    wrong = wrong or why_other_time(_kind(one), _kind(reference))
+    if wrong or not (isinstance(one, MeasuredRun) and isinstance(reference, MeasuredRun)):
+        return wrong
+    return why_other_set(one.document.system, reference.document.system)
 
 
 def _why_no_unit(one: Subject) -> str:

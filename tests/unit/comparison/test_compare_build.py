@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.screen import comparison_lines
 from hardstone.comparison.view import (
     COMPARISON_SCHEMA,
     CompareView,
@@ -22,7 +23,7 @@ from hardstone.comparison.view import (
 from hardstone.errors import InputError
 from hardstone.model import ClockCheck, Repeat, Result, Scalar, Tool, Trust, Verdict
 from hardstone.schema import schema_texts
-from hardstone.stats.consistency import contradiction_messages, trust_of
+from hardstone.stats.consistency import contradiction_messages, trust_of, why_other_set
 from hardstone.systems.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
 from hardstone.wording import format_value, shorten
 from tests.unit.comparison.compared import made_run
@@ -183,16 +184,36 @@ def test_runs_of_one_name_on_several_systems_have_the_names_of_these() -> None:
     assert [one.label for one in compared(*linux).columns] == names[1:]
 
 
-def test_counts_of_different_instruction_sets_are_told_and_compared() -> None:
+def test_counts_of_different_instruction_sets_are_grey() -> None:
     linux = [counting(**LINUX, **{"kernel.release": one}) for one in ("6.1.0", "6.1.0-rt")]
     view = compared(counting(**RTOS), *linux)
-    caution = "Instruction sets differ (1 riscv64; 2, 3 aarch64), and so does the number"
-    assert any(one.startswith(caution) for one in view.notes), view.notes
-    assert not any(one.apart for one in view.columns)
+    why = "another instruction set: the same work is another number of instructions"
+    assert [one.apart for one in view.columns] == [None, why, why]
+    cells = [cell for test in view.tests for row in test.rows for cell in row.cells[1:]]
+    assert cells and all(one.is_grey and one.ratio is None for one in cells)
     assert "riscv64" in view.columns[0].hardware
+    screen = "\n".join(line.plain for line in comparison_lines(view, 80))
+    assert "medians" not in screen and why.partition(":")[0] in screen, screen
     same = compared(*linux)
-    assert not any("nstruction sets" in one for one in same.notes)
+    assert not any(one.apart for one in same.columns)
     assert "aarch64" not in same.columns[0].hardware.partition(",")[2]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_grey"),
+    [
+        ("risc-v", "riscv64", False),  # NuttX does not say how wide
+        ("riscv32", "riscv64", True),
+        ("risc-v", "aarch64", True),
+        ("arm64", "aarch64", False),
+        ("x86_64", "x86", True),
+        (None, "aarch64", False),
+    ],
+)
+def test_names_of_instruction_sets(one: str | None, other: str, is_grey: bool) -> None:
+    ours, theirs = ({"machine.arch": name} for name in (one, other))
+    assert bool(why_other_set(COUNTED | ours, COUNTED | theirs)) is is_grey
+    assert not why_other_set(EMULATED | ours, EMULATED | theirs)  # their times may be compared
 
 
 def conditions() -> Iterator[tuple[str, CompareView]]:
