@@ -25,6 +25,7 @@ import msgspec
 from hardstone.errors import InputError, printable
 from hardstone.model import Scalar, SelfTest
 from hardstone.sources import cpus_of
+from hardstone.units import format_ns
 
 DOCTOR_SCHEMA = "hardstone.doctor/1"
 
@@ -438,6 +439,9 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
     governors = facts.get("power.governors")
     if isinstance(governors, str):
         yield "derived.governor_count", len(governors.split(","))
+    resolution_ns = facts.get("kernel.timer_resolution_ns")
+    if isinstance(resolution_ns, int):
+        yield "derived.timer_resolution", format_ns(resolution_ns)
     stolen_ppm = facts.get("virtual.steal_ppm")
     if isinstance(stolen_ppm, int) and stolen_ppm >= 0:
         percent = f"{float(f'{stolen_ppm / 1e4:.2g}'):g} %"
