@@ -30,10 +30,10 @@ static inline const struct arena_event *event_of(const struct arena *arena, cons
 
 static inline int count_events(const struct arena *arena, const char *name)
 {
-    int count = 0;
+    int found = 0;
     for (uint32_t i = 0; i < arena->event_count && i < ARENA_EVENTS; i++)
-        count += strcmp(arena->events[i].name, name) == 0;
-    return count;
+        found += strcmp(arena->events[i].name, name) == 0;
+    return found;
 }
 
 #endif

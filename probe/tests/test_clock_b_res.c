@@ -3,6 +3,7 @@
 #include "base/posix_source.h"
 
 #include "family/clock/clk_b_res.c"
+#include "made_up_run.h"
 #include "tap.h"
 
 #define READING_NS 100
@@ -47,7 +48,6 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
 /* The watched clock, looked at on one CPU with a rest after each chunk. */
 static struct clock_subject look(uint64_t reads)
 {
-    static struct run run;
     struct clock_subject subject = {.name = "CLOCK_WATCHED", .id = WATCHED};
     struct record *step = calloc(1, record_size(NULL, 0));
     record_init(step, NULL, 0);
@@ -57,6 +57,18 @@ static struct clock_subject look(uint64_t reads)
     free(step);
     CHECK_SAME(subject.cpu_count, 1);
     return subject;
+}
+
+static const char *judged(const struct clock_subject *subject)
+{
+    run_of(&clk_b_res);
+    run_make_arena();
+    report_monotonic(&run, subject);
+    bool is_judged = run.arena->verdict_count > 0;
+    bool has_passed = is_judged && run.arena->verdicts[0].pass;
+    CHECK_SAME(count_events(run.arena, "clock_stands_still"), !is_judged);
+    run_free();
+    return !is_judged ? "no verdict" : has_passed ? "passed" : "failed";
 }
 
 static bool reset(void)
@@ -89,7 +101,7 @@ CLOCK_TEST(a_clock_that_stands_still)
 
 CLOCK_TEST(a_slow_clock_is_waited_for)
 {
-    fake.tick_ns = STILL_LIMIT_NS / 10 * 9;
+    fake.tick_ns = STILL_LIMIT_NS / 10 * 9 + REST_NS; /* it steps in a chunk */
     struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 0);
     CHECK(subject.read_count > CHUNK);
@@ -100,8 +112,37 @@ CLOCK_TEST(a_clock_that_moves_in_rests)
 {
     fake.rest_forward_ns = 1000;
     struct clock_subject subject = look(CHUNK);
-    CHECK_SAME(subject.still_count, 0);
+    CHECK_SAME(subject.still_count, 1);
+    CHECK(subject.has_moved_at_rest);
     CHECK_SAME(subject.back_count, 0);
+    CHECK_TEXT(judged(&subject), "no verdict");
+}
+
+/* Also if nothing was rested for: the port knows. */
+CLOCK_TEST(a_clock_that_may_stand_has_no_verdict)
+{
+    struct clock_subject subject = look(CHUNK);
+    CHECK_TEXT(judged(&subject), "failed");
+    subject.may_stand = true;
+    CHECK_TEXT(judged(&subject), "no verdict");
+}
+
+CLOCK_TEST(a_clock_that_may_stand_and_moves_is_judged)
+{
+    fake.tick_ns = 1;
+    struct clock_subject subject = look(CHUNK);
+    subject.may_stand = true;
+    CHECK_TEXT(judged(&subject), "passed");
+    subject.back_count = 1;
+    CHECK_TEXT(judged(&subject), "failed");
+}
+
+CLOCK_TEST(a_clock_that_goes_back_at_a_rest_fails_without_a_step)
+{
+    fake.rest_back_ns = 1000;
+    struct clock_subject subject = look(CHUNK);
+    CHECK_SAME(subject.still_count, 1);
+    CHECK_TEXT(judged(&subject), "failed");
 }
 
 CLOCK_TEST(a_step_back_over_a_rest)

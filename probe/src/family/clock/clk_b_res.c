@@ -4,8 +4,9 @@
  * What: the difference between two readings in a row of each clock, if it is not zero: the smallest
  *     is the resolution seen, next to the one that clock_getres claims. No reading may be before
  *     its predecessor, also across CPUs (the ring). A clock that stands still while the thread runs
- *     fails; one that may be set promises nothing, and has events. For the step of expiries
- *     see expiry_step_measure.
+ *     fails; if it goes on when the thread waits, or the port says so (HS_HAS_RUNNING_CPU_CLOCKS),
+ *     no step was seen, and an event takes the verdict's place. A clock that may be set promises
+ *     nothing, and has events. For the step of expiries see expiry_step_measure.
  * Begin, end: two readings, back to back, on each CPU in turn. There is no warm-up.
  * Threads: the measuring thread, at the run's priority; in the ring one thread on each CPU, which
  *     reads the clock when it has the token that a shared counter passes round.
@@ -72,12 +73,15 @@ struct clock_subject {
     clockid_t id;
     bool is_counter, is_system_wide, is_steerable;
     bool is_absent; /* clock_gettime refuses it */
+    bool may_stand; /* while a thread runs, as the port says: it counts at switches only */
     uint64_t back_count, read_count;
     int64_t back_worst_ns;
     int cpu_count;
-    int still_count; /* CPUs on which it did not move; their reads and time */
+    int still_count; /* CPUs on which no reading differed from the one before; their reads and time
+                      */
     uint64_t still_read_count;
     int64_t still_ns;
+    bool has_moved_at_rest; /* on one of these */
 };
 
 /* A reading, in the clock's own unit. */
@@ -184,6 +188,7 @@ static void note_still(struct clock_subject *subject, const struct look *look)
     subject->still_count++;
     subject->still_read_count += look->read_count;
     subject->still_ns += look->busy_ns;
+    subject->has_moved_at_rest = subject->has_moved_at_rest || look->has_moved;
 }
 
 static void read_steps(struct run *run, struct clock_subject *subject, struct record *step,
@@ -200,7 +205,7 @@ static void read_steps(struct run *run, struct clock_subject *subject, struct re
             return;
     }
     subject->cpu_count++;
-    if (!look.has_moved)
+    if (look.step_count == 0)
         note_still(subject, &look);
 }
 
@@ -579,7 +584,9 @@ static int list_subjects(struct clock_subject subjects[CLOCKS])
         subjects[i] = (struct clock_subject){.name = clocks[i].name,
                                              .id = clocks[i].id,
                                              .is_system_wide = clocks[i].is_system_wide,
-                                             .is_steerable = clocks[i].is_steerable};
+                                             .is_steerable = clocks[i].is_steerable,
+                                             .may_stand = !clocks[i].is_system_wide &&
+                                                          !HS_HAS_RUNNING_CPU_CLOCKS};
     subjects[count] =
         (struct clock_subject){.name = "counter", .is_counter = true, .is_system_wide = true};
     return count + 1;
@@ -688,6 +695,18 @@ static void compare_cpus(struct run *run, const int *cpus, int count)
     }
 }
 
+static void report_still(struct run *run, const struct clock_subject *subject, const char *when)
+{
+    arena_event(run->arena, "clock_stands_still", -1,
+                DATA(data_text("clock", subject->name),
+                     data_integer("equal_count", (int64_t)subject->still_read_count),
+                     data_integer("looking_ns", subject->still_ns),
+                     data_integer("cpu_count", subject->still_count)),
+                "%s does not advance%s: %llu equal readings in %.1f s on %d CPUs", subject->name,
+                when, (unsigned long long)subject->still_read_count,
+                (double)subject->still_ns / 1e9, subject->still_count);
+}
+
 /* Somebody may set such a clock back at any time: report an event and no verdict. */
 static void report_steerable(struct run *run, const struct clock_subject *subject)
 {
@@ -697,14 +716,14 @@ static void report_steerable(struct run *run, const struct clock_subject *subjec
                          data_integer("back_count", (int64_t)subject->back_count)),
                     "%s: %llu steps back", subject->name, (unsigned long long)subject->back_count);
     if (subject->still_count > 0)
-        arena_event(run->arena, "clock_stands_still", -1,
-                    DATA(data_text("clock", subject->name),
-                         data_integer("equal_count", (int64_t)subject->still_read_count),
-                         data_integer("looking_ns", subject->still_ns),
-                         data_integer("cpu_count", subject->still_count)),
-                    "%s does not advance: %llu equal readings in %.1f s on %d CPUs", subject->name,
-                    (unsigned long long)subject->still_read_count, (double)subject->still_ns / 1e9,
-                    subject->still_count);
+        report_still(run, subject, "");
+}
+
+/* A clock of CPU time may be counted at switches only. No step was seen then, so none went back. */
+static bool is_undecided(const struct clock_subject *subject)
+{
+    return subject->still_count > 0 && subject->back_count == 0 &&
+           (subject->may_stand || subject->has_moved_at_rest);
 }
 
 static void report_monotonic(struct run *run, const struct clock_subject *subject)
@@ -716,9 +735,13 @@ static void report_monotonic(struct run *run, const struct clock_subject *subjec
         report_steerable(run, subject);
         return;
     }
+    if (is_undecided(subject)) {
+        report_still(run, subject, " while a thread runs, so there is no verdict");
+        return;
+    }
     snprintf(name, sizeof name, "monotonic/%.28s",
              subject->is_counter ? subject->name : subject->name + 6);
-    if (subject->still_count > 0) {
+    if (subject->still_count > 0 && subject->back_count == 0) {
         arena_verdict(run->arena, false, subject->still_read_count, name,
                       "does not advance: %llu equal readings in %.1f s of running; CPUs: %d of %d",
                       (unsigned long long)subject->still_read_count,
