@@ -45,6 +45,17 @@ def test_each_optional_call_of_posix_is_decided() -> None:
     assert wanted == set(decided)
 
 
+def test_nobody_is_told_what_only_another_system_has() -> None:
+    """NuttX has no limits of users, no rights and no control groups."""
+    for path in PORT.glob("*.c"):
+        text = path.read_text()
+        assert not re.search(r"ulimit|CAP_|RLIMIT|pids\.max|/dev/shm|sysctl", text), path
+    asked = ("base/status.c", "record/arena.c", "family/thread/thr_p_sls.c")
+    for name in (*asked, "family/semaphore/sem_p_arc.c", "family/signal/sig_b_que.c"):
+        text = (BASE.parent / name).read_text()
+        assert not re.search(r"ulimit|CAP_SYS_RESOURCE|pids\.max", text), name
+
+
 @pytest.fixture
 def listed(tmp_path: Path) -> list[str]:
     """What the Makefile would compile, and the objects, in their order."""

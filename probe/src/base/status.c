@@ -102,7 +102,7 @@ const char *status_limit_remedy(int error)
 {
     switch (error) {
     case EMFILE:
-        return "raise the limit on open files (ulimit -n)";
+        return port_hint(PORT_HINT_OWN_FILES);
     case ENFILE:
         return port_hint(PORT_HINT_OPEN_FILES);
     case ENOSPC:
@@ -110,10 +110,9 @@ const char *status_limit_remedy(int error)
     case EROFS:
         return port_hint(PORT_HINT_READ_ONLY);
     case ENOMEM:
-        return "raise the limits on memory (ulimit -v, ulimit -l), or free some";
+        return port_hint(PORT_HINT_MEMORY);
     case EAGAIN:
-        return "raise the limits on threads and locked memory (ulimit -u, ulimit -l, ulimit -v; "
-               "pids.max of the control group)";
+        return port_hint(PORT_HINT_THREADS);
     default:
         return NULL;
     }

@@ -327,11 +327,19 @@ int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us);
 enum port_hint {
     PORT_HINT_SHARED_MEMORY,   /* shared memory cannot be made */
     PORT_HINT_SEMAPHORE_RIGHT, /* a semaphore may not be made */
+    PORT_HINT_OWN_FILES,       /* EMFILE */
+    PORT_HINT_MEMORY,          /* ENOMEM */
+    PORT_HINT_THREADS,         /* EAGAIN; a caller may go on with ", or" */
+    PORT_HINT_QUEUED_SIGNALS,  /* EAGAIN of sigqueue */
+    PORT_HINT_SIGNALS_COMMAND, /* that raises their limit, a number follows; empty: none */
+    PORT_HINT_SIGNALS_LIMIT,   /* words for that limit; those that follow say how many it is */
+    PORT_HINT_SIGNALS_RIGHT,   /* what raising it takes */
     PORT_HINT_OPEN_FILES,      /* ENFILE */
     PORT_HINT_SPACE,           /* ENOSPC */
     PORT_HINT_READ_ONLY,       /* EROFS */
     PORT_HINT_MESSAGE_BYTES,   /* of a POSIX queue: EMSGSIZE */
     PORT_HINT_QUEUE_MESSAGES,  /* ENOBUFS */
+    PORT_HINT_QUEUE_FILES,     /* EMFILE */
     PORT_HINT_QUEUES,          /* ENOSPC */
     PORT_HINT_QUEUES_LIMIT,    /* words for the limit on queues */
     PORT_HINT_DEPTH_LIMIT,     /* for that on the messages of one */

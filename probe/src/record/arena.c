@@ -356,9 +356,9 @@ struct arena *arena_create(const struct arena_plan *plan, const char *backing,
         char what[STATUS_TEXT_BYTES / 2];
         snprintf(what, sizeof what, "%llu bytes for the records%s%.80s", (unsigned long long)bytes,
                  backing ? " in " : "", backing ? backing : "");
-        outcome_set_errno(outcome, errno, what,
-                          "free memory, raise the limits (ulimit -v, ulimit -l), or ask for fewer "
-                          "series");
+        char remedy[STATUS_TEXT_BYTES];
+        snprintf(remedy, sizeof remedy, "%s, or ask for fewer series", status_limit_remedy(ENOMEM));
+        outcome_set_errno(outcome, errno, what, remedy);
     }
     return memory;
 }

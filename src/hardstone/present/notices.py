@@ -198,10 +198,15 @@ def idle_remark(result: Result) -> str:
     return "" if is_bounded or not is_timed else load_catalogue().entry(result.test).idle
 
 
+def has_idle_remarks(document: RunDocument) -> bool:
+    """Systems other than Linux have no bound of idle states, and another tool keeps them as it
+    likes."""
+    return document.imported is None and document.system.get("kernel.name") in (None, "Linux")
+
+
 def idle_remarks(document: RunDocument) -> list[str]:
-    """The idle remarks of a run, each with the results that it concerns. Systems other than Linux
-    have no bound of them, and another tool keeps them as it likes: none."""
-    if document.imported is not None or document.system.get("kernel.name") not in (None, "Linux"):
+    """The idle remarks of a run, each with the results that it concerns."""
+    if not has_idle_remarks(document):
         return []
     names = names_in(document)
     found: dict[str, list[str]] = {}

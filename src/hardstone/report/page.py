@@ -16,6 +16,7 @@ from hardstone.model import Descriptor, Histogram, Result, RunDocument, Series
 from hardstone.present import overview
 from hardstone.present.deadlines import decisive_projection
 from hardstone.present.measured_tables import load_table
+from hardstone.present.notices import has_idle_remarks
 from hardstone.present.origin import loss_texts, unknown_rows, unknown_text
 from hardstone.present.why_late import NOTE
 from hardstone.report import opening
@@ -252,6 +253,7 @@ def settings_of(
         instrument=document.instrument,
         run_id=document.id,
         is_imported=document.imported is not None,
+        has_idle_remarks=has_idle_remarks(document),
         lacks_values=lacks(document, "values"),
         worst_each=worst_each(results),
         limits=limits,

@@ -258,6 +258,7 @@ class Settings:
     names: Names
     run_id: str
     is_imported: bool
+    has_idle_remarks: bool
     lacks_values: bool
     worst_each: int
     limits: Sequence[int]
@@ -380,7 +381,7 @@ def _charted(result: Result) -> Result:
 
 
 def _notes(result: Result, settings: Settings) -> list[str]:
-    idle = "" if settings.is_imported else idle_remark(result)
+    idle = idle_remark(result) if settings.has_idle_remarks else ""
     notes = [idle] if idle else []
     for one in joins_of(result):
         gap = "" if one.gap_ns is None else f" after a gap of {format_ns(one.gap_ns)}"

@@ -35,6 +35,12 @@ def static(document: RunDocument) -> str:
     return sketched(document, sample.SPECS.get)
 
 
+def test_only_linux_is_told_of_its_bound_of_idle_states(small: RunDocument) -> None:
+    assert "--dma-latency 0" in static(small)
+    nuttx = replace(small, system={**small.system, "kernel.name": "NuttX"})
+    assert "--dma-latency" not in static(nuttx)
+
+
 # What is above all figures
 
 

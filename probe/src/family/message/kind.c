@@ -335,7 +335,7 @@ static const char *queue_remedy(int error)
     case ENOBUFS:
         return port_hint(PORT_HINT_QUEUE_MESSAGES);
     case EMFILE:
-        return "raise the memory of message queues (ulimit -q) or the open files (ulimit -n)";
+        return port_hint(PORT_HINT_QUEUE_FILES);
     case ENOSPC:
         return port_hint(PORT_HINT_QUEUES);
     case ENOSYS:

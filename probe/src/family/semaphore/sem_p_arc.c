@@ -18,6 +18,7 @@
 #include "base/posix_source.h"
 
 #include "family/semaphore/waiters.h"
+#include "port/port.h"
 #include "run/run.h"
 #include "run/scheduling.h"
 
@@ -218,11 +219,12 @@ static int measure_waiters(struct run *run)
     int count = (int)variant_number(run, "waiters");
     int error = waiters_start(&own->row, run, &own->ipc_cleanup, peer_scope_of(run),
                               own->priorities, count);
-    if (error)
-        return peer_not_started(
-            run, error, "waiters",
-            "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
-            "ask for fewer: -p waiters=8");
+    if (error) {
+        char remedy[STATUS_TEXT_BYTES];
+        snprintf(remedy, sizeof remedy, "%s, or ask for fewer: -p waiters=8",
+                 port_hint(PORT_HINT_THREADS));
+        return peer_not_started(run, error, "waiters", remedy);
+    }
     own->signal = signals[semaphore_kind_of(run)];
     bool is_lower = scheduling_step_down(run, count) == 0;
     burst_begin(run, waiters_process(&own->row));

@@ -4,9 +4,11 @@
 
 #include "base/options.h"
 #include "port/limits.h"
+#include "port/port.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -69,7 +71,11 @@ bool queued_value(const siginfo_t *info, uint32_t *value)
 
 int queued_not_sent(struct run *run, int error)
 {
-    const struct remedy raise = {"raise the limit on queued signals", "ulimit -i 100000"};
+    const char *limit = port_hint(PORT_HINT_SIGNALS_COMMAND);
+    char command[STATUS_COMMAND_BYTES] = "";
+    if (limit[0])
+        snprintf(command, sizeof command, "%s 100000", limit);
+    const struct remedy raise = {port_hint(PORT_HINT_QUEUED_SIGNALS), command};
     if (error != EAGAIN)
         return outcome_set_errno(&run->outcome, error, "sigqueue", NULL);
     return outcome_set_remedy(&run->outcome, STATUS_DENIED, raise,

@@ -21,6 +21,7 @@
 #include "family/shared/peer.h"
 #include "family/signal/queued.h"
 #include "port/limits.h"
+#include "port/port.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 
@@ -216,7 +217,7 @@ static void report_limited(struct run *run, int64_t room, int64_t used)
     struct own *own = run->own;
     int64_t asked = run_number(run, "burst");
     int64_t enough = asked + LEAVE + (used < 0 ? 0 : used);
-    char command[40];
+    char command[40] = "";
     if (own->is_limited_told)
         return;
     own->is_limited_told = true;
@@ -228,16 +229,17 @@ static void report_limited(struct run *run, int64_t room, int64_t used)
                     (long long)room, (long long)asked, LEAST_LIMIT);
         return;
     }
-    snprintf(command, sizeof command, "ulimit -i %lld", (long long)enough);
-    arena_event(
-        run->arena, "burst_limited", -1,
-        DATA(data_integer("asked_count", asked), data_integer("burst_count", room),
-             data_integer("limit_count", own->table->limit),
-             used < 0 ? data_none() : data_integer("used_count", used),
-             data_text("command", command)),
-        "bursts of %lld signals instead of %lld: the limit on queued signals "
-        "(RLIMIT_SIGPENDING on Linux) is %lld, and may be raised only with CAP_SYS_RESOURCE",
-        (long long)room, (long long)asked, (long long)own->table->limit);
+    if (port_hint(PORT_HINT_SIGNALS_COMMAND)[0])
+        snprintf(command, sizeof command, "%s %lld", port_hint(PORT_HINT_SIGNALS_COMMAND),
+                 (long long)enough);
+    arena_event(run->arena, "burst_limited", -1,
+                DATA(data_integer("asked_count", asked), data_integer("burst_count", room),
+                     data_integer("limit_count", own->table->limit),
+                     used < 0 ? data_none() : data_integer("used_count", used),
+                     command[0] ? data_text("command", command) : data_none()),
+                "bursts of %lld signals instead of %lld: %s is %lld, and %s", (long long)room,
+                (long long)asked, port_hint(PORT_HINT_SIGNALS_LIMIT), (long long)own->table->limit,
+                port_hint(PORT_HINT_SIGNALS_RIGHT));
 }
 
 /* What is left to others of `room`. */

@@ -20,6 +20,7 @@
 #include "family/thread/scenario.h"
 
 #include "base/rt_thread.h"
+#include "port/port.h"
 #include "run/run.h"
 #include "run/variant.h"
 
@@ -234,7 +235,7 @@ static void report_wrong_order(const struct ring *ring)
 
 static void deny_ring(struct run *run, const struct ring *ring, int wanted)
 {
-    char what[STATUS_TEXT_BYTES / 2];
+    char what[STATUS_TEXT_BYTES / 2], remedy[STATUS_TEXT_BYTES];
     snprintf(what, sizeof what, "a ring of %d threads: only %d could be started", wanted,
              ring->member_count);
     arena_event(run->arena, "threads_denied", -1,
@@ -242,9 +243,9 @@ static void deny_ring(struct run *run, const struct ring *ring, int wanted)
                      data_integer("started_count", ring->member_count),
                      data_text("error", strerror(ring->start_error))),
                 "%s (%s)", what, strerror(ring->start_error));
-    outcome_set_errno(&run->outcome, ring->start_error, what,
-                      "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v, "
-                      "pids.max of the control group), or ask for fewer: -p threads=2,10");
+    snprintf(remedy, sizeof remedy, "%s, or ask for fewer: -p threads=2,10",
+             port_hint(PORT_HINT_THREADS));
+    outcome_set_errno(&run->outcome, ring->start_error, what, remedy);
 }
 
 /* A ring that fails does not stop the others. */

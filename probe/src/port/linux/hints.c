@@ -9,6 +9,22 @@ const char *port_hint(enum port_hint hint)
     case PORT_HINT_SEMAPHORE_RIGHT:
         return "grant what it needs (write access to /dev/shm on Linux), or "
                "choose other kinds (-p kinds=...)";
+    case PORT_HINT_OWN_FILES:
+        return "raise the limit on open files (ulimit -n)";
+    case PORT_HINT_MEMORY:
+        return "raise the limits on memory (ulimit -v, ulimit -l), or free some";
+    case PORT_HINT_THREADS:
+        return "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v; pids.max "
+               "of the "
+               "control group)";
+    case PORT_HINT_QUEUED_SIGNALS:
+        return "raise the limit on queued signals";
+    case PORT_HINT_SIGNALS_COMMAND:
+        return "ulimit -i";
+    case PORT_HINT_SIGNALS_LIMIT:
+        return "the limit on queued signals (RLIMIT_SIGPENDING)";
+    case PORT_HINT_SIGNALS_RIGHT:
+        return "may be raised only with CAP_SYS_RESOURCE";
     case PORT_HINT_OPEN_FILES:
         return "raise the system's limit on open files (Linux: sysctl fs.file-max)";
     case PORT_HINT_SPACE:
@@ -23,6 +39,8 @@ const char *port_hint(enum port_hint hint)
     case PORT_HINT_QUEUE_MESSAGES:
         return "raise the limit on messages of a queue (Linux: sysctl fs.mqueue.msg_max), or ask "
                "MSG-P-THR for fewer (-p depth=...)";
+    case PORT_HINT_QUEUE_FILES:
+        return "raise the memory of message queues (ulimit -q) or the open files (ulimit -n)";
     case PORT_HINT_QUEUES:
         return "raise the limit on queues (Linux: sysctl fs.mqueue.queues_max), or remove some "
                "(/dev/mqueue)";

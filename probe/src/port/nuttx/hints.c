@@ -10,6 +10,21 @@ const char *port_hint(enum port_hint hint)
         return "configure CONFIG_FS_SHMFS";
     case PORT_HINT_SEMAPHORE_RIGHT:
         return "configure CONFIG_FS_NAMED_SEMAPHORES, or choose other kinds (-p kinds=...)";
+    case PORT_HINT_OWN_FILES:
+        return "end other tasks (ps), or raise CONFIG_NFILE_DESCRIPTORS_PER_BLOCK";
+    case PORT_HINT_MEMORY:
+        return "end other tasks (ps, free)";
+    case PORT_HINT_THREADS:
+        return "end other tasks (ps, free), or configure smaller stacks "
+               "(CONFIG_HARDSTONE_THREAD_STACKSIZE, CONFIG_HARDSTONE_SMALL_STACKSIZE)";
+    case PORT_HINT_QUEUED_SIGNALS:
+        return "free some memory (free, ps): each signal that waits takes some";
+    case PORT_HINT_SIGNALS_COMMAND:
+        return "";
+    case PORT_HINT_SIGNALS_LIMIT:
+        return "the limit on queued signals";
+    case PORT_HINT_SIGNALS_RIGHT:
+        return "is fixed in NuttX's sources";
     case PORT_HINT_OPEN_FILES:
         return "end other tasks (ps)";
     case PORT_HINT_SPACE:
@@ -22,6 +37,8 @@ const char *port_hint(enum port_hint hint)
         return "raise CONFIG_MQ_MAXMSGSIZE, or choose smaller messages";
     case PORT_HINT_QUEUE_MESSAGES:
         return "raise CONFIG_PREALLOC_MQ_MSGS, or ask MSG-P-THR for fewer (-p depth=...)";
+    case PORT_HINT_QUEUE_FILES:
+        return "end other tasks (ps), or raise CONFIG_NFILE_DESCRIPTORS_PER_BLOCK";
     case PORT_HINT_QUEUES:
     case PORT_HINT_SYSV_QUEUES:
         return "free some memory (free, ps)";

@@ -8,6 +8,20 @@ const char *port_hint(enum port_hint hint)
         return "make shared memory writable";
     case PORT_HINT_SEMAPHORE_RIGHT:
         return "grant what it needs, or choose other kinds (-p kinds=...)";
+    case PORT_HINT_OWN_FILES:
+        return "raise the limit on open files (ulimit -n)";
+    case PORT_HINT_MEMORY:
+        return "raise the limits on memory (ulimit -v, ulimit -l), or free some";
+    case PORT_HINT_THREADS:
+        return "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v)";
+    case PORT_HINT_QUEUED_SIGNALS:
+        return "raise the limit on queued signals";
+    case PORT_HINT_SIGNALS_COMMAND:
+        return "ulimit -i";
+    case PORT_HINT_SIGNALS_LIMIT:
+        return "the limit on queued signals";
+    case PORT_HINT_SIGNALS_RIGHT:
+        return "may be raised only by the administrator";
     case PORT_HINT_OPEN_FILES:
         return "raise the system's limit on open files";
     case PORT_HINT_SPACE:
@@ -18,6 +32,8 @@ const char *port_hint(enum port_hint hint)
         return "raise the limit on the length of a message";
     case PORT_HINT_QUEUE_MESSAGES:
         return "raise the limit on messages of a queue, or ask MSG-P-THR for fewer (-p depth=...)";
+    case PORT_HINT_QUEUE_FILES:
+        return "raise the memory of message queues (ulimit -q) or the open files (ulimit -n)";
     case PORT_HINT_QUEUES:
         return "raise the limit on queues, or remove some";
     case PORT_HINT_QUEUES_LIMIT:
