@@ -185,6 +185,24 @@ def test_a_guest_that_ends_without_its_last_frame_is_no_result(  # type: ignore[
         _run(image, "list", "--json")
 
 
+@pytest.mark.parametrize(
+    ("act", "cause"),
+    [
+        ("console.write(b'NuttShell\\r\\nnsh> '); time.sleep(60)", "started its shell, and not"),
+        ("console.write(b'booting\\n'); time.sleep(60)", "did not begin the command within 0 s"),
+    ],
+)
+def test_an_image_that_takes_no_command_from_memory_is_not_waited_for(  # type: ignore[no-untyped-def]
+    act: str, cause: str, image: Path, emulates
+) -> None:
+    emulates(act)
+    settings = parse_console(f"console:qemu:{image},time=instructions")
+    impatient = JobTransport(settings, boot_s=20.0 if "shell" in cause else 0.0, prompt_s=0.0)
+    with pytest.raises(TargetError, match=cause) as caught:
+        list(impatient.chunks(["list", "--json"], _LIMITS, Stop()))
+    assert "CONFIG_HARDSTONE_JOB" in (caught.value.remedy or "")
+
+
 def test_a_guest_that_goes_on_after_an_abort_is_ended(  # type: ignore[no-untyped-def]
     image: Path, emulates, tmp_path: Path
 ) -> None:

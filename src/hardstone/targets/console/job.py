@@ -6,10 +6,12 @@ The same image and the same command give the same output, byte by byte, on any h
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 import zlib
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from hardstone.errors import TargetError
@@ -39,6 +41,19 @@ _POWER_OFF_S = 10.0
 _SLOWEST = 20.0
 _BOOT_S = 60.0
 _CRASHED_S = 1.0  # without more, after what a system writes that stops for ever
+_PROMPT_S = 2.0  # the same, after what looks like the prompt of a shell
+_PROMPT = re.compile(r"\S[>#$%] ?$")
+_REMEDY = (
+    'build the image with CONFIG_HARDSTONE_JOB and CONFIG_INIT_ENTRYPOINT="hardstone_job_main"'
+)
+
+
+@dataclass(frozen=True)
+class _Patience:
+    """Seconds until the first frame of a command, and of silence after what looks like a prompt."""
+
+    boot_s: float
+    prompt_s: float
 
 
 class JobTransport:
@@ -46,10 +61,13 @@ class JobTransport:
 
     is_noisy = False
 
-    def __init__(self, settings: ConsoleSettings) -> None:
+    def __init__(
+        self, settings: ConsoleSettings, *, boot_s: float = _BOOT_S, prompt_s: float = _PROMPT_S
+    ) -> None:
         self.name = settings.name
         self._program = settings.program
         self._settings = read_settings(settings)
+        self._patience = _Patience(boot_s, prompt_s)
 
     def open(self, notices: Notices = SILENT) -> None:
         """Each command boots; there is nothing to reach."""
@@ -102,7 +120,8 @@ class JobTransport:
         slow.deadline_s += _BOOT_S
         slow.stop_s = limits.stop_s
         with closing(EmulatedGuest(self._settings, job)) as guest:
-            command = _Job(guest, self.name, Passes(token), Watch(slow, stop))
+            watch = Watch(slow, stop)
+            command = _Job(guest, self.name, Passes(token), watch, self._patience)
             found = command.output(on_idle)
             yield found.output
             command.watch.take_error(found.said)
@@ -112,13 +131,21 @@ class JobTransport:
 class _Job:
     """One boot."""
 
-    def __init__(self, guest: EmulatedGuest, name: str, passes: Passes, watch: Watch) -> None:
+    def __init__(
+        self,
+        guest: EmulatedGuest,
+        name: str,
+        passes: Passes,
+        watch: Watch,
+        patience: _Patience,
+    ) -> None:
         self.watch = watch
         self._guest = guest
         self._name = name
         self._passes = passes
+        self._patience = patience
         self._reader = ConsoleReader(MAY_CRASH)
-        self._heard_at = time.monotonic()
+        self._begun_at = self._heard_at = time.monotonic()
 
     def output(self, on_idle: OnIdle) -> Output:
         """What the command wrote, once the guest has powered off."""
@@ -126,6 +153,7 @@ class _Job:
             self._read()
             if self._has_crashed() and time.monotonic() - self._heard_at > _CRASHED_S:
                 break
+            self._check_begun()
             self.watch.look(_nothing, self._guest.end)
             on_idle(self.watch.said())
         self._read()
@@ -135,6 +163,23 @@ class _Job:
         if found is None:
             raise self._incomplete()
         return found
+
+    def _check_begun(self) -> None:
+        """The first frame comes before a command does anything: an image that takes no command
+        from memory would be waited for until the command's deadline. TargetError."""
+        if self._passes.is_begun or self._reader.noted:
+            return
+        now, most_s = time.monotonic(), self._patience.boot_s
+        if now - self._heard_at > self._patience.prompt_s and _PROMPT.search(self._reader.tail):
+            raise TargetError(
+                f"{self._name} started its shell, and not the command that is in its memory",
+                _REMEDY,
+            )
+        if now - self._begun_at > most_s:
+            raise TargetError(
+                f"{self._name} did not begin the command within {most_s:.0f} s of its boot",
+                f"{_REMEDY}; if it has both, run it again when this machine is less busy",
+            )
 
     def _has_crashed(self) -> bool:
         """For sure: a line of a log may say anything."""
@@ -166,8 +211,7 @@ class _Job:
             )
         return TargetError(
             f"{self._name} ended without running the command: {why}",
-            "build the image with CONFIG_HARDSTONE_JOB and "
-            'CONFIG_INIT_ENTRYPOINT="hardstone_job_main"',
+            _REMEDY,
         )
 
 
