@@ -75,3 +75,12 @@ CLAIM_TEST(disturbed)
     }
     CHECK_SAME(after(INVERSION_DISTURBED_BAD), INVERSION_UNDECIDED);
 }
+
+CLAIM_TEST(high_does_not_wait)
+{
+    for (int i = 0; i < INVERSION_NOT_WAITED_MOST; i++) {
+        CHECK_SAME(after(INVERSION_NOT_WAITED), INVERSION_AGAIN);
+        CHECK_SAME(inversion_scale(&repeats), 1);
+    }
+    CHECK_SAME(after(INVERSION_NOT_WAITED), INVERSION_UNDECIDED);
+}

@@ -32,6 +32,8 @@
 #define PATIENCE_NS INT64_C(5000000) /* timeout of high's wait */
 #define KEEPING_NS INT64_C(50000000) /* longest time that low keeps the lock for that */
 
+#define TICK_MOST_NS INT64_C(20000000) /* the coarsest that POSIX allows */
+
 enum {
     WARM_UP = 8, /* rounds */
     LOOKS = 4,   /* waits into which a limit is split */
@@ -52,6 +54,9 @@ static enum inversion_answer answer(struct inversion_repeats *repeats, enum inve
     if (end == INVERSION_DISTURBED_BAD)
         return repeats->disturbed_count++ < INVERSION_DISTURBED ? INVERSION_AGAIN
                                                                 : INVERSION_UNDECIDED;
+    if (end == INVERSION_NOT_WAITED)
+        return repeats->not_waited_count++ < INVERSION_NOT_WAITED_MOST ? INVERSION_AGAIN
+                                                                       : INVERSION_UNDECIDED;
     *(end == INVERSION_ENDED_BY_WATCHDOG ? &repeats->watchdog_count : &repeats->patience_count) +=
         1;
     if (timed_out_count(repeats) < INVERSION_ATTEMPTS)
@@ -108,16 +113,32 @@ static void open_gate(struct inversion *scenario, int place)
     sem_post(&scenario->parties[place].gate);
 }
 
-/* Yield: a boosted low has high's priority, so high does not preempt it at its timeout. Without the
- * boost no thread has low's priority. */
+/* How much later than asked a wait may end by the ticks of the clock, at most. */
+static int64_t ticks_late_ns(void)
+{
+    struct timespec step;
+    int64_t step_ns = clock_getres(CLOCK_REALTIME, &step) == 0 ? clock_timespec_ns(&step) : 0;
+    return 2 * (step_ns < TICK_MOST_NS ? step_ns : TICK_MOST_NS);
+}
+
+static bool has_given_up(struct inversion *scenario)
+{
+    return atomic_load_explicit(&scenario->has_given_up, memory_order_relaxed);
+}
+
+/* Yield: a boosted low may still have high's priority at high's timeout, so that high does not
+ * preempt it. Without the boost no thread has low's priority. Not before the timeout: NuttX's
+ * sched_yield gives the caller anew the priority that it had at the call, also if its boost has
+ * ended in between, and there the timeout ends it. */
 static void keep_until_high_gave_up(struct inversion *scenario)
 {
-    int64_t until_ns = clock_monotonic_ns() + KEEPING_NS * scenario->scale;
-    while (!atomic_load_explicit(&scenario->has_given_up, memory_order_relaxed) &&
-           clock_monotonic_ns() < until_ns)
-        sched_yield();
-    scenario->has_kept_in_vain =
-        !atomic_load_explicit(&scenario->has_given_up, memory_order_relaxed);
+    int64_t begin_ns = clock_monotonic_ns(), now_ns = begin_ns;
+    int64_t timeout_ns = begin_ns + PATIENCE_NS * scenario->scale + ticks_late_ns();
+    int64_t until_ns = begin_ns + KEEPING_NS * scenario->scale;
+    for (; !has_given_up(scenario) && now_ns < until_ns; now_ns = clock_monotonic_ns())
+        if (now_ns >= timeout_ns)
+            sched_yield();
+    scenario->has_kept_in_vain = !has_given_up(scenario);
     note(scenario, "low", "went on");
 }
 
@@ -490,6 +511,17 @@ static bool ran_out_of_patience(struct inversion *scenario)
     return scenario->has_kept_in_vain || (gave_up >= 0 && gave_up < made_ready);
 }
 
+/* High asked when low had already gone on, or never. If it got the lock while low had it, that is a
+ * fault all the same. With a ceiling it need not wait. */
+static bool has_not_waited(struct inversion *scenario)
+{
+    int got = order_log_place(&scenario->log, "high", "got it");
+    int let_go = order_log_place(&scenario->log, "low", "let go");
+    return lock_kind_is_promised(scenario->setup.kind) &&
+           scenario->setup.kind != LOCK_KIND_PROTECT &&
+           order_log_place(&scenario->log, "high", "blocked") < 0 && (got < 0 || got > let_go);
+}
+
 static enum inversion_end end_of_round(struct inversion *scenario, const struct run *run,
                                        bool is_in_time)
 {
@@ -501,6 +533,8 @@ static enum inversion_end end_of_round(struct inversion *scenario, const struct 
         return INVERSION_ENDED_BY_WATCHDOG;
     if (is_disturbed)
         return INVERSION_DISTURBED_BAD;
+    if (has_not_waited(scenario))
+        return INVERSION_NOT_WAITED;
     return ran_out_of_patience(scenario) ? INVERSION_OUT_OF_PATIENCE : INVERSION_BAD;
 }
 
@@ -517,6 +551,7 @@ static const char *cause_of(enum inversion_end end)
 {
     return end == INVERSION_ENDED_BY_WATCHDOG ? ended_by_watchdog
            : end == INVERSION_OUT_OF_PATIENCE ? "a waiter timed out too early in a round"
+           : end == INVERSION_NOT_WAITED      ? "high did not wait for the lock in a round"
                                               : "other tasks had the CPU during a round";
 }
 
@@ -555,6 +590,10 @@ static bool play_until_it_counts(struct inversion *scenario, struct run *run,
             break;
     }
     bool is_claim = lock_kind_is_promised(scenario->setup.kind);
+    if (answer == INVERSION_UNDECIDED && *end == INVERSION_NOT_WAITED) {
+        scenario->has_never_waited = true;
+        return false;
+    }
     if (answer == INVERSION_UNDECIDED && (is_claim || *end != INVERSION_DISTURBED_BAD)) {
         leave_undecided(scenario, run);
         return false;
@@ -630,6 +669,21 @@ const char *inversion_promise(const struct inversion_setup *setup)
     return "low locked, high asked, high blocked, low ran, medium made ready, low let go, high got "
            "it, "
            "high ended, medium ran";
+}
+
+void inversion_verdict(struct inversion *scenario, struct run *run, const char *name)
+{
+    char seen[ARENA_TEXT_BYTES / 2];
+    if (!scenario->has_never_waited) {
+        order_log_verdict(&scenario->log, run->arena, name, inversion_promise(&scenario->setup));
+        return;
+    }
+    order_log_render(&scenario->log, seen, sizeof seen);
+    arena_event(run->arena, "not_seen", -1,
+                DATA(data_text("verdict", name), data_text("reason", "not_waited"),
+                     data_text("order", seen)),
+                "%s: no verdict, because high did not wait for the lock in %d rounds: %s", name,
+                INVERSION_NOT_WAITED_MOST + 1, seen);
 }
 
 /* ---- MUT-B-INV and MUT-P-INV ---- */
@@ -710,7 +764,7 @@ static void b_report(struct run *run, bool is_avoided)
     char name[ARENA_NAME_BYTES], seen[ARENA_TEXT_BYTES / 2];
     if (lock_kind_is_promised(scenario->setup.kind)) {
         snprintf(name, sizeof name, "not_vulnerable/%s", lock);
-        order_log_verdict(&scenario->log, run->arena, name, inversion_promise(&scenario->setup));
+        inversion_verdict(scenario, run, name);
         return;
     }
     order_log_render(&scenario->log, seen, sizeof seen);

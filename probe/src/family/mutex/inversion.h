@@ -34,10 +34,12 @@
  * both expire and the order changes without any fault of the system under test. A lock-up locks up
  * in each repeat, a host is rarely late each time. So a round in which a limit expired is repeated,
  * each time with twice the limits. A round from which the CPU was taken is repeated too, with the
- * same limits. */
+ * same limits, and so is one in which high asked too late to have to wait: it shows nothing of what
+ * a waiter causes. */
 
-/* Attempts at a round in which a limit expires; repeats in a claim because the CPU was taken. */
-enum { INVERSION_ATTEMPTS = 3, INVERSION_DISTURBED = 20 };
+/* Attempts at a round in which a limit expires; repeats in a claim because the CPU was taken, or
+ * because high did not wait. */
+enum { INVERSION_ATTEMPTS = 3, INVERSION_DISTURBED = 20, INVERSION_NOT_WAITED_MOST = 20 };
 
 enum inversion_end {
     INVERSION_GOOD,
@@ -45,6 +47,7 @@ enum inversion_end {
     INVERSION_ENDED_BY_WATCHDOG, /* not good: the watchdog raised low */
     INVERSION_OUT_OF_PATIENCE,   /* not good: high timed out too early, or low went on too early */
     INVERSION_DISTURBED_BAD,     /* not good, and the CPU was taken from the threads meanwhile */
+    INVERSION_NOT_WAITED,        /* not good: high should have waited for the lock, and did not */
 };
 
 enum inversion_answer {
@@ -57,6 +60,7 @@ enum inversion_answer {
 struct inversion_repeats {
     int watchdog_count, patience_count; /* of the current round */
     int disturbed_count;                /* of all rounds of the claim */
+    int not_waited_count;               /* of all rounds of the claim */
 };
 
 /* What to do with a round that ended like this. Counts the repeats; starts counting anew when a
@@ -106,6 +110,7 @@ struct inversion {
     int told_count;        /* `round_repeated` events; only the first few are sent */
     bool is_locking_up;    /* the watchdog ended a warm-up round */
     bool has_kept_in_vain; /* low went on before high had given up */
+    bool has_never_waited; /* high, in too many rounds of the claim: it has no verdict */
     int64_t warm_at_ns;    /* begin of the burst of the last warm-up; it changes at a rest */
     atomic_int is_over, has_given_up;
     sem_t ended; /* posted by each party at the end of its part */
@@ -157,7 +162,8 @@ void inversion_close(struct inversion *scenario);
  * lock-up, and at the first round that is not in the order that POSIX promises for the kind, if it
  * promises one. Rounds in which a limit expired or the CPU was taken are repeated
  * (event `round_repeated`). If the repeats decide nothing, or after throttling,
- * it sets the outcome and asks the test to end; there is no verdict then. Calls `each` (may be
+ * it sets the outcome and asks the test to end; there is no verdict then, and neither where high
+ * never waited (inversion_verdict). Calls `each` (may be
  * NULL) after each round that counts, with !is_in_time for a lock-up. Returns whether the inversion
  * was avoided in all rounds. */
 bool inversion_rounds(struct inversion *scenario, struct run *run, int most,
@@ -168,5 +174,9 @@ bool inversion_was_avoided(struct inversion *scenario);
 
 /* The order that POSIX promises for inherit or protect, in the words of the log. */
 const char *inversion_promise(const struct inversion_setup *setup);
+
+/* The verdict `name` after inversion_rounds: whether the order is the promised one. If high never
+ * had to wait, the event not_seen instead. */
+void inversion_verdict(struct inversion *scenario, struct run *run, const char *name);
 
 #endif

@@ -9,9 +9,9 @@
  * Threads: inversion.h has them; all on one CPU. 8 rounds before and after each rest do not count.
  * Wrong if: on two CPUs medium would run beside the others, so the test needs one. A round that is
  *   out of order because a limit expired, the watchdog's or that of high's wait, is repeated with
- *   longer limits, one from which the CPU was taken with the same; if that happens too often there
- *   is no verdict. With PTHREAD_PRIO_NONE an inversion is no fault and its absence no merit: the
- *   order seen is an event, and neither pass nor fail.
+ *   longer limits, one from which the CPU was taken, or in which high did not wait, with the same;
+ *   if that happens too often there is no verdict. With PTHREAD_PRIO_NONE an inversion is no fault
+ * and its absence no merit: the order seen is an event, and neither pass nor fail.
  */
 #include "base/posix_source.h"
 
@@ -54,7 +54,7 @@ static void report(struct run *run, const char *claim, const struct inversion_se
     char name[ARENA_NAME_BYTES], seen[ARENA_TEXT_BYTES / 2];
     if (setup->kind != LOCK_KIND_NONE) {
         snprintf(name, sizeof name, "%s/%s", claim, lock_kind_names[setup->kind]);
-        order_log_verdict(&scenario->log, run->arena, name, inversion_promise(setup));
+        inversion_verdict(scenario, run, name);
         return;
     }
     order_log_render(&scenario->log, seen, sizeof seen);
