@@ -15,8 +15,8 @@ from hardstone.model import (
 from hardstone.stats.identity import is_end_of_step
 from hardstone.stats.quantiles import Quantile, SeriesSummary, lacking, values_to_bound
 from hardstone.systems.subjects import Amount, Missing
-from hardstone.units import format_count
-from hardstone.wording import format_value, range_text, ratio_text
+from hardstone.units import COARSE_NS, format_count
+from hardstone.wording import format_value, range_text, ratio_text, read_value
 
 if TYPE_CHECKING:
     from hardstone.stats.two_runs import QuantileRatio
@@ -43,7 +43,7 @@ def amount_text(amount: Amount, *, is_exact: bool = False) -> str:
         return sign + _exact(value, amount.unit)
     if amount.unit == "count" and not value.is_integer():  # a mean of counts: 1.55 is not 2
         return f"{sign}{value:.2f}"
-    return sign + format_value(value, amount.unit)
+    return sign + read_value(value, amount.unit, amount.quantum_ns)
 
 
 def _exact(value: float, unit: Unit) -> str:
@@ -111,7 +111,7 @@ def quantile_value(
         return "-"
     if quantile.value is not None:
         is_bound = is_end_of_step(quantile.value, step)
-        text = format_value(quantile.value + is_bound, unit, quantum_ns)
+        text = read_value(quantile.value + is_bound, unit, quantum_ns)
         return f"<{text}" if is_bound else text
     if quantile.above is None:
         return f"below {format_value(quantile.below or 0, unit) if quantile.below else 0}"
@@ -119,17 +119,30 @@ def quantile_value(
     return f"above {format_value(quantile.above + (step > 1), unit, quantum_ns)}"
 
 
-def quantile_cell(quantile: Quantile | None, unit: Unit, lacks: str = "", step: int = 1) -> Cell:
+def quantile_cell(
+    quantile: Quantile | None,
+    unit: Unit,
+    lacks: str = "",
+    step: int = 1,
+    quantum_ns: float = 1.0,
+) -> Cell:
     """A quantile with its 95 % interval; if there is none, what it `lacks`. `step` is that of the
-    values."""
+    values, `quantum_ns` that of the clock."""
     if quantile is None:
         return Cell("-", lacks)
-    value = quantile_value(quantile, unit, step=step)
+    value = quantile_value(quantile, unit, quantum_ns, step)
     if quantile.value is None:
         return Cell(value)
-    low = "unbounded" if quantile.low is None else format_value(quantile.low, unit)
-    high = quantile.high if quantile.high is None or step == 1 else quantile.high + 1
-    return Cell(value, range_text(low, "unbounded" if high is None else format_value(high, unit)))
+    off_ns = quantum_ns if quantum_ns >= COARSE_NS else 0.0
+    least = None if quantile.low is None else max(quantile.low - off_ns, min(quantile.low, 0))
+    low = "unbounded" if least is None else format_value(least, unit, quantum_ns)
+    high: float | None = quantile.high
+    if high is not None:
+        high += (step > 1) + off_ns
+    return Cell(
+        value,
+        range_text(low, "unbounded" if high is None else format_value(high, unit, quantum_ns)),
+    )
 
 
 def bound_text(summary: SeriesSummary) -> str:

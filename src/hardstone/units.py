@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import floor, log10
 
 _NS_PER = {
     "ns": 1,
@@ -64,6 +65,30 @@ def format_ns(value_ns: float | None) -> str:
         if size >= scale * 0.9995:
             return f"{_digits(value_ns / scale)} {unit}"
     return f"{_digits(value_ns)} ns"
+
+
+COARSE_NS = 50.0  # a clock with steps as long as this is named before its figures
+MARKED_STEPS = 10  # a value of fewer steps is marked: one is more than a tenth of it
+
+
+def format_read(value_ns: float, quantum_ns: float) -> str:
+    """A duration between two readings of a clock with coarse steps of `quantum_ns`: it may be a
+    step less or more. "<200 ns" of at most one step, "~400 ns" of a few."""
+    steps = round(abs(value_ns) / quantum_ns)
+    if steps <= 1 and value_ns >= 0:
+        return f"<{format_ns((steps + 1) * quantum_ns)}"
+    digit = 10.0 ** floor(log10(quantum_ns))
+    return ("~" if steps < MARKED_STEPS else "") + format_ns(round(value_ns / digit) * digit)
+
+
+def format_cost(cost_ns: float, quantum_ns: float) -> str:
+    """The median cost of a pair of time stamps: "20 ns", "less than a step of 100 ns"."""
+    if quantum_ns < COARSE_NS:
+        return format_ns(cost_ns)
+    steps = round(cost_ns / quantum_ns)
+    if steps <= 1:
+        return f"less than {('a step', '2 steps')[steps]} of {format_ns(quantum_ns)}"
+    return format_read(cost_ns, quantum_ns)
 
 
 def _digits(value: float) -> str:

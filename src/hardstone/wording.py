@@ -11,6 +11,7 @@ from math import floor, log10
 from hardstone.catalogue import load_catalogue
 from hardstone.model import (
     Descriptor,
+    Instrument,
     ParamValue,
     RunDocument,
     Scalar,
@@ -19,7 +20,7 @@ from hardstone.model import (
     Verdict,
 )
 from hardstone.stats.consistency import KindOfTime, kind_of_time, work_of
-from hardstone.units import format_count, format_ns
+from hardstone.units import COARSE_NS, MARKED_STEPS, format_count, format_ns, format_read
 
 _BEYOND_CHARTS = re.compile("[\U00010000-\U0010ffff]")
 _HIDDEN = ("Cc", "Cf", "Cs", "Cn")  # controls, direction marks and joiners, surrogates, unassigned
@@ -57,6 +58,23 @@ def format_value(value: float | None, unit: Unit, quantum_ns: float = 1.0) -> st
         step = max(10.0 ** floor(log10(quantum_ns)), 0.1) if quantum_ns > 0 else 0.1
         return format_ns(round(value / step) * step)
     return _format_bytes(value) + "/s" if unit == "bytes_per_s" else format_count(round(value))
+
+
+def read_value(value: float | None, unit: Unit, quantum_ns: float = 1.0) -> str:
+    """A value that was read once, unlike a mean: a time as `format_read` has it."""
+    if value is None or unit != "ns" or quantum_ns < COARSE_NS:
+        return format_value(value, unit, quantum_ns)
+    return format_read(value, quantum_ns)
+
+
+def steps_text(instrument: Instrument | None) -> str:
+    """What to know of a coarse clock before its figures: "clock rdtime, steps of 100 ns: ..."; ""
+    of any other."""
+    if instrument is None or instrument.quantum_ns < COARSE_NS:
+        return ""
+    step, marked = (format_ns(one * instrument.quantum_ns) for one in (1, MARKED_STEPS))
+    clock = shorten(instrument.clock, 20)
+    return f"clock {clock}, steps of {step}: a value may be 1 step off (~ below {marked})"
 
 
 def is_rate(unit: Unit) -> bool:

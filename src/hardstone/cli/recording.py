@@ -45,6 +45,7 @@ from hardstone.files import pause
 from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan.make import rest_of
 from hardstone.stats.join import measured_ns
+from hardstone.stats.quantiles import quantum_of
 from hardstone.stats.sustained import Breach, reported_breach, worst_breach
 from hardstone.store.store import Store
 from hardstone.targets import find_target
@@ -529,7 +530,7 @@ def recording_view(
     if result is None:
         return Group(head, words(said))
     found = wakeups(result)
-    rows = table_rows(found)
+    rows = table_rows(found, quantum_of(found[0], result.instrument) if found else 1.0)
     if progress.rate_hz is not None:
         rows.append(f"{format_count(round(progress.rate_hz))} wake-ups per s")
     return Group(head, *lines_of([*rows, "", *bar_rows(found, console, _MOST_ROWS)], console))

@@ -18,6 +18,7 @@ from hardstone.comparison.cells import (
     why_grey,
 )
 from hardstone.comparison.figures import CompareFigures
+from hardstone.comparison.tables import clock_steps
 from hardstone.comparison.tools import unrelated
 from hardstone.comparison.view import (
     ClaimRow,
@@ -389,6 +390,11 @@ def render_compare(
     context = _context(view, figures or CompareFigures([], {}, []), is_live=script is not None)
     page = environment(**FILTERS).get_template("compare.html.j2")
     return page.render(
+        steps=[
+            f"{one.number} {text}"
+            for one, text in zip(view.columns, clock_steps(view.columns), strict=True)
+            if text
+        ],
         **context,
         **head_parts(script, styles=("compare.css",), scripts=("compare.js",)),
     )

@@ -82,7 +82,7 @@ class Medians:
         if not isinstance(own, MeasuredSeries):
             return own.amount(MEDIAN)
         source = f"{own.run_id} {own.address} {MEDIAN}"
-        return Amount(own.unit, MEDIAN, source, value=float(ends.value))
+        return Amount(own.unit, MEDIAN, source, value=float(ends.value), quantum_ns=own.quantum_ns)
 
     def ratio(self, place: int, reference: int) -> QuantileRatio | None:
         """The median at `place` divided by that of the reference."""
@@ -102,7 +102,7 @@ class Medians:
         series, instrument = own.series, own.result.instrument
         if instrument is None or series.min is None or series.unit != "ns" or series.derived:
             return None
-        if series.min >= NEAR_LIMIT_RATIO * instrument.pair.median:
+        if series.min >= NEAR_LIMIT_RATIO * max(instrument.pair.median, instrument.quantum_ns):
             return None
         ends = self._ends(place)
         return median_limit(ends.value if ends else None, instrument)

@@ -17,6 +17,7 @@ from rich.text import Text
 from hardstone.calling import as_typed
 from hardstone.comparison.rows import AS_A_WHOLE, CONTRADICTS, EQUALS_TICK, MEDIAN, group_of
 from hardstone.comparison.sizes import SIZES
+from hardstone.comparison.tables import clock_steps
 from hardstone.comparison.tools import WAKEUP
 from hardstone.comparison.view import (
     ClaimCell,
@@ -34,9 +35,9 @@ from hardstone.stats.quantiles import median_of
 from hardstone.stats.two_runs import QuantileRatio
 from hardstone.systems.moments import QUESTIONS
 from hardstone.systems.rating import Rating
-from hardstone.systems.subjects import Amount, Missing, PublishedSeries
+from hardstone.systems.subjects import Amount, MeasuredSeries, Missing, PublishedSeries
 from hardstone.terminal.console import make_console, wrapped
-from hardstone.wording import format_value, numbers_text, one_line, ratio_text, shorten
+from hardstone.wording import numbers_text, one_line, ratio_text, read_value, shorten
 
 MOST_LINES = 30
 MOST_OF_MANY = 37  # more than _FEW systems: the name and the hardware of each take lines
@@ -129,11 +130,12 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
         *([*differs, *found, *where] if pair else [*where, *found, *differs]),
         *_labelled("rated as", reserves, width, 3, "yellow"),
     ]
-    room = max(most - 1 - len(systems) - len(figures) - len(below), 0)
+    clocks = [Text(line) for text in _shared(clock_steps(columns)) for line in wrapped(text, width)]
+    room = max(most - 1 - len(systems) - len(clocks) - len(figures) - len(below), 0)
     if len(sections) > room:
         more = Text(f"{'':{_GUTTER}}and more, with -o", style="dim")
         sections = [*sections[: room - 1], more] if room else []
-    return [Text(head, style="bold"), *systems, *figures, *sections, *below]
+    return [Text(head, style="bold"), *systems, *clocks, *figures, *sections, *below]
 
 
 def _tools(view: CompareView, width: int) -> Iterator[Text]:
@@ -411,7 +413,9 @@ def _median_text(cell: ComparedCell, row: ComparedRow) -> str:
     if cell.series is None:
         return "-"
     try:
-        return format_value(median_of(cell.series), row.unit)
+        own = cell.subject_series
+        quantum_ns = own.quantum_ns if isinstance(own, MeasuredSeries) else 1.0
+        return read_value(median_of(cell.series), row.unit, quantum_ns)
     except InputError:  # a damaged histogram, which is marked
         return "-"
 

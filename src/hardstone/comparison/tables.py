@@ -40,7 +40,7 @@ from hardstone.systems.subjects import (
     why_apart,
     why_not_trusted,
 )
-from hardstone.wording import ratio_text, short, shorten, time_mark
+from hardstone.wording import ratio_text, short, shorten, steps_text, time_mark
 
 _OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60
@@ -86,6 +86,14 @@ def _instruction_sets(subjects: Iterable[Subject]) -> dict[str, list[int]]:
         if isinstance(one, MeasuredRun) and (name := one.conditions.get(INSTRUCTION_SET)):
             found.setdefault(name, []).append(place)
     return found
+
+
+def clock_steps(columns: Sequence[SystemColumn]) -> list[str]:
+    """What to know of a coarse clock, system by system; "" of any other."""
+    return [
+        steps_text(one.subject.document.instrument) if isinstance(one.subject, MeasuredRun) else ""
+        for one in columns
+    ]
 
 
 def _hardware(one: Subject, *, has_several: bool) -> str:

@@ -54,6 +54,7 @@ from hardstone.stats.quantiles import (
     is_printable,
     median_of,
     quantile_of_series,
+    quantum_of,
 )
 from hardstone.stats.trust import MISSING, has_run, lacks, lacks_realtime
 from hardstone.systems.criteria import load_criteria
@@ -66,6 +67,7 @@ from hardstone.units import format_count
 from hardstone.wording import (
     format_value,
     one_line,
+    read_value,
     series_text,
     short,
     spoken,
@@ -126,14 +128,23 @@ class Figure:
         """The median; "<6 us" of whole microseconds, a bound outside of the buckets; "-" if it is
         not known."""
         if self.median_ns is not None and step_of(self.series) == 1:
-            return format_value(self.median_ns, "ns")
+            return read_value(self.median_ns, "ns", self.quantum_ns)
         if not is_printable(0.5, self.count):
             return "-"
         with suppress(InputError):
             found = quantile_of_series(self.series, 0.5)
-            text = quantile_value(found, "ns", step=step_of(self.series))
+            text = quantile_value(found, "ns", self.quantum_ns, step_of(self.series))
             return text.replace("above ", ">").replace("below ", "<")
         return "-"
+
+    @property
+    def quantum_ns(self) -> float:
+        """The step of the clock."""
+        return quantum_of(self.series, self.result.instrument)
+
+    @property
+    def worst_text(self) -> str:
+        return read_value(self.worst_ns, "ns", self.quantum_ns)
 
     @property
     def highest_ns(self) -> int:
@@ -254,7 +265,7 @@ def title_of(document: RunDocument, answer: Answer) -> str:
     facts = document.system
     if document.imported is not None:
         head = origin_text(document.imported)
-        worst = f"worst {answer.what} {worst_text(answer.figure.worst_ns)}" if answer.figure else ""
+        worst = f"worst {answer.what} {worst_text(answer.figure)}" if answer.figure else ""
         return f"{head}: {worst or f'{answer.sentence[:1].lower()}{answer.sentence[1:]}'}"
     machine = short(facts.get("machine.cpu_model"), 40) or short(facts.get("machine.arch"))
     is_virtual = facts.get("virtual.hypervisor") not in (None, "", "none", False)
@@ -266,7 +277,7 @@ def title_of(document: RunDocument, answer: Answer) -> str:
         where = f"{short(document.plan.target, 40)}, {kind}"
     if answer.figure is None:
         return f"{where}: {answer.sentence[:1].lower()}{answer.sentence[1:]}"
-    return f"{where}: worst {answer.what} {worst_text(answer.figure.worst_ns)}"
+    return f"{where}: worst {answer.what} {worst_text(answer.figure)}"
 
 
 _WAKE_UP_WORDS = "wake-up"
@@ -423,7 +434,7 @@ def _sentence(document: RunDocument, what: str, figure: Figure | None, judgement
     about = f", {figure.about}" if figure.about else ""
     is_of_many = len(figure.counts) > 1 and is_wake_up
     under = f"{figure.place if is_of_many else ''}{_under(document, figure.result)}"
-    text = f"Worst {what}{about} {worst_text(figure.worst_ns)}{under} ({median}{values})"
+    text = f"Worst {what}{about} {worst_text(figure)}{under} ({median}{values})"
     if document.imported is not None:
         text += f", measured by {tool_title(document.imported)}"
         return f"{text}: {judgement}" if judgement else text
@@ -437,11 +448,10 @@ def _lacks_maxima(document: RunDocument) -> bool:
     return any(one.count and one.max is None for one in timed)
 
 
-def worst_text(worst_ns: int) -> str:
+def worst_text(figure: Figure) -> str:
     """A worst value. One that is rounded to the limit of a judgement that it exceeds says so."""
-    text = format_value(worst_ns, "ns")
-    limits = [limit for limit, _, _ in JUDGEMENTS if limit < worst_ns <= 1.01 * limit]
-    return f"just above {format_value(limits[0], 'ns')}" if limits else text
+    limits = [limit for limit, _, _ in JUDGEMENTS if limit < figure.worst_ns <= 1.01 * limit]
+    return f"just above {format_value(limits[0], 'ns')}" if limits else figure.worst_text
 
 
 def _why_no_wake_up(document: RunDocument) -> str:

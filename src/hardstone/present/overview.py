@@ -52,17 +52,20 @@ from hardstone.stats.quantiles import (
     is_count_known,
     lacking_quantile,
     median_of,
+    quantum_of,
     summarise,
 )
 from hardstone.stats.trust import has_run, lacking_text, stopped_least_ns
-from hardstone.units import format_count, format_ns, format_span
+from hardstone.units import format_cost, format_count, format_ns, format_span
 from hardstone.wording import (
     format_value,
     kernel_of,
     one_line,
+    read_value,
     series_text,
     shorten,
     spoken,
+    steps_text,
     target_text,
     work_text,
 )
@@ -142,7 +145,10 @@ def headline(document: RunDocument) -> list[str]:
         kernel_of(document),
         conditions_text(document),
     ]
-    return [*lines, _instrument_text(document.instrument)] if document.instrument else lines
+    if document.instrument is None:
+        return lines
+    steps = steps_text(document.instrument)
+    return [*lines, *([steps] if steps else []), _instrument_text(document.instrument)]
 
 
 def state_text(document: RunDocument, *, has_start: bool = True) -> str:
@@ -352,10 +358,11 @@ def _memory_text(conditions: Conditions) -> str:
 
 def _instrument_text(instrument: Instrument) -> str:
     """The clock, the cost of a pair of time stamps, and why the clock is not trusted."""
-    pair = instrument.pair
+    pair, is_named = instrument.pair, bool(steps_text(instrument))  # in a line before
     text = (
-        f"clock {instrument.clock}: a pair of time stamps costs {format_ns(pair.median)} "
-        f"(median), {format_ns(pair.max)} (worst observed)"
+        f"{'' if is_named else f'clock {instrument.clock}: '}a pair of time stamps costs "
+        f"{format_cost(pair.median, instrument.quantum_ns)} (median), {format_ns(pair.max)} "
+        "(worst observed)"
     )
     why = f"; not trusted: {instrument.reason}" if not instrument.trusted else ""
     return text + why
@@ -740,7 +747,8 @@ def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> F
     quantiles = {quantile.q: quantile for quantile in summary.quantiles}
     last = max(quantiles, default=None)
     work, lacks = work_text(series, result.calibrated), lacking_quantile(0.5, series)
-    worst = format_value(series.max, series.unit)
+    quantum_ns = quantum_of(series, result.instrument)
+    worst = read_value(series.max, series.unit, quantum_ns)
     if series.derived:
         bound = f"derived: {series.derived}"
     elif series.max is None or not is_count_known(series):
@@ -754,9 +762,11 @@ def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> F
         condition=condition,
         series=f"{series_text(series)}, {work}" if work else series_text(series),
         worst=worst,
-        median=quantile_cell(quantiles.get(0.5), series.unit, lacks, step_of(series)),
+        median=quantile_cell(quantiles.get(0.5), series.unit, lacks, step_of(series), quantum_ns),
         deepest_level="" if last in (None, 0.5) else level_text(last or 0),
-        deepest=quantile_cell(quantiles.get(last or 0), series.unit, step=step_of(series)),
+        deepest=quantile_cell(
+            quantiles.get(last or 0), series.unit, step=step_of(series), quantum_ns=quantum_ns
+        ),
         count=count_text(series),
         span=format_span(result.duration_ns) if result.duration_ns else "-",
         bound=bound,

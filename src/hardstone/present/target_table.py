@@ -34,12 +34,12 @@ from hardstone.stats.consistency import (
 )
 from hardstone.stats.consistency import is_contradictory as contradicts
 from hardstone.stats.identity import step_of
-from hardstone.stats.quantiles import Quantile, count_text, lacking_quantile, summarise
+from hardstone.stats.quantiles import Quantile, count_text, lacking_quantile, quantum_of, summarise
 from hardstone.wording import (
     claim_of,
-    format_value,
     one_line,
     ratio_text,
+    read_value,
     series_text,
     shorten,
     time_mark,
@@ -76,6 +76,10 @@ class _SeriesFigures:
         self._is_comparable = is_comparable
         self._works = works_of(results, row)
         self._quantiles = list(map(_quantiles, row.found))
+        self._quanta = [
+            1.0 if one is None or result is None else quantum_of(one, result.instrument)
+            for one, result in zip(row.found, results, strict=True)
+        ]
 
     def lines(self) -> Iterator[tuple[str, list[FigureCell]]]:
         """The name of each figure that any target has, with its cells."""
@@ -89,13 +93,14 @@ class _SeriesFigures:
         for q in _LEVELS:
             quantiles = [one.get(q) for one in self._quantiles]
             texts = [
-                _quantile_text(one, q, series) for one, series in zip(quantiles, found, strict=True)
+                _quantile_text(one, q, series, quantum_ns)
+                for one, series, quantum_ns in zip(quantiles, found, self._quanta, strict=True)
             ]
             values = [None if one is None else one.value for one in quantiles]
             yield level_text(q), self._cells(texts, values)
             if not any(quantiles):
                 break  # deeper ones need more values still
-        texts = [_worst_text(one) for one in found]
+        texts = list(map(_worst_text, found, self._quanta))
         worst = [
             one.max if one is not None and self._is_count_similar(one) else None for one in found
         ]
@@ -154,19 +159,22 @@ def _quantiles(series: Series | None) -> dict[float, Quantile]:
         return {}
 
 
-def _quantile_text(quantile: Quantile | None, q: float, series: Series | None) -> str:
+def _quantile_text(
+    quantile: Quantile | None, q: float, series: Series | None, quantum_ns: float
+) -> str:
     if series is None:
         return _ABSENT
     if quantile is None and contradicts(series):
         return "-"
     lacks = lacking_quantile(q, series) if quantile is None else ""
-    return lacks or quantile_value(quantile, series.unit, step=step_of(series))
+    return lacks or quantile_value(quantile, series.unit, quantum_ns, step_of(series))
 
 
-def _worst_text(series: Series | None) -> str:
+def _worst_text(series: Series | None, quantum_ns: float) -> str:
     if series is None:
         return _ABSENT
-    return format_value(worst_value(series), series.unit) + (MARK if contradicts(series) else "")
+    worst = read_value(worst_value(series), series.unit, quantum_ns)
+    return worst + (MARK if contradicts(series) else "")
 
 
 _MOST_LINES = 4

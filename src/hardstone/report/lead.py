@@ -32,7 +32,7 @@ from hardstone.stats.causes import Lateness, latenesses
 from hardstone.stats.conditions import NOT_KNOWN, condition_of, names_in
 from hardstone.stats.consistency import is_contradictory
 from hardstone.stats.identity import step_of
-from hardstone.stats.quantiles import count_text, quantile_of_series
+from hardstone.stats.quantiles import count_text, quantile_of_series, quantum_of
 from hardstone.systems.subjects import (
     Amount,
     MeasuredRun,
@@ -46,7 +46,7 @@ from hardstone.systems.subjects import (
     why_apart,
 )
 from hardstone.units import format_ns
-from hardstone.wording import label_text, shorten
+from hardstone.wording import label_text, read_value, shorten
 
 _NO_LOAD = "none"
 _MOST_OTHERS = 3  # thin lines behind the one that leads
@@ -186,7 +186,7 @@ def lead_spec(
     """The chart of `lead`; values of fewer than 20 are dots. `size`: width and height, in pixels,
     without axes and labels."""
     width, height = size
-    marks = [*_own_marks(lead.series), *_limit_marks(limits), *published]
+    marks = [*_own_marks(lead), *_limit_marks(limits), *published]
     is_few = lead.series.count < LEAST_VALUES
     shown = [(lead.name, lead.series), *([] if is_few else lead.others)]
     edges = grid([series.histogram for _, series in shown])
@@ -284,17 +284,19 @@ def _quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _own_marks(series: Series) -> list[Mark]:
+def _own_marks(lead: Lead) -> list[Mark]:
     """Median and p99, where there are values for them, and the worst observed."""
+    series, quantum_ns = lead.series, quantum_of(lead.series, lead.result.instrument)
     found = []
     for q, name, least in ((0.5, "median", LEAST_VALUES), (0.99, "p99", 1000)):
         value = _quantile(series, q) if series.count >= least else None
         if value is not None:
             is_exact = step_of(series) == 1
-            text = format_ns(value) if is_exact else f"<{format_ns(value + 1)}"
+            text = read_value(value, "ns", quantum_ns) if is_exact else f"<{format_ns(value + 1)}"
             found.append(Mark(value, f"{name} {text}", dash=(4, 3)))
     worst = float(series.max or 0)
-    return [*found, Mark(worst, f"worst {format_ns(worst)}", is_bold=True, width=1.6)]
+    text = f"worst {read_value(worst, 'ns', quantum_ns)}"
+    return [*found, Mark(worst, text, is_bold=True, width=1.6)]
 
 
 def _quantile(series: Series, q: float) -> float | None:
@@ -450,7 +452,7 @@ def _about(lead: Lead, limits: Sequence[int], published: Sequence[Published]) ->
 
 def _alt(lead: Lead, limits: Sequence[int], published: Sequence[Published]) -> str:
     """The figures of the chart as text, for screen readers."""
-    said = [one.text for one in _own_marks(lead.series)]
+    said = [one.text for one in _own_marks(lead)]
     said += [f"{name}: worst {format_ns(one.max)}" for name, one in lead.others]
     said += [one.text for one in _limit_marks(limits)]
     said += [one.mark.text for one in published]

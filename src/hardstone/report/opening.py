@@ -35,13 +35,14 @@ from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.stats.consistency import MARK, trust_of
 from hardstone.systems.rating import Rating, rate_run
 from hardstone.systems.subjects import MeasuredRun
-from hardstone.units import format_ns
+from hardstone.units import format_cost, format_ns
 from hardstone.wording import (
     fact_text,
     format_value,
     kernel_of,
     ratio_text,
     shorten,
+    steps_text,
     target_text,
 )
 
@@ -64,6 +65,7 @@ class Head:
     trust_grade: str
     trust_reasons: list[str]
     facts: list[tuple[str, str]]
+    steps: str = ""  # of a coarse clock
 
 
 def head_of(document: RunDocument) -> Head:
@@ -79,6 +81,7 @@ def head_of(document: RunDocument) -> Head:
         trust_grade=trust.grade,
         trust_reasons=trust.reasons,
         facts=_facts(document),
+        steps=steps_text(document.instrument),
     )
 
 
@@ -176,7 +179,7 @@ def pair_rows(document: RunDocument) -> list[tuple[str, ...]]:
     return [
         (
             owner,
-            format_ns(found.pair.median),
+            format_cost(found.pair.median, found.quantum_ns),
             format_ns(found.pair.max),
             _ppb(found.drift_ppb) or "-",
         )
@@ -374,7 +377,7 @@ def _row(row: ScreenRow, anchors: Mapping[int, str]) -> Row:
         RowFigure("", "", "", "", state or "not run")
         if one is None
         else RowFigure(
-            worst=format_value(one.worst_ns, "ns") + (f" {MARK}" if one.is_contradictory else ""),
+            worst=one.worst_text + (f" {MARK}" if one.is_contradictory else ""),
             median=one.median_text,
             count=one.count_text,
             about=one.about,
@@ -412,7 +415,7 @@ def _pictures(
         spec = charts.distribution_chart(lines, "ns", [])
         size = {"width": _PICTURE_WIDTH, "height": _PICTURE_HEIGHT}
         name = f"picture-{len(found) + 1}"
-        about = f"worst {format_value(one.worst_ns, 'ns')}"
+        about = f"worst {one.worst_text}"
         figure = figure_of_spec(
             f"{family.capitalize()}: {row.name}",
             about,

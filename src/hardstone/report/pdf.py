@@ -48,7 +48,7 @@ def render_pdf(
     """The report of `document` as PDF; the arguments are those of `render_html`."""
     with nullcontext(drawer) if drawer else Drawer(helpers_for(document)) as drawing:
         head = head_of(document)
-        conditions = conditions_text(document)
+        conditions = "; ".join(filter(None, (conditions_text(document), head.steps)))
         readable = with_readable_histograms(document)
         compared = comparisons_in(readable)
         settings = settings_of(readable, spec_lookup, drawing, limits, compared)

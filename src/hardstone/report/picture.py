@@ -22,7 +22,6 @@ from hardstone.report.drawing import render
 from hardstone.report.lead import lead_of, lead_spec
 from hardstone.report.sheet import coloured, palette, png, width_of
 from hardstone.stats.consistency import trust_of
-from hardstone.units import format_ns
 from hardstone.wording import short, shorten, target_text, time_machine
 
 WIDTH, HEIGHT = 1200, 630
@@ -166,7 +165,7 @@ def badge_text(document: RunDocument, answer: Answer) -> str:
         return "run not trustworthy"
     if answer.figure is None:
         return answer.sentence
-    worst = f"worst {answer.what} {format_ns(answer.figure.worst_ns)}"
+    worst = f"worst {answer.what} {answer.figure.worst_text}"
     if document.imported is not None:
         worst += f" ({tool_title(document.imported)})"
     if kind := time_machine(document.system):  # a badge stands alone: no figure that could flatter

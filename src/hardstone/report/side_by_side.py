@@ -25,8 +25,21 @@ from hardstone.stats.conditions import (
 )
 from hardstone.stats.consistency import MARK, MARK_NOTE, UNEQUAL, UNLIKE_COUNTS, is_contradictory
 from hardstone.stats.identity import step_of
-from hardstone.stats.quantiles import count_text, lacking_quantile, printable_quantiles, summarise
-from hardstone.wording import claim_of, format_value, ratio_text, series_text, shorten, worst_value
+from hardstone.stats.quantiles import (
+    count_text,
+    lacking_quantile,
+    printable_quantiles,
+    quantum_of,
+    summarise,
+)
+from hardstone.wording import (
+    claim_of,
+    ratio_text,
+    read_value,
+    series_text,
+    shorten,
+    worst_value,
+)
 
 MOST_ROWS = 40
 _CHARTS_EACH = 2
@@ -142,9 +155,10 @@ def _series_cell(
     # The deepest quantile that the counts of all conditions support.
     common = max(printable_quantiles(min(counts), _TAIL), default=0.5)
     shown = [found for found in summary.quantiles if found.q in (0.5, common)]
-    step = step_of(series)
+    step, quantum_ns = step_of(series), quantum_of(series, result.instrument if result else None)
     lines = [
-        f"{level_text(found.q)} {quantile_value(found, series.unit, step=step)}" for found in shown
+        f"{level_text(found.q)} {quantile_value(found, series.unit, quantum_ns, step)}"
+        for found in shown
     ]
     lacks = lacking_quantile(0.5, series)
     if lacks:
@@ -155,7 +169,7 @@ def _series_cell(
         lines.append(work)
     ratio = ratio_to_first(row, place)
     return Cell(
-        format_value(worst_value(series), series.unit)
+        read_value(worst_value(series), series.unit, quantum_ns)
         + (f" {MARK}" if is_contradictory(series) else ""),
         "" if ratio is None else f"\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}{ratio_text(ratio)}",
         tuple(lines),

@@ -17,6 +17,7 @@ from hardstone.stats.quantiles import (
     SeriesSummary,
     instrument_limit,
     is_count_known,
+    quantum_of,
     summarise,
     why_no_quantile,
 )
@@ -25,6 +26,7 @@ from hardstone.wording import (
     Claim,
     format_value,
     is_rate,
+    read_value,
     series_text,
     spoken,
     work_text,
@@ -78,13 +80,12 @@ def table_of(
     summaries = [summarise(series, deepest=deepest) for series in found]
     present = {quantile.q for summary in summaries for quantile in summary.quantiles}
     levels = [q for q in LADDER if q in present or q == LADDER[0]]
-    quantum_ns = instrument.quantum_ns if instrument else 1.0
     rows = [
         _row(
             series,
             summary,
             levels,
-            quantum_ns,
+            instrument,
             _series_notes(series, instrument, calibrated),
         )
         for series, summary in zip(found, summaries, strict=True)
@@ -106,20 +107,21 @@ def _row(
     series: Series,
     summary: SeriesSummary,
     levels: list[float],
-    quantum_ns: float,
+    instrument: Instrument | None,
     notes: list[str],
 ) -> Row:
-    unit = series.unit
+    unit, quantum_ns = series.unit, quantum_of(series, instrument)
+    step_ns = instrument.quantum_ns if instrument else 1.0  # of means
     by_level = {quantile.q: quantile for quantile in summary.quantiles}
     mark = f" {MARK}" if is_contradictory(series) else ""
     return Row(
         label=series_text(series) + mark,
         count=summary.count_text,
-        minimum=format_value(series.min, unit),
-        quantiles=[_quantile(by_level.get(q), unit, step_of(series)) for q in levels],
-        mean=format_value(series.mean if _has_mean(series) else None, unit, quantum_ns),
-        stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
-        worst=format_value(worst_value(series), unit),
+        minimum=read_value(series.min, unit, quantum_ns),
+        quantiles=[_quantile(by_level.get(q), unit, step_of(series), quantum_ns) for q in levels],
+        mean=format_value(series.mean if _has_mean(series) else None, unit, step_ns),
+        stddev=format_value(series.stddev if series.count > 1 else None, unit, step_ns),
+        worst=read_value(worst_value(series), unit, quantum_ns),
         notes=notes,
     )
 
@@ -130,9 +132,9 @@ def _has_mean(series: Series) -> bool:
     return series.count > 1 or series.max is None or not is_count_known(series)
 
 
-def _quantile(found: Quantile | None, unit: Unit, step: int) -> Cell:
+def _quantile(found: Quantile | None, unit: Unit, step: int, quantum_ns: float) -> Cell:
     """A quantile, with its interval only where that is wider than _NARROW on a side."""
-    cell = quantile_cell(found, unit, step=step)
+    cell = quantile_cell(found, unit, step=step, quantum_ns=quantum_ns)
     if found is None or not found.value or found.low is None or found.high is None:
         return cell
     if max(found.high - found.value, found.value - found.low) <= _NARROW * found.value:

@@ -32,7 +32,7 @@ from hardstone.stats.identity import (
     top_of,
     total_count,
 )
-from hardstone.units import format_count, format_ns
+from hardstone.units import COARSE_NS, format_cost, format_count, format_ns
 
 if TYPE_CHECKING:  # numpy, which few screens need, takes as long to load as a short run to read
     from hardstone.stats.histogram import Above, IntArray
@@ -396,6 +396,17 @@ def median_of(series: Series) -> int | None:
     return found.value if found else None
 
 
+_OF_CLOCK = "step"  # differences between readings in a row: the steps themselves
+
+
+def quantum_of(series: Series, instrument: Instrument | None) -> float:
+    """The step of the clock that timed each value of `series`, in ns, if it is coarse; else 1, as
+    values are whole ns."""
+    if instrument is None or instrument.quantum_ns < COARSE_NS or series.unit != "ns":
+        return 1.0
+    return 1.0 if series.derived or series.name == _OF_CLOCK else instrument.quantum_ns
+
+
 def instrument_limit(series: Series, instrument: Instrument | None) -> str | None:
     """A note for a series of durations close to the cost of reading the clock.
 
@@ -411,11 +422,14 @@ def median_limit(median: float | None, instrument: Instrument | None) -> str | N
     """The same note, for a median in ns that is already known."""
     if instrument is None or median is None:
         return None
-    cost_ns = instrument.pair.median
+    cost_ns, quantum_ns = instrument.pair.median, instrument.quantum_ns
+    cost = format_cost(cost_ns, quantum_ns)
+    if quantum_ns >= COARSE_NS:
+        cost_ns = max(cost_ns, round(quantum_ns))
     if median < AT_LIMIT_RATIO * cost_ns:
-        return f"at the instrument's limit: a pair of time stamps costs {cost_ns} ns"
+        return f"at the instrument's limit: a pair of time stamps costs {cost}"
     if median < NEAR_LIMIT_RATIO * cost_ns:
-        return f"within 10 times the cost of the clock: a pair of time stamps costs {cost_ns} ns"
+        return f"within 10 times the cost of the clock: a pair of time stamps costs {cost}"
     return None
 
 

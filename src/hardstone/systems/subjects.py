@@ -56,7 +56,8 @@ class Amount(msgspec.Struct, frozen=True):
 
     `statistic` is "min", "mean", "max", "p99.9", or "time_90" (KRN-P-PRE). `source` names where the
     figure is from, so that it can be found again: run, test, series and statistic, or study, table
-    and system. `notes` are what a reader must know of this figure.
+    and system. `notes` are what a reader must know of this figure. `quantum_ns`: the step of the
+    clock of a value that was read once.
     """
 
     unit: Unit
@@ -66,6 +67,7 @@ class Amount(msgspec.Struct, frozen=True):
     below: float | None = None
     above: float | None = None
     notes: tuple[str, ...] = ()
+    quantum_ns: float = 1.0
 
     @property
     def place(self) -> str:
@@ -234,7 +236,10 @@ class MeasuredSeries:
         if statistic in _OWN_FIGURES:  # first, as 20 runs have 20 000 of them
             own: float | None = getattr(self.series, statistic)
             if own is not None:
-                return Amount(self.series.unit, statistic, source, float(own))
+                quantum_ns = 1.0 if statistic == "mean" else self.quantum_ns
+                return Amount(
+                    self.series.unit, statistic, source, float(own), quantum_ns=quantum_ns
+                )
             if self.test == SUSTAINED and (failed_ns := self._longest_failed_ns):
                 return Amount(self.unit, statistic, source, above=float(failed_ns))
         try:
@@ -247,7 +252,14 @@ class MeasuredSeries:
             value = value_of(self.series, statistic)
         except InputError as error:  # not there, or in a histogram that is unreadable
             return Missing(error.cause, error.remedy)
-        return Amount(self.unit, statistic, source, value=value)
+        return Amount(self.unit, statistic, source, value=value, quantum_ns=self.quantum_ns)
+
+    @property
+    def quantum_ns(self) -> float:
+        """The step of the clock that timed each value."""
+        from hardstone.stats.quantiles import quantum_of
+
+        return quantum_of(self.series, self.result.instrument)
 
     @property
     def _longest_failed_ns(self) -> int:

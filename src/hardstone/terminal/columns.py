@@ -29,9 +29,9 @@ from hardstone.stats.consistency import (
     MARK_NOTE,
     is_contradictory,
 )
-from hardstone.stats.quantiles import lacking_quantile, median_of
+from hardstone.stats.quantiles import lacking_quantile, median_of, quantum_of
 from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
-from hardstone.wording import format_value, labels_text, ratio_text, spoken
+from hardstone.wording import labels_text, ratio_text, read_value, spoken
 
 MOST_COLUMNS = 4
 _LEAST_SERIES = 4  # of one test
@@ -138,7 +138,7 @@ def _row(one: Comparison, row: SeriesRow, places: list[int]) -> Iterator[Text]:
     label = words(f"{spoken(row.first.name)}, {labels}" if labels else spoken(row.first.name))
     yield Text("\n").join([label, Text(common)]) if common else label
     for place in places:
-        yield Text("\n").join(_cell_lines(row, place, "" if common else works[place]))
+        yield Text("\n").join(_cell_lines(one, row, place, "" if common else works[place]))
 
 
 def _state(one: Comparison, place: int) -> Text:
@@ -151,21 +151,22 @@ def _state(one: Comparison, place: int) -> Text:
     return words("") if result.complete else words("incomplete", "yellow")
 
 
-def _cell_lines(row: SeriesRow, place: int, work: str) -> Iterator[Text]:
-    series = row.found[place]
+def _cell_lines(one: Comparison, row: SeriesRow, place: int, work: str) -> Iterator[Text]:
+    series, result = row.found[place], one.results[place]
     if series is None:
         yield Text("-")
         return
     ratio = ratio_to_first(row, place)
     times = "" if ratio is None else f" x{ratio_text(ratio)}"
     mark = MARK if is_contradictory(series) else ""
-    yield Text(format_value(series.max, series.unit) + mark, style="bold") + Text(times)
-    yield Text(_median(series), style="dim")
+    quantum_ns = quantum_of(series, result.instrument if result is not None else None)
+    yield Text(read_value(series.max, series.unit, quantum_ns) + mark, style="bold") + Text(times)
+    yield Text(_median(series, quantum_ns), style="dim")
     if work:
         yield Text(work, style="yellow")
 
 
-def _median(series: Series) -> str:
+def _median(series: Series, quantum_ns: float) -> str:
     """The median, or how many values it needs; "?" if the histogram is unreadable."""
     lacks = lacking_quantile(0.5, series) if series.count else ""
     if lacks:
@@ -174,7 +175,7 @@ def _median(series: Series) -> str:
         median = median_of(series)
     except InputError:
         return "?"
-    return "" if median is None else format_value(median, series.unit)
+    return "" if median is None else read_value(median, series.unit, quantum_ns)
 
 
 _MOST_TARGETS = 3

@@ -25,10 +25,11 @@ from hardstone.stats.quantiles import (
     count_text,
     is_printable,
     quantile_between,
+    quantum_of,
     why_no_quantile,
 )
 from hardstone.units import format_count, format_ns, format_span
-from hardstone.wording import clean
+from hardstone.wording import clean, read_value
 
 TEST = "TMR-P-LAT"
 MOST_ROWS = 10
@@ -50,7 +51,8 @@ def recording_lines(document: RunDocument, console: Console) -> list[Text]:
     if not found:
         return []
     notes = [MARK_NOTE] if any(map(is_contradictory, found)) else []
-    table = lines_of([*table_rows(found), *notes], console)
+    quantum_ns = quantum_of(found[0], document.results[0].instrument)
+    table = lines_of([*table_rows(found, quantum_ns), *notes], console)
     bars = lines_of(bar_rows(found, console), console)
     for lines in filter(None, (table, bars)):
         lines[0].stylize("bold")
@@ -73,7 +75,7 @@ def wakeups(result: Result) -> list[Series]:
     ]
 
 
-def table_rows(found: Sequence[Series]) -> list[str]:
+def table_rows(found: Sequence[Series], quantum_ns: float = 1.0) -> list[str]:
     """A title, and a row for each CPU; of many CPUs those with the highest latencies."""
     titles = ("min", "median", "p99", "max")
     labels = {label for one in found for label in one.labels}
@@ -82,20 +84,20 @@ def table_rows(found: Sequence[Series]) -> list[str]:
     has_times = any(one.worst or not _is_imported(one) for one in found)
     head = f"{place:>{_PLACES[place]}}{'wake-ups':>15}{figures}" + "  max at" * has_times
     highest = sorted(found, key=lambda one: -(one.max or 0))[:_MOST_CPUS]
-    rows = [_cpu_row(one, place, has_time=has_times) for one in found if one in highest]
+    rows = [_cpu_row(one, place, quantum_ns, has_time=has_times) for one in found if one in highest]
     if len(found) > len(highest):
         rows.append(f"and {len(found) - len(highest)} {place}s with a lower maximum, with --all")
     reasons = dict.fromkeys(filter(None, map(why_no_quantile, found)))
     return [head, *rows, *(f"-: {why}" for why in reasons)]
 
 
-def _cpu_row(series: Series, place: str, *, has_time: bool) -> str:
+def _cpu_row(series: Series, place: str, quantum_ns: float, *, has_time: bool) -> str:
     mark = MARK if is_contradictory(series) else ""
     figures = (
-        format_ns(series.min),
-        _quantile_text(series, 0.5),
-        _quantile_text(series, 0.99),
-        format_ns(series.max) + mark,
+        read_value(series.min, "ns", quantum_ns),
+        _quantile_text(series, 0.5, quantum_ns),
+        _quantile_text(series, 0.99, quantum_ns),
+        read_value(series.max, "ns", quantum_ns) + mark,
     )
     wide = _PLACES[place]
     start = f"{str(series.labels.get(place.lower(), '-'))[:wide]:>{wide}}{count_text(series):>15}"
@@ -115,7 +117,7 @@ def moment_of_worst(series: Series) -> str:
     return format_span(series.worst[0].at_ns) if series.worst else "-"
 
 
-def _quantile_text(series: Series, q: float) -> str:
+def _quantile_text(series: Series, q: float, quantum_ns: float) -> str:
     """ "-" where too few values lie beyond it; ">20 us" out of the range of the histogram, and "<6
     us" of whole microseconds."""
     if not is_printable(q, series.count):
@@ -132,7 +134,8 @@ def _quantile_text(series: Series, q: float) -> str:
     if found.value is None:
         return "-" if found.above is None else f">{format_ns(found.above + (step > 1))}"
     value = found.value if series.max is None else min(found.value, series.max)
-    return f"<{format_ns(value + 1)}" if is_end_of_step(value, step) else format_ns(value)
+    is_bound = is_end_of_step(value, step)
+    return f"<{format_ns(value + 1)}" if is_bound else read_value(value, "ns", quantum_ns)
 
 
 @dataclass(frozen=True)

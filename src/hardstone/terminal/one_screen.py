@@ -53,11 +53,12 @@ from hardstone.terminal.console import Row, make_console, print_command, words
 from hardstone.units import format_count
 from hardstone.wording import (
     clean,
-    format_value,
     kernel_of,
     ratio_text,
+    read_value,
     short,
     shorten,
+    steps_text,
     target_text,
     time_machine,
 )
@@ -307,7 +308,7 @@ def _single_lines(rows: Sequence[ScreenRow], width: int) -> Iterator[Text]:
             mark = MARK if figure.is_contradictory else ""
             median = figure.median_text
             style = _MARK_STYLES.get(row.mark.rstrip("?"), "")
-            worst = f"{format_value(figure.worst_ns, 'ns') + mark:>{_FIGURE}}"
+            worst = f"{figure.worst_text + mark:>{_FIGURE}}"
             line += Text(worst, style=style or "bold")
             line += Text(f"{median:>{_FIGURE}}{figure.count_text:>{values}}")
             if has_reference:
@@ -386,7 +387,7 @@ def _cell(row: ScreenRow, place: int, width: int) -> Text:
         state = row.states[place].partition(":")[0] or "-"
         return Text(f"{shorten(state, width - 1):>{width}}", style="yellow")
     mark = MARK if figure.is_contradictory else ""
-    text, style = f"{format_value(figure.worst_ns, 'ns')}{mark}", ""
+    text, style = f"{figure.worst_text}{mark}", ""
     if first is not None and first.cpus != figure.cpus:
         text += f", CPU {figure.cpu}"
     elif first is not None and first.worst_ns > 0:
@@ -399,7 +400,7 @@ def _cell(row: ScreenRow, place: int, width: int) -> Text:
 _BLOCKS, _PLAIN_BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588", " .:-=+*#%@"
 
 
-def spread_text(series: Series, width: int, *, is_plain: bool) -> str:
+def spread_text(series: Series, width: int, quantum_ns: float = 1.0, *, is_plain: bool) -> str:
     """The distribution on one line: heights are logarithms of counts, on a logarithmic scale whose
     ends are named; "" where there are too few values or no readable histogram."""
     if series.min is None or series.max is None or histogram_problem(series.histogram):
@@ -408,7 +409,7 @@ def spread_text(series: Series, width: int, *, is_plain: bool) -> str:
         return ""
     if series.count < _LEAST_SPREAD or series.max <= max(series.min, 1):
         return ""
-    low, high = format_value(series.min, "ns"), format_value(series.max, "ns")
+    low, high = (read_value(one, "ns", quantum_ns) for one in (series.min, series.max))
     cells = [0] * max(width - len(low) - len(high) - 2, 1)
     base = log10(max(series.min, 1))
     span = log10(series.max) - base
@@ -495,11 +496,14 @@ class _Texts:
         if comma and document.imported is None:
             conditions = f"load {load}, {how}"  # the load is never cut off
         yield from map(Text, self._wrapped(conditions, self.width, self.limits.head_lines))
+        if steps := steps_text(document.instrument):
+            yield from map(Text, self._wrapped(steps, self.width, 2))
         style = _GRADES.get(answer.grade, "bold")
         yield from self._labelled("how late", answer.sentence, style, _MOST_SENTENCE)
         if answer.figure is not None:
             room = self.width - _GUTTER
-            drawn = spread_text(answer.figure.series, room, is_plain=self.is_plain)
+            figure = answer.figure
+            drawn = spread_text(figure.series, room, figure.quantum_ns, is_plain=self.is_plain)
             if drawn:
                 yield Text(" " * _GUTTER + drawn)
         yield from self._why()

@@ -71,6 +71,7 @@ from hardstone.stats.quantiles import (
     deepest_of,
     instrument_limit,
     lacking_quantile,
+    quantum_of,
     summarise,
     values_for,
 )
@@ -93,13 +94,14 @@ from hardstone.terminal.one_screen import (
     print_head,
     trust_rows,
 )
-from hardstone.units import format_count, write_ns
+from hardstone.units import COARSE_NS, format_count, write_ns
 from hardstone.wording import (
     claim_of,
     format_value,
     is_rate,
     labels_text,
     one_line,
+    read_value,
     spoken,
     work_text,
 )
@@ -222,8 +224,9 @@ class _SeriesTable:
         self, table: Table, series: Series, label: Padding, instrument: Instrument | None
     ) -> None:
         own = instrument or self._document.instrument
-        # Values are integer ns, even if the clock is finer.
-        quantum_ns = max(own.quantum_ns, 1.0) if own is not None else 1.0
+        quantum_ns = quantum_of(series, own)
+        if own is not None and own.quantum_ns < COARSE_NS:
+            quantum_ns = max(own.quantum_ns, 1.0)  # values are integer ns, if the clock is finer
         try:
             figures = summarise(series, deepest=self._deepest)
             mark = self._mark(series, own) if figures.quantiles else ""
@@ -297,11 +300,11 @@ def cells_of(
         else "-"
     )
     yield Text(figures.count_text + wrong)
-    yield Text(format_value(figures.min, unit, quantum_ns) + wrong)
+    yield Text(read_value(figures.min, unit, quantum_ns) + wrong)
     yield Text(quantile_value(median, unit, quantum_ns, step) + mark)
     yield Text(quantile)
     yield Text(
-        format_value(figures.min if is_rate(unit) else figures.max, unit, quantum_ns) + wrong,
+        read_value(figures.min if is_rate(unit) else figures.max, unit, quantum_ns) + wrong,
         style="bold",
     )
 
