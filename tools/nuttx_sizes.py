@@ -2,12 +2,13 @@
 
 FOLDER is what tools/nuttx.py built: build/nuttx/BOARD-SETTING. Flash comes from the linker's map.
 Memory comes from QEMU: each test runs for 2 s after a boot of its own, and `free` tells the most
-that was used of the heap since then.
+that was used of the heap since then. Each test's status is of the same run.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import selectors
@@ -34,8 +35,7 @@ FLASH = (".text", ".init_section", ".rodata", ".srodata", ".data", ".sdata", ".A
 # An output section's name at the start of a line; a part of it: address, size, file.
 LINE = re.compile(r"^(\.\S+)|^ (?:\S+)?\s+0x[0-9a-f]+\s+0x([0-9a-f]+) (\S+)$", re.MULTILINE)
 OBJECT = re.compile(r"\((?:hs_([a-z]+)_(\w+?)|main\.c)\.hardstone\w*\.o\)$")
-# A status that is not "measured" leads the line that gives its reason.
-REASON = re.compile(r"^(unsupported|failed|timeout|skipped|untrustworthy): .*$", re.MULTILINE)
+MEASURED, NO_ANSWER = "measured", "no answer"
 
 
 def flash_by_part(text: str) -> Counter[str]:
@@ -59,11 +59,18 @@ def room_of(part: re.Match[str]) -> str:
 @dataclass(frozen=True)
 class Memory:
     """Of a test: the largest use of the heap over that before, bytes; None where the system did not
-    answer again. `reason`: of a status other than measured."""
+    answer again. `status`: as in a stream, or NO_ANSWER; `reason`: of one other than measured."""
 
     test: str
     peak_bytes: int | None
-    reason: str
+    status: str
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """Why there are no values; "" where there are."""
+        parts = [self.status, *([self.reason] if self.reason else [])]
+        return "" if self.status == MEASURED else ": ".join(parts).replace("|", "\\|")
 
 
 def used(text: str) -> tuple[int, int]:
@@ -72,6 +79,16 @@ def used(text: str) -> tuple[int, int]:
     if not numbers:
         raise ValueError(f"free answered {text!r}")
     return int(numbers[1]), int(numbers[2])
+
+
+def status_of(text: str) -> tuple[str, str]:
+    """Status and reason by the last line of a result among what the probe wrote; ValueError where
+    there is none."""
+    for line in reversed(text.splitlines()):
+        if line.startswith('{"type":"result"'):
+            found = json.loads(line)
+            return found["status"], found["reason"] or ""
+    raise ValueError(f"no result among {text[-300:]!r}")
 
 
 class Machine:
@@ -113,12 +130,11 @@ class Machine:
 def memory_of(board: str, image: Path, test: str) -> Memory:
     with Machine(board, image) as machine:
         before, _ = used(machine.ask("free", BOOT_S) or "")
-        text = machine.ask(f"hardstone run {test} -D 2s", TEST_S)
+        text = machine.ask(f"hardstone run {test} -D 2s --json", TEST_S)
         after = machine.ask("free", BOOT_S) if text is not None else None
     if text is None or after is None:
-        return Memory(test, None, "the system did not answer any more")
-    reason = REASON.search(text)
-    return Memory(test, used(after)[1] - before, reason[0] if reason else "")
+        return Memory(test, None, NO_ANSWER)
+    return Memory(test, used(after)[1] - before, *status_of(text))
 
 
 def tests() -> list[str]:
@@ -147,11 +163,28 @@ def in_kb(count: int | None) -> str:
 
 
 def memory_table(found: Mapping[str, Sequence[Memory]]) -> list[str]:
-    rows = zip(*found.values(), strict=True)
-    head = ["| heap at most, KB | " + " | ".join(found) + " |", "| --- |" + " ---: |" * len(found)]
-    return head + [
-        f"| {row[0].test} | {' | '.join(in_kb(one.peak_bytes) for one in row)} |" for row in rows
+    """The first line counts the statuses."""
+    counts = [f"{name}: {counted(rows)}" for name, rows in found.items()]
+    head = f"| heap at most, KB | {' | '.join(found)} | status other than measured |"
+    rows = [
+        f"| {row[0].test} | {' | '.join(in_kb(one.peak_bytes) for one in row)} "
+        f"| {why_none(dict(zip(found, row, strict=True)))} |"
+        for row in zip(*found.values(), strict=True)
     ]
+    return [f"{'; '.join(counts)}.", "", head, "| --- |" + " ---: |" * len(found) + " --- |", *rows]
+
+
+def counted(rows: Sequence[Memory]) -> str:
+    found = Counter(one.status for one in rows)
+    names = dict.fromkeys([MEASURED, "unsupported", "denied", "failed", *sorted(found)])
+    return ", ".join(f"{found[name]} {name}" for name in names)
+
+
+def why_none(row: Mapping[str, Memory]) -> str:
+    texts = {name: one.text or MEASURED for name, one in row.items()}
+    if len(set(texts.values())) == 1:
+        return next(iter(row.values())).text
+    return "; ".join(f"{name}: {text}" for name, text in texts.items())
 
 
 def main(words: Sequence[str]) -> int:
@@ -169,8 +202,6 @@ def main(words: Sequence[str]) -> int:
         board, image = folder.name.rsplit("-", 1)[0], folder / "nuttx/nuttx"
         found[folder.name] = [memory_of(board, image, test) for test in options.test or tests()]
     print("\n" + "\n".join(memory_table(found)))
-    reasons = [(name, one) for name, rows in found.items() for one in rows if one.reason]
-    print("".join(f"\n{name} {one.test}: {one.reason}" for name, one in reasons))
     return 0
 
 

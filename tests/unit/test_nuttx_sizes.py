@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 import nuttx_sizes
+from hardstone.model import Status
 
 MAP = """Archive member included
  .text 0x00 0x10 before.o
@@ -46,9 +49,40 @@ def test_memory_is_what_free_says_and_no_answer_is_no_figure() -> None:
     assert nuttx_sizes.used(FREE) == (31480, 32944)
     with pytest.raises(ValueError, match="free answered"):
         nuttx_sizes.used("nsh: free: command not found")
-    rows = [nuttx_sizes.Memory("A-P-X", 2048, ""), nuttx_sizes.Memory("B-P-X", None, "silent")]
-    table = nuttx_sizes.memory_table({"a-small": rows})
-    assert table[2:] == ["| A-P-X | 2.0 |", "| B-P-X | no answer |"]
+
+
+def _measured(test: str) -> nuttx_sizes.Memory:
+    return nuttx_sizes.Memory(test, 2048, "measured")
+
+
+def test_each_status_is_told_of_the_image_that_has_it_and_counted() -> None:
+    refused = nuttx_sizes.Memory("A-P-X", 1024, "denied", "a ring: | memory")
+    silent = nuttx_sizes.Memory("B-P-X", None, "no answer")
+    lacking = nuttx_sizes.Memory("C-P-X", 512, "unsupported", "no fork")
+    found = {
+        "a-small": [refused, silent, lacking, _measured("D-P-X")],
+        "b-small": [_measured("A-P-X"), silent, lacking, _measured("D-P-X")],
+    }
+    assert nuttx_sizes.memory_table(found) == [
+        "a-small: 1 measured, 1 unsupported, 1 denied, 0 failed, 1 no answer; "
+        "b-small: 2 measured, 1 unsupported, 0 denied, 0 failed, 1 no answer.",
+        "",
+        "| heap at most, KB | a-small | b-small | status other than measured |",
+        "| --- | ---: | ---: | --- |",
+        r"| A-P-X | 1.0 | 2.0 | a-small: denied: a ring: \| memory; b-small: measured |",
+        "| B-P-X | no answer | no answer | no answer |",
+        "| C-P-X | 0.5 | 0.5 | unsupported: no fork |",
+        "| D-P-X | 2.0 | 2.0 |  |",
+    ]
+
+
+@pytest.mark.parametrize("status", get_args(Status))
+def test_a_status_is_read_whatever_it_is(status: str) -> None:
+    line = f'{{"type":"result","status":"{status}","reason":"why: \\"x\\"","remedy":null}}'
+    said = f'hardstone run A --json\n{{"type":"header"}}\n{line}\n{{"type":"footer"}}\nnsh> '
+    assert nuttx_sizes.status_of(said) == (status, 'why: "x"')
+    with pytest.raises(ValueError, match="no result among"):
+        nuttx_sizes.status_of("nsh: hardstone: command not found\nnsh> ")
 
 
 def test_the_tests_are_those_of_the_register() -> None:
