@@ -51,6 +51,14 @@ def test_memory_is_what_free_says_and_no_answer_is_no_figure() -> None:
         nuttx_sizes.used("nsh: free: command not found")
 
 
+def test_a_test_that_takes_too_much_is_tried_with_less() -> None:
+    less = nuttx_sizes.Memory("SEM-P-ARC", 3072, "measured")
+    row = {"a": nuttx_sizes.Memory("SEM-P-ARC", 1024, "denied", "threads", less)}
+    assert nuttx_sizes.why_none(row) == (
+        "denied: threads; `-D 2s -p waiters=1,4`: a measured with 3.0 KB"
+    )
+
+
 def _measured(test: str) -> nuttx_sizes.Memory:
     return nuttx_sizes.Memory(test, 2048, "measured")
 
