@@ -40,6 +40,7 @@ OPTIONS = "-D 2s"
 # With these, tests fit in 512 KB that by default take more.
 SMALLER = {
     "CLK-P-DUR": "-D 2s -p gaps_count=1024",
+    "THR-B-PRI": "-D 2s --priority 20",
     "THR-P-SLS": "-D 2s -p threads=2,4",
     "SEM-P-ARC": "-D 2s -p waiters=1,4",
     "SIM-P-RF": "-D 15s -p masses=100 -p simulated_s=1",
