@@ -10,13 +10,14 @@ from msgspec.structs import replace
 
 from hardstone.comparison.assemble import compare_view
 from hardstone.comparison.screen import comparison_lines
+from hardstone.comparison.sheet import render_compare_pdf
 from hardstone.model import Instrument, PairCost, RunDocument
 from hardstone.stats.quantiles import instrument_limit
 from hardstone.systems.subjects import subjects_of
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole
 from hardstone.units import format_cost, format_read
-from tests.unit.report.media import printed, sketched, words
+from tests.unit.report.media import Sketches, printed, sketched, texts_of, words
 from tests.unit.stats import make
 
 STEPS = "clock rdtime, steps of 100 ns: a value may be 1 step off (~ below 1 us)"
@@ -103,3 +104,10 @@ def test_the_steps_that_were_measured_are_not_marked() -> None:
     text = printed(print_whole, run, 80, "utf-8")
     assert "<200 ns" not in text
     assert len(re.findall(r" 100 ns", text.partition("observed")[2])) >= 3, text
+
+
+def test_the_paper_of_a_comparison_names_the_steps() -> None:
+    runs = (a_run(instrument(), f"20261121T032{number}00Z-1a2b3c") for number in (2, 3))
+    view = compare_view([one for run in runs for one in subjects_of(run)])
+    text = " ".join(texts_of(render_compare_pdf(view, drawer=Sketches())))
+    assert STEPS in text and "~400 ns" in text

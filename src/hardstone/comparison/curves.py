@@ -52,12 +52,12 @@ from hardstone.report.chart_frame import (
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
 from hardstone.stats.identity import has_quantiles, histogram_problem, parse_layout, step_of, top_of
-from hardstone.stats.quantiles import count_text, quantile_of_series, why_no_quantile
+from hardstone.stats.quantiles import count_text, quantile_of_series, quantum_of, why_no_quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
 from hardstone.systems.subjects import MeasuredRun, why_apart
 from hardstone.units import format_count
-from hardstone.wording import format_value, is_rate, shorten
+from hardstone.wording import format_value, is_rate, read_value, shorten
 
 _PANEL_NAME = 20
 
@@ -432,11 +432,15 @@ def _figure(
 
 def _spoken(one: Curve, unit: Unit) -> str:
     texts = [f"{count_text(one.series)} values"]
+    subject = one.column.subject  # one condition of a run, so one clock
+    own = subject.document.instrument if isinstance(subject, MeasuredRun) else None
+    quantum_ns = quantum_of(one.series, own)
     for q, words in ((0.5, "median"), (_TAIL, "99.9 %")):
         found = quantile_of_series(one.series, q)
         if found is not None and one.series.count * (1 - q) >= 10:
-            texts.append(f"{words} {quantile_value(found, unit, step=step_of(one.series))}")
-    texts.append(f"worst observed {format_value(one.series.max, unit)}")
+            value = quantile_value(found, unit, quantum_ns, step_of(one.series))
+            texts.append(f"{words} {value}")
+    texts.append(f"worst observed {read_value(one.series.max, unit, quantum_ns)}")
     return f"{system_name(one.column)}: {', '.join(texts)}"
 
 

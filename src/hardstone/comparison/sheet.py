@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hardstone.comparison.curves import row_name, system_name
 from hardstone.comparison.figures import CompareFigures, compare_figures
+from hardstone.comparison.tables import clock_steps
 from hardstone.comparison.view import (
     ClaimRow,
     ComparedCell,
@@ -264,6 +265,9 @@ class _Book:
         for one in view.columns:
             if one.apart:
                 self._text(f"{system_name(one)} is not comparable: {one.apart}.", colour="fair")
+        for one, steps in zip(view.columns, clock_steps(view.columns), strict=True):
+            if steps:
+                self._text(f"{system_name(one)}: {steps}.")
         for note in view.notes:
             self._text(note, colour="quiet")
         sheet.gap()
