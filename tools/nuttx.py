@@ -243,7 +243,7 @@ def build(options: argparse.Namespace) -> tuple[Path, Sizes]:
     board = BOARDS[options.board]
     sources = checkouts(options)
     check_tools(board)
-    work = BUILD / f"{options.board}-{options.setting}"
+    work = BUILD / (options.name or f"{options.board}-{options.setting}")
     log = work / "build.log"
     if building(work).exists():
         shutil.rmtree(work)
@@ -271,6 +271,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="build an image of NuttX with the probe")
     parser.add_argument("--board", choices=sorted(BOARDS), default="rv-virt")
     parser.add_argument("--setting", choices=SETTINGS, default="full")
+    parser.add_argument("--name", help="folder in build/nuttx (default: BOARD-SETTING)")
     parser.add_argument("--nuttx", help="checkout of apache/nuttx (default: $NUTTX_DIR)")
     parser.add_argument("--apps", help="checkout of apache/nuttx-apps (default: $NUTTX_APPS_DIR)")
     parser.add_argument(

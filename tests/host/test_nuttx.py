@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import shutil
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import nuttx
+from hardstone.targets import find_transport
+from hardstone.targets.base import Stop
+from hardstone.targets.transport import Limits
 
 QEMU = "qemu-system-riscv64"
 MACHINE = ["-M", "virt,aclint=on", "-m", "128", "-nographic", "-bios", "none", "-kernel"]
 PROMPT = b"nsh> "
 LIMIT_S = 120
+NAME = "tested"
+FINDINGS = nuttx.ROOT / "docs" / "findings"
 
 
 def _missing() -> str:
@@ -66,8 +73,22 @@ class Shell:
 
 
 @pytest.fixture(scope="module")
-def shell() -> Iterator[Shell]:
-    image, _ = nuttx.build(nuttx.parse(["--setting", "full"]))
+def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Builds the image, with the probe and with the program that is `hello` in its copy of the
+    applications, and gives its path."""
+    more = tmp_path_factory.mktemp("nuttx") / "hello.config"
+    more.write_text("CONFIG_EXAMPLES_HELLO=y\n")
+    options = nuttx.parse(["--name", NAME, "--setting", "full", "--config", str(more)])
+    return lambda: nuttx.build(options)[0]
+
+
+@pytest.fixture(scope="module")
+def image(build: Callable[[], Path]) -> Path:
+    return build()
+
+
+@pytest.fixture(scope="module")
+def shell(image: Path) -> Iterator[Shell]:
     shell = Shell(image)
     yield shell
     shell.close()
@@ -107,3 +128,50 @@ def test_a_test_that_met_a_fault_of_the_system_ends_and_the_system_lives(
     if test == "POS-B-INV":
         assert "thread_sporadic_server: untried: left out by the port" in said
     assert "probe.port" in shell.run("hardstone facts --text")
+
+
+def _counted(image: Path, *words: str) -> bytes:
+    """What a command writes where time counts instructions."""
+    transport = find_transport(f"console:qemu:{image},time=instructions")
+    return b"".join(transport.chunks(words, Limits(30.0, stop_s=1.0, end_s=1.0), Stop()))
+
+
+def test_two_runs_of_one_image_are_the_same_on_a_busy_machine(image: Path) -> None:
+    words = ("run", "TMR-P-LAT", "--json", "--samples", "200", "-p", "interval_ns=1000000")
+    calm = _counted(image, *words)
+    assert b'"status":"measured"' in calm
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        assert _counted(image, *words) == calm
+    finally:
+        busy.kill()
+        busy.wait()
+
+
+def _lines_of_page(page: str, number: int) -> list[str]:
+    """What the page says that NuttX wrote, in its example `number`."""
+    text = (FINDINGS / page).read_text()
+    return re.findall(r"```text\nnsh> hello\n(.*?)```", text, re.DOTALL)[number].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("program", "page", "number"),
+    [
+        ("inheritance_chain", "nuttx-inheritance-chain.md", 0),
+        ("changed_while_inherited", "nuttx-inheritance-chain.md", 1),
+        ("lowered_priority", "nuttx-lowered-priority.md", 0),
+    ],
+)
+def test_a_finding_is_seen_again(
+    build: Callable[[], Path], image: Path, program: str, page: str, number: int
+) -> None:
+    hello = nuttx.BUILD / NAME / "apps" / "examples" / "hello" / "hello_main.c"
+    shutil.copyfile(FINDINGS / "nuttx" / f"{program}.c", hello)
+    shell = Shell(build())
+    try:
+        said = shell.run("hello")
+    finally:
+        shell.close()
+    lines = _lines_of_page(page, number)
+    assert len(lines) >= 3
+    assert "\n".join(lines) in "\n".join(line.rstrip() for line in said.splitlines())
