@@ -57,6 +57,7 @@ def test_the_doctor_derives_what_the_register_says() -> None:
         "kernel.release": "6.12.1",
         "kernel.rt_runtime_us": 950000,
         "kernel.rt_period_us": 1000000,
+        "kernel.timer_resolution_ns": 1_000_000,
         "virtual.steal_ppm": 3970,
         "power.governors": "performance, powersave",
     }
