@@ -21,7 +21,8 @@
 
 #include <stdio.h>
 
-enum { ROUNDS = 20 };
+/* Of a claim; fewer where low spins until high's timeout. */
+enum { ROUNDS = 20, TIMED_ROUNDS = 5 };
 
 static const struct param_spec params[] = {
     {"protocols", PARAM_NAME, true, "none,inherit,protect", 0, 0, lock_kind_protocol_names,
@@ -75,7 +76,7 @@ static int try_claim(struct run *run, const char *claim, const struct inversion_
     struct own *own = run->own;
     if (inversion_begin(&own->scenario, run, setup) != 0)
         return -1;
-    inversion_rounds(&own->scenario, run, ROUNDS, NULL);
+    inversion_rounds(&own->scenario, run, setup->high_gives_up ? TIMED_ROUNDS : ROUNDS, NULL);
     inversion_close(&own->scenario);
     if (!run_should_stop())
         report(run, claim, setup);
