@@ -91,7 +91,10 @@ def test_a_command_is_in_memory_before_the_boot_and_its_output_comes_back(  # ty
     assert not list(tmp_path.glob("hardstone-lab-*")), "its files are gone"
 
 
-def test_time_that_counts_instructions_is_asked_for_on_one_processor(image: Path) -> None:
+def test_time_that_counts_instructions_is_asked_for_on_one_processor(  # type: ignore[no-untyped-def]
+    image: Path, emulates
+) -> None:
+    emulates("pass")
     settings = read_settings(parse_console(f"console:qemu:{image},time=instructions,memory=256"))
     command = " ".join(settings.command(("file", "path=/c,,d"), Path("/a,b/job")))
     assert "-accel tcg,thread=single -smp 1 -m 256M" in command
@@ -101,7 +104,10 @@ def test_time_that_counts_instructions_is_asked_for_on_one_processor(image: Path
     assert settings.facts()["virtual.time"] == "instructions"
 
 
-def test_in_real_time_nothing_counts_and_nothing_is_loaded(image: Path) -> None:
+def test_in_real_time_nothing_counts_and_nothing_is_loaded(  # type: ignore[no-untyped-def]
+    image: Path, emulates
+) -> None:
+    emulates("pass")
     settings = read_settings(parse_console(f"console:qemu:{image}"))
     command = " ".join(settings.command(("socket", "fd=7")))
     assert "-icount" not in command and "loader" not in command
