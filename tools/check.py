@@ -119,16 +119,27 @@ exit $?
 """
 
 
+# An ordinary user has the rights to mount in a user name space, where it stays who it is; the
+# tests run without these rights.
+AS_USER = ["--user", "--map-current-user", "--keep-caps"]
+WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all"]
+
+
 @functools.cache
 def isolation() -> Command:
     """Words before a command that give it name spaces of its own; none where that is refused."""
-    unshare = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    prefix = [*unshare, "sh", "-c", ISOLATE, "sh"]
+    is_root = os.geteuid() == 0
+    unshare = ["unshare", *([] if is_root else AS_USER)]
+    unshare += ["--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    prefix = [*unshare, "sh", "-c", ISOLATE, "sh", *([] if is_root else WITHOUT_RIGHTS)]
     with contextlib.suppress(OSError):
         tried = subprocess.run([*prefix, "true"], capture_output=True, check=False)
         if tried.returncode == 0:
             return [*prefix, "env", "HARDSTONE_TESTS_ISOLATED=/mnt"]
-    tell("SKIP  name spaces for tests: root may make them, with unshare of util-linux")
+    tell(
+        "SKIP  name spaces for tests: unshare of util-linux makes them for root, and for a user "
+        "where the kernel allows user name spaces"
+    )
     return []
 
 

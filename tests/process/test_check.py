@@ -359,6 +359,23 @@ def test_what_a_test_leaves_behind_is_found(leave: str) -> None:
     assert done.stdout == b"1\n"
 
 
+def test_an_ordinary_user_gets_name_spaces_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a user name space, of which the tests have no rights left to mount anything."""
+    if ISOLATED not in os.environ:
+        pytest.skip("only in name spaces of its own: make test ARGS='--only process'")
+    monkeypatch.setattr(check.os, "geteuid", lambda: 1000)
+    prefix = check.isolation.__wrapped__()
+    if not prefix:
+        pytest.skip("this kernel allows no user name spaces")
+    look = "readlink /proc/self/ns/user; ls -d /proc/[0-9]* | wc -l; ls /mnt /dev/shm | wc -w"
+    done = subprocess.run([*prefix, "sh", "-c", look], capture_output=True, check=True, text=True)
+    name_space, process_count, object_words = done.stdout.split()
+    assert name_space != str(Path("/proc/self/ns/user").readlink())
+    assert int(process_count) <= 5  # two shells, ls, wc
+    assert object_words == "2"  # the names of both folders
+    assert prefix[-2:] == ["env", "HARDSTONE_TESTS_ISOLATED=/mnt"]
+
+
 def test_nobody_else_is_in_a_name_space_of_its_own() -> None:
     if ISOLATED not in os.environ:
         pytest.skip("only in name spaces of its own: make test ARGS='--only process'")
