@@ -1,0 +1,196 @@
+"""Runs `make test` many times on a host that is busy on purpose: no run may fail.
+
+    python -m bench.busy_host [--runs 20] [--at-once 1] [--share 0.25] [--folder build/busy]
+
+On each CPU a hog of SCHED_FIFO 99 takes the CPU in bursts of 1 to 200 ms, with pauses so long that
+it has `--share` of the CPU; `stress-ng --cpu 4` runs beside. Each of `--at-once` clones of HEAD is
+set up first and then runs `make test` in a row, so that the second run of a clone finds the C
+tests unchanged (`--anew` repeats them in every run). Prints a line for each run and exits with 1 if
+one of them failed. The runs disturb each other, too: their CPU time is not that of a quiet host.
+Needs root, and stress-ng. Each hog has a deadline, and ends with this program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PRIORITY = 99
+SHORTEST_BURST_S, LONGEST_BURST_S = 0.001, 0.2
+LONGEST_SHARE = 0.9  # below the throttling of real-time threads
+CLOSING = re.compile(r"^(?:all  |tests:|FAILED:|FAIL ).*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One run of `make test`."""
+
+    number: int
+    has_passed: bool
+    wall_s: float
+    said: Sequence[str]
+
+    @property
+    def line(self) -> str:
+        word = "ok  " if self.has_passed else "FAIL"
+        return f"{word} run {self.number:2}  {self.wall_s:5.0f} s  {'; '.join(self.said)}"
+
+
+def hog(cpu: int, share: float, deadline_s: float) -> None:
+    """Takes `share` of a CPU from everything else, until the deadline (CLOCK_MONOTONIC) or the end
+    of the program that started it."""
+    parent = os.getppid()
+    os.sched_setaffinity(0, {cpu})
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    draw = random.Random(cpu)  # noqa: S311
+    mean_pause_s = (SHORTEST_BURST_S + LONGEST_BURST_S) / 2 * (1 - share) / share
+    while time.monotonic() < deadline_s and os.getppid() == parent:
+        until_s = time.monotonic() + draw.uniform(SHORTEST_BURST_S, LONGEST_BURST_S)
+        while time.monotonic() < until_s:
+            pass
+        time.sleep(draw.uniform(0, 2 * mean_pause_s))
+
+
+@contextmanager
+def busy_host(share: float, most_s: float) -> Iterator[None]:
+    """The hogs and stress-ng, ended when the block is."""
+    deadline_s = time.monotonic() + most_s
+    hogs = [
+        multiprocessing.Process(target=hog, args=(cpu, share, deadline_s), daemon=True)
+        for cpu in sorted(os.sched_getaffinity(0))
+    ]
+    stress = ["stress-ng", "--cpu", "4", "--timeout", f"{most_s:.0f}s", "--quiet"]
+    with subprocess.Popen(stress, start_new_session=True) as stressing:
+        try:
+            for one in hogs:
+                one.start()
+            yield
+        finally:
+            for one in hogs:
+                if one.pid is not None:
+                    one.terminate()
+                    one.join()
+            stressing.terminate()
+
+
+class Runs:
+    """`count` runs in clones of HEAD, each clone with a thread of its own."""
+
+    def __init__(self, folder: Path, count: int, options: Sequence[str]) -> None:
+        self._folder = folder
+        self._left = list(range(1, count + 1))
+        self._options = options
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_stopped = False
+        self.done: list[Gate] = []
+
+    def work(self, clone: Path) -> None:
+        while (number := self._next()) is not None:
+            gate = self._run(clone, number)
+            with self._lock:
+                if self._is_stopped:
+                    return
+                self.done.append(gate)
+                print(gate.line, flush=True)
+
+    def stop(self) -> None:
+        with self._lock:
+            self._is_stopped = True
+            for process in self._running:
+                os.killpg(process.pid, signal.SIGTERM)
+
+    def _next(self) -> int | None:
+        with self._lock:
+            return self._left.pop(0) if self._left and not self._is_stopped else None
+
+    def _run(self, clone: Path, number: int) -> Gate:
+        log = self._folder / f"run-{number}.log"
+        words = ["make", "test", f"ARGS={' '.join(self._options)}"]
+        begin_s = time.monotonic()
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                words,
+                cwd=clone,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            with self._lock:
+                self._running.add(process)
+            code = process.wait()
+            with self._lock:
+                self._running.discard(process)
+        said = CLOSING.findall(log.read_text(errors="replace"))
+        return Gate(number, code == 0, time.monotonic() - begin_s, list(dict.fromkeys(said)))
+
+
+def cloned(folder: Path, count: int) -> list[Path]:
+    """Clones of HEAD, set up: what `make test` needs beside the source is there."""
+    clones = [folder / f"clone-{number}" for number in range(1, count + 1)]
+    for clone in clones:
+        shutil.rmtree(clone, ignore_errors=True)
+        for words in (
+            ["git", "clone", "-q", str(ROOT), str(clone)],
+            ["make", "-C", clone, "setup"],
+        ):
+            subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    return clones
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--at-once", type=int, default=1)
+    parser.add_argument("--share", type=float, default=0.25)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "busy")
+    parser.add_argument("--most-hours", type=float, default=24.0)
+    parser.add_argument("--anew", action="store_true")
+    asked = parser.parse_args()
+    if not 0 < asked.share <= LONGEST_SHARE:
+        parser.error(f"--share: above 0, at most {LONGEST_SHARE}")
+    if min(asked.runs, asked.at_once) < 1:
+        parser.error("--runs and --at-once: at least 1")
+    if os.geteuid() or not shutil.which("stress-ng"):
+        print("busy_host: needs root (SCHED_FIFO) and stress-ng", file=sys.stderr)
+        return 5
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    clones = cloned(asked.folder, min(asked.at_once, asked.runs))
+    runs = Runs(asked.folder, asked.runs, ["--anew"] if asked.anew else [])
+    with busy_host(asked.share, asked.most_hours * 3600):
+        threads = [threading.Thread(target=runs.work, args=(clone,)) for clone in clones]
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            print("stopping; the runs that have ended count", flush=True)
+            runs.stop()
+            for thread in threads:
+                thread.join()
+    failed = sum(not gate.has_passed for gate in runs.done)
+    load = ", ".join(f"{value:.0f}" for value in os.getloadavg())
+    print(f"{len(runs.done) - failed} of {len(runs.done)} runs passed; load average {load}")
+    return 1 if failed or len(runs.done) < asked.runs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
