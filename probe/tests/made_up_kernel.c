@@ -584,7 +584,7 @@ WRAP(int, fsync, int file)
 {
     if (state.is_open)
         add_to_log("%s%.*s;", "sync", "", 0);
-    return __real_fsync(file);
+    return made_up.sync_error ? tap_fail(made_up.sync_error) : __real_fsync(file);
 }
 
 /* ---- folders ---- */
@@ -720,6 +720,9 @@ WRAP(int, nanosleep, const struct timespec *wanted, struct timespec *left)
         return __real_nanosleep(wanted, left);
     int64_t ns = (int64_t)wanted->tv_sec * 1000000000 + wanted->tv_nsec;
     made_up.waited_ns += ns;
+    if (made_up.shown.waits < 4 && made_up.shown.text[made_up.shown.waits])
+        made_up_put(made_up.shown.path, made_up.shown.text[made_up.shown.waits]);
+    made_up.shown.waits++;
     tell_groups_late();
     end_fork();
     if (made_up.shortest_wait_ns == 0 || ns < made_up.shortest_wait_ns)

@@ -51,6 +51,11 @@ struct made_up_kernel {
         pid_t mother, id; /* leaving a group finds `mother` in a fork: `id` appears at the next
                              nanosleep, in the root with the CPUs of the group; 0: none */
     } fork;
+    int sync_error; /* of fsync */
+    struct {
+        const char *path, *text[4]; /* what the file has after each nanosleep; NULL: the same */
+        int waits;
+    } shown;
     int waits_for_groups; /* nanosleeps until the root cpuset has a CPU that came back */
     int64_t waited_ns, shortest_wait_ns, longest_wait_ns; /* of nanosleep, which returns at once */
     struct journal journal;

@@ -1,8 +1,7 @@
 /* The Linux shield on a made-up kernel: it restores what it has written, and does nothing that a
  * damaged or hostile journal names. */
 #include "made_up_files.h"
-#include "made_up_kernel.h"
-#include "shield/shield.h"
+#include "made_up_shield.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -18,8 +17,6 @@
 #define TIMERS "/proc/sys/kernel/timer_migration"
 #define WORKQUEUES "/sys/devices/virtual/workqueue/cpumask"
 #define GOVERNOR "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor"
-
-static int counts[MADE_UP_UNDO_KINDS];
 
 /* Four CPUs, of which the last is to be reserved; three interrupts; control groups, version 1. */
 static bool begin(void)
@@ -41,29 +38,23 @@ static bool begin(void)
 
 #define SHIELD_TEST(what) TEST_IN(begin(), made_up_close(), what)
 
-static int apply(enum shield_setting setting)
-{
-    char text[SHIELD_TEXT_BYTES];
-    return port_shield_apply(&made_up.shield, setting, text, sizeof text);
-}
-
 /* A link in the place of a file, to one of the same text. */
-static void make_link(const char *path, const char *text)
+static void make_link(const char *path, const char *content)
 {
     char full[300], target[300];
-    made_up_put("/target", text);
+    made_up_put("/target", content);
     snprintf(target, sizeof target, "%s/target", made_up.root);
     snprintf(full, sizeof full, "%s%s", made_up.root, path);
     unlink(full);
     CHECK_SAME(symlink(target, full), 0);
 }
 
-static void undo_link(const char *path, const char *text)
+static void undo_link(const char *path, const char *content)
 {
     char full[300];
     snprintf(full, sizeof full, "%s%s", made_up.root, path);
     unlink(full);
-    made_up_put(path, text);
+    made_up_put(path, content);
 }
 
 SHIELD_TEST(interrupts_there_and_back)
@@ -85,20 +76,6 @@ SHIELD_TEST(interrupts_there_and_back)
     CHECK_SAME(counts[PORT_UNDO_NOTHING], 3);
 }
 
-/* Applied again, each setting finds what it wants. */
-SHIELD_TEST(what_was_as_wanted_is_known)
-{
-    static const enum shield_setting settings[] = {SHIELD_GOVERNOR, SHIELD_WATCHDOG, SHIELD_TIMERS,
-                                                   SHIELD_WORKQUEUES, SHIELD_INTERRUPTS};
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-        CHECK_SAME(apply(settings[i]), 0);
-        CHECK_SAME(made_up.shield.unchanged, 0);
-        CHECK_SAME(apply(settings[i]), 0);
-        CHECK_SAME(made_up.shield.unchanged, 1u << settings[i]);
-        made_up.shield.unchanged = 0;
-    }
-}
-
 SHIELD_TEST(what_others_changed_stays)
 {
     CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
@@ -112,29 +89,6 @@ SHIELD_TEST(what_others_changed_stays)
     CHECK_TEXT(made_up_text(IRQ(9)), "1");
     made_up_put(WATCHDOG, "strange");
     CHECK_SAME(apply(SHIELD_WATCHDOG), EINVAL);
-}
-
-/* Groups are narrowed in place; one of the reserved CPU alone gets others, never nothing. */
-SHIELD_TEST(groups_are_narrowed)
-{
-    static const struct {
-        const char *name, *path, *before, *within;
-    } rows[] = {{"wide", MOUNT "/wide/cpuset.cpus", "0-3", "0-2"},
-                {"wide/inner", MOUNT "/wide/inner/cpuset.cpus", "2-3", "2"},
-                {"wide/only", MOUNT "/wide/only/cpuset.cpus", "3", "0-2"},
-                {"away", MOUNT "/away/cpuset.cpus", "0", "0"},
-                {"empty", MOUNT "/empty/cpuset.cpus", "", ""}};
-    struct linux_groups groups;
-    for (int i = 0; i < 5; i++)
-        made_up_group(rows[i].name, rows[i].before);
-    linux_groups_find(&made_up.shield, &groups);
-    CHECK_SAME(linux_groups_narrow(&made_up.shield, &groups, &made_up.shield.others), 0);
-    for (int i = 0; i < 5; i++)
-        CHECK_TEXT(made_up_text(rows[i].path), rows[i].within);
-    made_up_undo(counts);
-    CHECK_SAME(counts[PORT_UNDO_REFUSED] + counts[PORT_UNDO_FAILED], 0);
-    for (int i = 0; i < 5; i++)
-        CHECK_TEXT(made_up_text(rows[i].path), rows[i].before);
 }
 
 static void expect_kind(enum linux_group_kind kind, const char *origin)
@@ -181,10 +135,23 @@ TEST(lines_about_threads)
     CHECK(!linux_task_parse("", &task));
 }
 
-/* None of these may be acted upon: a file elsewhere, a way out of the place, a thread's line that
- * is none, a group of somebody else's. */
+#define CPU "/sys/devices/system/cpu/cpu3/"
+#define TRACING "/sys/kernel/tracing"
+#define OWN "hardstone-1-1" /* instance of tracing */
+
+/* Whoever restores is root: none of these may be acted upon. A file elsewhere, a way out of the
+ * place, a thread's line that is none, a group of somebody else's. */
 SHIELD_TEST(hostile_lines)
 {
+    static const char *const files[][2] = {
+        {"/victim/cpuset.cpus", "0"},
+        {"/victim/tasks", ""},
+        {CPU "online", "1"},
+        {CPU "cpuidle/state1/disable", "1"},
+        {"/sys/kernel/debug/sched/preempt", "(none) full"},
+        {TRACING "/osnoise/options", "NO_OSNOISE_WORKLOAD"},
+        {TRACING "/osnoise/timerlat_period_us", "1234"},
+    };
     static const char *const lines[] = {
         "file\t/etc/passwd\t\troot",
         "file\t/proc/irq/default_smp_affinity\t1\t../x",
@@ -217,25 +184,43 @@ SHIELD_TEST(hostile_lines)
         "control\t/victim",
         "heirs",
         "heirs\tall",
+        "online\t-1",
+        "online\t3/../../x",
+        "online\t99999",
+        "online\t",
+        "kept\t/etc/passwd\t1",
+        "kept\t" CPU "online\t0",
+        "kept\t" CPU "cpuidle/state1/../../online\t0",
+        "kept\t" CPU "cpuidle/state1/disable\t1;2",
+        "kept\t" CPU "cpuidle/state1/disable",
+        "preempt\tfull\t",
+        "preempt\tfull\tnone none",
+        "preempt\t../../x\tnone",
+        "preempt\tabcdefghijklmnop\tnone",
+        "preempt\tFULL\tnone",
+        "timerlat\t/etc\t" OWN "\t1\t2\tOSNOISE_WORKLOAD",
+        "timerlat\t" TRACING "\t../../x\t1\t2\tOSNOISE_WORKLOAD",
+        "timerlat\t" TRACING "\thardstone-1/../x\t1\t2\tOSNOISE_WORKLOAD",
+        "timerlat\t" TRACING "\t" OWN "\t1 2\t2\tOSNOISE_WORKLOAD",
+        "timerlat\t" TRACING "\t" OWN "\t1\t\tOSNOISE_WORKLOAD",
+        "timerlat\t" TRACING "\t" OWN "\t1\t2\tPANIC_ON_STOP",
         "exec\trm",
         "",
         "a\tb\tc\td\te\tf\tg\th\ti",
     };
-    made_up_put("/victim/cpuset.cpus", "0");
-    made_up_put("/victim/tasks", "");
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        made_up_put(files[i][0], files[i][1]);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         struct journal_image image;
-        char text[1024], reason[600] = "";
+        char journal[1024], reason[600] = "";
         tap_row(lines[i]);
-        snprintf(text, sizeof text, HEAD "%s\n", lines[i]);
-        CHECK_SAME(journal_parse(text, &image, reason, sizeof reason), 0);
+        snprintf(journal, sizeof journal, HEAD "%s\n", lines[i]);
+        CHECK_SAME(journal_parse(journal, &image, reason, sizeof reason), 0);
         CHECK_SAME(port_shield_undo(&made_up.shield, &image.changes, 0, reason, sizeof reason),
                    PORT_UNDO_REFUSED);
         CHECK(reason[0] != '\0');
         free(image.changes.each);
-        CHECK_TEXT(made_up_text("/victim/cpuset.cpus"), "0");
-        CHECK_TEXT(made_up_text(DEFAULT), "f");
-        CHECK_TEXT(made_up_text(MOUNT "/cpuset.cpus"), "0-3");
+        CHECK_TEXT(made_up.log, ""); /* nothing is written, nor a group made or removed */
     }
 }
 
@@ -253,7 +238,7 @@ struct told {
     char last[600], about[200];
 };
 
-static void listen(void *context, const struct datum *data, const char *text)
+static void listen(void *context, const struct datum *data, const char *line)
 {
     struct told *told = context;
     told->count++;
@@ -262,7 +247,7 @@ static void listen(void *context, const struct datum *data, const char *text)
     const char *path = data_find_text(room, sizeof room, "path");
     const char *setting = data_find_text(room, sizeof room, "setting");
     snprintf(told->about, sizeof told->about, "%s", path ? path : setting ? setting : "");
-    snprintf(told->last, sizeof told->last, "%s", text);
+    snprintf(told->last, sizeof told->last, "%s", line);
 }
 
 /* Two changes, of which the second cannot be undone: its file is a link now. */
@@ -480,11 +465,12 @@ SHIELD_TEST(threads_that_the_kernel_has_bound_since)
                 {MADE_UP_MOVABLE, "29", PORT_UNDO_NOTHING, ""}};
     made_up_thread(71, "kworker/u8:1", MADE_UP_BOUND, "0-3");
     for (int i = 0; i < 3; i++) {
-        char text[600] = "", line[120];
+        char line[120];
         struct port_change record = {5, {"task", "71", rows[i].start, "2", "0-3"}, false};
         snprintf(line, sizeof line,
                  "71 (kworker/u8:1) S 2 0 0 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 30 0", rows[i].flags);
         made_up_put("/proc/71/stat", line);
+        text[0] = '\0';
         CHECK_SAME(linux_shield_undo_task(&made_up.shield, &record, text, sizeof text),
                    rows[i].undone);
         CHECK_HOLDS(text, rows[i].why);

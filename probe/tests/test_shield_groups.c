@@ -108,13 +108,18 @@ static void put_all_back(const char *other_threads)
 
 /* ---- version 1 ---- */
 
+#define ALL "wide wide/inner wide/only away empty " RESERVED " " OTHERS
+
 V1_TEST(version_1)
 {
     made_up_group("wide", "0-3");
-    made_up_group("wide/inner", "3");
+    made_up_group("wide/inner", "2-3");
+    made_up_group("wide/only", "3"); /* it gets others, never nothing */
+    made_up_group("away", "0");
+    made_up_group("empty", "");
     CHECK_SAME(apply(SHIELD_CPUSET), 0);
     CHECK_HOLDS(text, "version 1");
-    CHECK_TEXT(cpus_of("wide wide/inner " RESERVED " " OTHERS), "0-2 0-2 3! 0-2 ");
+    CHECK_TEXT(cpus_of(ALL), "0-2 2 0-2 0  3! 0-2 ");
     CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.mems"), "0");
     CHECK_TEXT(threads(), "0-3/" OTHERS " 3/" OTHERS " 0-1/" OTHERS " 2 0-3 3 ");
     CHECK(made_up_is_noted("cpuset", "that the kernel has bound to one CPU"));
@@ -122,7 +127,7 @@ V1_TEST(version_1)
     CHECK_SAME(made_up_lines("mask"), 0);
     CHECK_SAME(made_up_lines("task"), 1); /* those of the kernel that it cannot move are left out */
     put_all_back("");
-    CHECK_TEXT(cpus_of("wide wide/inner " RESERVED " " OTHERS), "0-3 3 - - ");
+    CHECK_TEXT(cpus_of(ALL), "0-3 2-3 3 0  - - ");
     made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDONE], 0);
 }

@@ -213,28 +213,6 @@ V1_TEST(a_group_that_would_lose_it)
     CHECK_TEXT(made_up_text(CPU_3 "online"), "1");
 }
 
-NONE_TEST(hostile_lines)
-{
-    static const char *const lines[][3] = {
-        {"online", "-1"},
-        {"online", "3/../../x"},
-        {"online", "99999"},
-        {"online", ""},
-        {"kept", "/etc/passwd", "1"},
-        {"kept", CPU_3 "online", "0"},
-        {"kept", CPU_3 "cpuidle/state1/../../online", "0"},
-        {"kept", CPU_3 "cpuidle/state1/disable", "1;2"},
-        {"kept", CPU_3 "cpuidle/state1/disable"},
-    };
-    size_t count = sizeof lines / sizeof lines[0];
-    for (size_t i = 0; i < count; i++)
-        CHECK_SAME(journal_note(&made_up.journal, lines[i][2] ? 3 : 2, lines[i]), 0);
-    CHECK_SAME(journal_sync(&made_up.journal), 0);
-    CHECK(made_up_undo(counts) != NULL);
-    CHECK_SAME(counts[PORT_UNDO_REFUSED], (int)count);
-    its_own_values_are_back();
-}
-
 /* ---- which CPU stays ---- */
 
 NONE_TEST(the_cpu_that_stays)

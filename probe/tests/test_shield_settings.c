@@ -44,17 +44,6 @@ static const char *put_back(int undone, int foreign, int failed)
     return said;
 }
 
-/* Whoever restores is root: a journal may name nothing but what a run writes into it. */
-static void refuse_lines(const char *const (*lines)[6], size_t count, int fields)
-{
-    for (size_t i = 0; i < count; i++) {
-        CHECK_SAME(journal_note(&made_up.journal, fields, lines[i]), 0);
-        CHECK_SAME(journal_sync(&made_up.journal), 0);
-        put_back(0, 0, (int)i + 1);
-        CHECK_SAME(counts[PORT_UNDO_REFUSED], i + 1);
-    }
-}
-
 /* ---- interrupts ---- */
 
 SHIELD_TEST(interrupts_that_cannot_be_moved)
@@ -72,6 +61,7 @@ SHIELD_TEST(interrupts_that_cannot_be_moved)
     made_up_refuse(IRQ(5), 0, NULL);
     CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
     CHECK_TEXT(text, "1 of 5 interrupts moved");
+    CHECK_SAME(made_up.shield.unchanged, 0);
     CHECK(made_up_is_noted("interrupts", "managed, or of one CPU"));
     CHECK(made_up_is_noted("interrupts", "no interrupt vector left"));
     CHECK(made_up_is_noted("interrupts", "did not keep it"));
@@ -111,6 +101,51 @@ SHIELD_TEST(a_balancer)
     CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
     CHECK(made_up_is_noted("interrupts", "irqbalance runs"));
     CHECK_SAME(made_up_lines(NULL), 0);
+    CHECK_SAME(made_up.shield.unchanged, 1u << SHIELD_INTERRUPTS);
+}
+
+SHIELD_TEST(an_interrupt_goes_to_the_cpu_that_served_it_first)
+{
+    made_up_put(IRQ(7), "0-3");
+    made_up_put(SERVED(7), "3");
+    CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
+    CHECK_TEXT(made_up.log, "journal;sync;" IRQ(7) "=0-2;");
+    made_up.log[0] = '\0';
+    put_back(1, 0, 0);
+    CHECK_TEXT(made_up.log, IRQ(7) "=3;" IRQ(7) "=0-3;");
+}
+
+/* In the moment in which an interrupt moves, its file shows CPUs of before. */
+SHIELD_TEST(an_interrupt_that_moves_is_looked_at_again)
+{
+    made_up_put(IRQ(7), "1");
+    made_up.shown.path = IRQ(7);
+    made_up.shown.text[0] = "2";
+    made_up.shown.text[1] = "0-3";
+    CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
+    CHECK_TEXT(text, "1 of 1 interrupts moved");
+    made_up_put(IRQ(7), "2");
+    made_up.shown.waits = 0;
+    made_up.shown.text[0] = "0-2";
+    made_up.shown.text[1] = NULL;
+    put_back(1, 0, 0);
+    CHECK_TEXT(made_up_text(IRQ(7)), "0-3");
+    made_up.log[0] = '\0';
+    put_back(0, 0, 0);
+    CHECK_TEXT(made_up.log, IRQ(7) "=0-3;"); /* a move to the shield's CPUs may be pending */
+}
+
+SHIELD_TEST(a_move_that_shows_late_is_one)
+{
+    made_up_put(IRQ(7), "0-3");
+    made_up_put(SERVED(7), "3");
+    made_up_refuse(IRQ(7), 0, NULL);
+    made_up.shown.path = IRQ(7);
+    made_up.shown.text[1] = "0-2"; /* the first wait comes before the write */
+    CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
+    CHECK_TEXT(text, "1 of 1 interrupts moved");
+    CHECK_SAME(made_up.notes.count, 1);
+    CHECK(made_up_is_noted("interrupts", "they move when they next fire"));
 }
 
 /* ---- the governor ---- */
@@ -123,6 +158,7 @@ SHIELD_TEST(the_governor)
     CHECK(shows(SHIELD_GOVERNOR));
     CHECK_HOLDS(text, "schedutil");
     CHECK_SAME(apply(SHIELD_GOVERNOR), 0);
+    CHECK_SAME(made_up.shield.unchanged, 0);
     CHECK_TEXT(text, "performance");
     CHECK_TEXT(made_up_text(GOVERNOR(2)), "performance");
     CHECK_TEXT(made_up_text(GOVERNOR(3)), "performance");
@@ -136,8 +172,8 @@ SHIELD_TEST(the_governor_is_what_it_should_be)
 {
     made_up_put(GOVERNOR(3), "performance");
     CHECK_SAME(apply(SHIELD_GOVERNOR), 0);
-    CHECK_SAME(made_up_lines(NULL), 0);
-    CHECK_SAME(made_up_when(GOVERNOR(3)), -1);
+    CHECK_TEXT(made_up.log, "");
+    CHECK_SAME(made_up.shield.unchanged, 1u << SHIELD_GOVERNOR);
 }
 
 /* ---- tables ---- */
@@ -160,6 +196,7 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 
 SHIELD_TEST(settings_of_one_file)
 {
+    char wanted[128];
     for (int i = 0; i < ROWS; i++) {
         if (!rows[i].ours)
             continue;
@@ -167,6 +204,9 @@ SHIELD_TEST(settings_of_one_file)
         made_up_put(rows[i].path, rows[i].odd);
         CHECK(shows(rows[i].setting));
         CHECK_SAME(apply(rows[i].setting), 0);
+        snprintf(wanted, sizeof wanted, "journal;sync;%s=%s;", rows[i].path, rows[i].ours);
+        CHECK_TEXT(made_up.log, wanted); /* the journal is on the disk before a change */
+        CHECK_SAME(made_up.shield.unchanged, 0);
         CHECK_TEXT(made_up_text(rows[i].path), rows[i].ours);
         CHECK_SAME(made_up.notes.count, 0); /* all is done that was found */
         put_back(1, 0, 0);
@@ -175,6 +215,21 @@ SHIELD_TEST(settings_of_one_file)
         made_up.log[0] = '\0';
         CHECK_SAME(apply(rows[i].setting), 0);
         CHECK_TEXT(made_up.log, "");
+        CHECK_SAME(made_up.shield.unchanged, 1u << rows[i].setting);
+        begin_again();
+    }
+}
+
+SHIELD_TEST(without_the_journal_on_the_disk_nothing_is_changed)
+{
+    for (int i = 0; i < ROWS; i++) {
+        if (rows[i].setting == SHIELD_DMA_LATENCY) /* it needs no journal */
+            continue;
+        tap_row(rows[i].path);
+        made_up_put(rows[i].path, rows[i].odd);
+        made_up.sync_error = EIO;
+        CHECK_SAME(apply(rows[i].setting), EIO);
+        CHECK_TEXT(made_up.log, "journal;sync;");
         begin_again();
     }
 }
@@ -362,18 +417,6 @@ SHIELD_TEST(a_model_that_is_refused)
     }
 }
 
-SHIELD_TEST(hostile_models)
-{
-    static const char *const lines[][6] = {
-        {"preempt", "full", ""},        {"preempt", "full", "none none"},
-        {"preempt", "../../x", "none"}, {"preempt", "abcdefghijklmnop", "none"},
-        {"preempt", "FULL", "none"},
-    };
-    made_up_put(PREEMPT, "(none) full");
-    refuse_lines(lines, sizeof lines / sizeof lines[0], 3);
-    CHECK_TEXT(made_up_text(PREEMPT), "(none) full");
-}
-
 /* ---- timerlat ---- */
 
 static int forbid_workload(const char *options)
@@ -439,20 +482,4 @@ SHIELD_TEST(timerlat_that_is_refused)
     made_up_refuse(OPTIONS, 0, NULL); /* accepted, not kept */
     CHECK_SAME(forbid_workload("OSNOISE_WORKLOAD"), EAGAIN);
     CHECK_TEXT(made_up_text(PERIOD), "1234");
-}
-
-SHIELD_TEST(hostile_timerlat)
-{
-    static const char *const lines[][6] = {
-        {"timerlat", "/etc", "hardstone-1-1", "1", "2", "OSNOISE_WORKLOAD"},
-        {"timerlat", TRACING, "../../x", "1", "2", "OSNOISE_WORKLOAD"},
-        {"timerlat", TRACING, "hardstone-1/../x", "1", "2", "OSNOISE_WORKLOAD"},
-        {"timerlat", TRACING, "hardstone-1-1", "1 2", "2", "OSNOISE_WORKLOAD"},
-        {"timerlat", TRACING, "hardstone-1-1", "1", "", "OSNOISE_WORKLOAD"},
-        {"timerlat", TRACING, "hardstone-1-1", "1", "2", "PANIC_ON_STOP"},
-    };
-    made_up_put(OPTIONS, "NO_OSNOISE_WORKLOAD");
-    made_up_put(PERIOD, "1234");
-    refuse_lines(lines, sizeof lines / sizeof lines[0], 6);
-    check_timerlat("1234", "NO_OSNOISE_WORKLOAD");
 }
