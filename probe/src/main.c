@@ -153,8 +153,8 @@ static void list(const struct request *request, struct emit *emit)
 static int act(const struct request *request, struct emit *emit)
 {
     switch (request->command) {
-    case ARGS_RUN:
-        return run_test(request);
+    case ARGS_RUN: /* see obey */
+        break;
     case ARGS_LOAD:
         return load_command(request, emit);
     case ARGS_DUMP:
@@ -181,14 +181,20 @@ static int act(const struct request *request, struct emit *emit)
     return EXIT_INTERNAL;
 }
 
-static int obey(const struct request *request)
+static int answer(const struct request *request)
 {
     struct emit emit;
     emit_open(&emit, STDOUT_FILENO);
     emit.console = request->console;
-    end_with_tool(request);
     int code = act(request, &emit);
     return emit_flush(&emit) != 0 && code == EXIT_FINE ? EXIT_INTERNAL : code;
+}
+
+/* A run sends with a buffer of its own: a second one would be locked memory. */
+static int obey(const struct request *request)
+{
+    end_with_tool(request);
+    return request->command == ARGS_RUN ? run_test(request) : answer(request);
 }
 
 /* ---- signals whose actions main changes ---- */
@@ -260,20 +266,27 @@ static int serve_console(int argc, char *argv[], struct request *request)
     return console.error && code == EXIT_FINE ? EXIT_INTERNAL : code;
 }
 
+/* Whether the words can be obeyed; else a message says why not. */
+static bool parse(int argc, char *argv[], bool is_on_console, struct request *request)
+{
+    char error[ARGS_ERROR_BYTES];
+    if (is_on_console ? console_check_form(argc, argv, error, sizeof error) == 0
+                      : args_parse(argc, argv, request, error, sizeof error) == 0)
+        return true;
+    message_print("%s", error);
+    return false;
+}
+
 int main(int argc, char *argv[])
 {
     struct request request;
-    char error[ARGS_ERROR_BYTES];
     message_to(NULL); /* where programs share their memory, this one may have run before */
     port_trim_heap();
     if (argc == 3 && strcmp(argv[1], JOB_COMMAND) == 0)
         return job_main(argv[2]);
     bool is_on_console = argc > 1 && strcmp(argv[1], "console") == 0;
-    if (is_on_console ? console_check_form(argc, argv, error, sizeof error) != 0
-                      : args_parse(argc, argv, &request, error, sizeof error) != 0) {
-        message_print("%s", error);
+    if (!parse(argc, argv, is_on_console, &request))
         return EXIT_USAGE;
-    }
     struct sigaction before[OWN_SIGNALS];
     keep_signals(before);
     int code = is_on_console ? serve_console(argc, argv, &request) : obey(&request);
