@@ -48,7 +48,7 @@ class Check:
     """A check. `commands` returns its commands, or raises Skip with the reason.
 
     `at_once` of them run at the same time. The check begins when those of `after` have ended.
-    `passed` is a file that keeps the digest of the probe's source with which it last passed.
+    `passed` is a file that keeps what `digest` was when it last passed.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Check:
     after: tuple[str, ...] = ()
     at_once: int = 1
     passed: Path | None = None
+    digest: Callable[[], str] = probe_checks.digest
 
 
 @dataclass
@@ -148,6 +149,7 @@ ADDRESS, VARIANT = probe_checks.ADDRESS, probe_checks.VARIANT
 ON_PROBE = (BUILD,)
 GUESTS = (BUILD, KERNEL)
 PLAIN = ROOT / "build" / "probe" / "passed"
+ANALYSED = ROOT / "build" / "analysis" / "passed"
 LINT = [
     Check("lint", python_tool("tools/lint.py")),
     Check("ruff check", python_tool("-m", "ruff", "check", ".")),
@@ -160,6 +162,13 @@ PROBE = Check(BUILD, probe_checks.build)
 GATE = [
     PROBE,
     Check(KERNEL, lab_kernels.fetch(1)),
+    Check(
+        "process",
+        isolated(
+            pytest_call("process", "tests/process", "--ignore=tests/process/cli", "-m", "not full")
+        ),
+        ON_PROBE,
+    ),
     Check("guest", isolated(pytest_call("guest", "tests/guest", "-m", "not wall_clock")), GUESTS),
     Check("probe address", probe_checks.address_tests, passed=ADDRESS / "passed"),
     Check("probe variant", probe_checks.variant, passed=VARIANT / "passed"),
@@ -169,13 +178,6 @@ GATE = [
         after=(BUILD, "probe variant"),
     ),
     Check("process cli", isolated(pytest_call("process cli", "tests/process/cli")), ON_PROBE),
-    Check(
-        "process",
-        isolated(
-            pytest_call("process", "tests/process", "--ignore=tests/process/cli", "-m", "not full")
-        ),
-        ON_PROBE,
-    ),
     Check("probe plain", probe_checks.plain_tests, ON_PROBE, passed=PLAIN),
     Check("unit stats", pytest_call("unit stats", "tests/unit/stats")),
     Check("unit report", pytest_call("unit report", "tests/unit/report")),
@@ -189,7 +191,14 @@ GATE = [
     Check(
         "fuzz", python_tool("-m", "bench.fuzz", "--inputs", "4000", "--seed", "7", "--workers", "1")
     ),
-    Check("probe analysis", probe_checks.analysis_changed, ON_PROBE, at_once=CPUS),
+    Check(
+        "probe analysis",
+        probe_checks.analysis_changed,
+        ON_PROBE,
+        at_once=CPUS,
+        passed=ANALYSED,
+        digest=probe_checks.analysis_digest,
+    ),
     *LINT,
 ]
 QUICK_TESTS = ("-m", "not slow", "--quick")
@@ -278,7 +287,7 @@ def run_check(check: Check, *, is_anew: bool = False) -> Outcome:
     """Tells the outcome in one line, and what failed; why something was skipped, too."""
     outcome = Outcome(check)
     begin_s = time.monotonic()
-    digest = probe_checks.digest() if check.passed else ""
+    digest = check.digest() if check.passed else ""
     if check.passed and not is_anew and check.passed.exists():
         outcome.is_unchanged = check.passed.read_text() == digest
     if not outcome.is_unchanged and not _INTERRUPTED.is_set():

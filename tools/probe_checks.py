@@ -242,6 +242,13 @@ def analysis_changed() -> Sequence[Command]:
     return analysis(own, rest)
 
 
+def analysis_digest() -> str:
+    """Of all that `analysis_changed` depends on."""
+    pinned = ROOT / "requirements" / "dev.txt"
+    texts = [file.read_text() for file in (pinned, ROOT / ".clang-tidy")]
+    return " ".join([digest(), base_commit(), *texts])
+
+
 def analysed_files() -> list[str]:
     """Those that are compiled here: ports to other systems include headers of these."""
     ports = ("probe/src/port/linux/", "probe/src/port/posix/")

@@ -164,13 +164,17 @@ def test_a_choice_that_no_test_fits_is_an_error(
 
 
 def test_an_unchanged_probe_is_not_tested_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = tmp_path / "runs"
     count = ["sh", "-c", f"echo run >> {runs}"]
-    example = Check("example", lambda: [count], passed=tmp_path / "build" / "passed")
     for digest, expected in (("a", 1), ("a", 1), ("b", 2)):
-        monkeypatch.setattr(probe_checks, "digest", lambda digest=digest: digest)
+        example = Check(
+            "example",
+            lambda: [count],
+            passed=tmp_path / "build" / "passed",
+            digest=lambda digest=digest: digest,
+        )
         assert door(example) == 0
         assert len(runs.read_text().splitlines()) == expected
     assert "the probe is as it was when this passed" in capsys.readouterr().out
@@ -195,6 +199,12 @@ def test_other_flags_and_rights_are_another_input(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(probe_checks.os, "sched_getaffinity", lambda _: {4711})
     found.add(probe_checks.digest())
     assert len(found) == 6
+
+
+def test_the_analysis_depends_on_where_the_branch_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = probe_checks.analysis_digest()
+    monkeypatch.setattr(probe_checks, "base_commit", lambda: "another")
+    assert probe_checks.analysis_digest() != before
 
 
 TIMED = """
