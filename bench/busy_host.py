@@ -176,6 +176,9 @@ def main() -> int:
     runs = Runs(asked.folder, asked.runs, ["--anew"] if asked.anew else [])
     with busy_host(asked.share, asked.most_hours * 3600):
         threads = [threading.Thread(target=runs.work, args=(clone,)) for clone in clones]
+        # Also where it was started in the background, which ignores Ctrl-C.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         try:
             for thread in threads:
                 thread.start()
