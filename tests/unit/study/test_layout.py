@@ -152,6 +152,7 @@ def test_only_tests_keeps_their_rows() -> None:
         "THR-P-PRE/thread/preemption"
     }
     assert view_of(GARRE, only_tests=["TMR-B-EDGE"]).exhibits == ()
+    assert view_of(GARRE, only_tests=["MUT-B-INV"]).count_notes == []
     # Words of an exhibit that has no other test stay with it.
     first, _ = view_of(OBENLAND, only_tests=["TMR-P-JIT"]).exhibits[-2:]
     assert first.exhibit.number == "Figure 6a" and first.rows[0].cells[0].text == "< 200 us, low"

@@ -137,83 +137,12 @@ def test_on_a_narrow_terminal_lines_are_long_and_words_stay_whole(paper: str) ->
             assert words and all(word in part for word in words)
 
 
-def test_every_kind_of_cell_is_told_apart_without_colour() -> None:
-    out = printed(made_view())
-    table = exhibit(out, "Table 8")
-    assert "10.5 ms" in table and "(10.0 ms)" in flat(table).replace("(10 ms)", "(10.0 ms)")
-    assert "lost" in table and "not run [" in table and "9.9 ms" in table
-    for number, note in re.findall(r"^  \[(\d+)\] (.*)", table, re.M):
-        assert f"[{number}]" in table.partition("  [1]")[0] and note
-    assert "time is an instruction count: not comparable with hardware" in flat(table)
-    figure = exhibit(out, "Figure 7")
-    assert "denied: no right" in flat(figure)
-
-
 def test_colour_marks_what_was_measured_and_what_may_not_be_compared() -> None:
     out = printed(made_view(), is_terminal=True)
     assert re.search(r"\x1b\[1m *10\.5 ms", out)
     assert re.search(r"\x1b\[2m *\(10 ms\)", out)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
     assert flat(plain) == flat(printed(made_view()))
-
-
-def test_an_exhibit_of_which_all_is_lost_says_what_the_paper_says() -> None:
-    out = printed(view_of(OBENLAND))
-    figure = exhibit(out, "Figure 8a")
-    assert "lost: the drawing is missing" in flat(figure) and "the paper:" in figure
-    assert "─" not in figure  # no table of nothing but "lost"
-
-
-def test_exhibits_that_measure_or_draw_nothing_new_take_a_line() -> None:
-    out = printed(view_of(DEDICATED))
-    assert "Figure 9a  Switch between threads of equal priority, average (draws Table 8)" in out
-    assert "Table 5  Caption missing in our copy (measures nothing)\n" in out
-
-
-def test_what_explains_is_printed_whole_without_a_run_and_named_beside_one() -> None:
-    table = exhibit(printed(view_of(OBENLAND)), "Table 2")
-    assert "PSE54  many       yes      yes" in table
-    assert "4000 packets a second" in exhibit(printed(view_of(OBENLAND)), "Table 7")
-    assert "3e of them and writes e" in flat(printed(view_of(GARRE)))
-    short = flat(printed(view_of(OBENLAND, run(response()))))
-    line = "Table 2 Real-time profiles of 1003.13 (measures nothing; its contents: --published)"
-    assert line in short and "PSE54" not in short
-
-
-def test_lost_curves_are_said_and_counted() -> None:
-    """Two curves of HP's figure; the drawings of 2012 have all their values in tables."""
-    view = view_of(HP)
-    out = flat(printed(view))
-    assert "(draws Table 3) lost: the curves are missing in our copy" in out
-    assert view.counts()["lost"] == 2 and "10 published, 2 lost" in out
-    assert "Of what is lost 2 are curves" in out
-    dedicated = view_of(DEDICATED)
-    assert dedicated.counts()["lost"] == 0 and dedicated.lost_drawings == 32
-    assert "32 drawings are lost too, and not counted" in flat(printed(dedicated))
-    assert view_of(GARRE).lost_curves == 3  # the other maps have rows that are lost
-    alone = view_of(GARRE, only_tests=["MUT-B-INV"])
-    assert alone.count_notes == []
-
-
-def test_the_legend_explains_the_kinds_that_are_shown() -> None:
-    legend = flat(printed(made_view())).rpartition("Bold: measured.")[2]
-    assert "- or not run: no run has it" in legend
-    assert "Empty: the paper has none of this system, or no test measures it." in legend
-    assert "Bold: measured." not in printed(view_of(HP))
-
-
-def test_counts_of_inversions_are_no_maximum() -> None:
-    out = printed(view_of(GARRE))
-    assert "Figure 2  Priority inversion\n" in out and "switch, preemption and IPC (max)" in out
-    assert "Figure 9  Hard real time, Xenomai under SCHED_FIFO (most without a miss)" in out
-
-
-def test_the_head_says_what_limits_each_system() -> None:
-    head = printed(made_view()).partition("how the paper measured")[0]
-    assert "lynx" in head and "Dell, Pentium II 266 MHz" in head
-    assert "trust: indicative" in head and "- virtual machine" in head
-    assert "debian-rt, shared" in flat(head)
-    assert "none of its times is compared: time is an instruction count" in flat(head)
 
 
 def test_conclusions_have_their_answers() -> None:
@@ -226,12 +155,6 @@ def test_conclusions_have_their_answers() -> None:
     out = flat(printed(answered))
     assert f"- {first.says}" in out
     assert "not borne out, this machine, shared a block took 1.2 s needed: more blocks" in out
-
-
-def test_the_cells_are_counted_by_kind() -> None:
-    counts = made_view().counts()
-    said = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    assert f"cells: {said}" in flat(printed(made_view()))
 
 
 def test_many_systems_stand_in_several_tables_each_with_those_that_were_measured() -> None:
