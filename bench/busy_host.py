@@ -112,7 +112,7 @@ class Runs:
         with self._lock:
             self._is_stopped = True
             for process in self._running:
-                os.killpg(process.pid, signal.SIGTERM)
+                os.killpg(process.pid, signal.SIGINT)
 
     def _next(self) -> int | None:
         with self._lock:
@@ -171,14 +171,14 @@ def main() -> int:
     if os.geteuid() or not shutil.which("stress-ng"):
         print("busy_host: needs root (SCHED_FIFO) and stress-ng", file=sys.stderr)
         return 5
+    # Also where it was started in the background, which ignores Ctrl-C, as its children would.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     asked.folder.mkdir(parents=True, exist_ok=True)
     clones = cloned(asked.folder, min(asked.at_once, asked.runs))
     runs = Runs(asked.folder, asked.runs, ["--anew"] if asked.anew else [])
     with busy_host(asked.share, asked.most_hours * 3600):
         threads = [threading.Thread(target=runs.work, args=(clone,)) for clone in clones]
-        # Also where it was started in the background, which ignores Ctrl-C.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.default_int_handler)
         try:
             for thread in threads:
                 thread.start()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from bench import booting, compare, finding, loads, processes, signals
+from bench import booting, busy_host, compare, finding, loads, processes, signals
 from bench.comparison import Comparison
 from bench.finding import Found, kept, markdown, pairs, ratio_rows, reading, turned
 from bench.rounds import Interval, Metrics, Rounds, Spread, measure
@@ -392,3 +392,18 @@ def test_the_page_has_both_blocks() -> None:
     text = (finding.ROOT / "bench" / "README.md").read_text()
     for name in finding.BLOCKS.values():
         assert text.count(f"<!-- {name} -->") == text.count(f"<!-- end of {name} -->") == 1
+
+
+def test_a_run_beside_hogs_that_fails_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of two clones has its turn; `make test` fails in the second run of one."""
+    (tmp_path / "Makefile").write_text(
+        "test:\n\t@echo 'tests: 3 passed, 0 failed $(ARGS)'\n\t@mkdir ran || test ! -d ran\n"
+    )
+    runs = busy_host.Runs(tmp_path, 2, ["--anew"])
+    runs.work(tmp_path)
+    assert [gate.has_passed for gate in runs.done] == [True, False]
+    ok, failed = capsys.readouterr().out.splitlines()
+    assert ok.startswith("ok   run  1") and ok.endswith("s  tests: 3 passed, 0 failed --anew")
+    assert failed.startswith("FAIL run  2")
