@@ -34,7 +34,7 @@ def test_a_program_of_a_finding_prints_what_its_page_shows(source: Path, tmp_pat
     subprocess.run([compiler, *warnings, "-pthread", "-o", program, source], check=True)
     cpu = str(min(os.sched_getaffinity(0)))
     ended = subprocess.run(
-        [pin, "-c", cpu, program], stdout=subprocess.PIPE, text=True, timeout=20, check=False
+        [pin, "-c", cpu, program], stdout=subprocess.PIPE, text=True, timeout=300, check=False
     )
     if ended.stdout.startswith("not possible here"):
         pytest.skip(ended.stdout.strip())

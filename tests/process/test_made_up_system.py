@@ -67,7 +67,7 @@ def run_with(fault: str, probe: Path, test: str, *options: str) -> Stream:
         words,
         env={**os.environ, "KESTREL_FAULT": fault},
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     return Stream(test, done.returncode, done.stdout)
