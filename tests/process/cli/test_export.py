@@ -69,14 +69,6 @@ def test_each_format_is_written_to_a_file_of_its_suffix(
     assert {path.name for path in tmp_path.iterdir()} == {"store", output.name}
 
 
-def test_text_goes_to_standard_output_and_nothing_else_does(
-    hardstone: Hardstone, store: Path
-) -> None:
-    done = export(hardstone, store, ONE, "--format", "csv")
-    assert done.code == 0 and done.err == "" and done.out.startswith("run,tool,trust,test,")
-    assert export(hardstone, store, ONE, "--format", "csv", "-o", "-").out == done.out
-
-
 def test_what_is_binary_goes_to_a_pipe_and_to_no_terminal(
     hardstone: Hardstone, store: Path
 ) -> None:
@@ -178,14 +170,6 @@ def test_a_missing_library_is_told_with_the_command_that_brings_it(
     assert done.code == 5 and done.out == "" and done.err.count("\n") == 1
     assert f"{name} needs the library {library}, which is not installed" in done.err
     assert f"install it: pip install 'hardstone[{name}]'" in done.err
-
-
-def test_an_unknown_format_is_one_line_with_the_list(hardstone: Hardstone, store: Path) -> None:
-    names = ", ".join(one.name for one in EXPORTERS)
-    for words in (["--format", "x\x1b"], ["-o", "run.xyz"], []):
-        done = export(hardstone, store, ONE, *words)
-        assert done.code == 2 and done.err.count("\n") == 1 and "\x1b" not in done.err
-        assert done.err.endswith(f"from {names}\n")
 
 
 def test_each_format_is_in_the_help_and_on_the_page() -> None:

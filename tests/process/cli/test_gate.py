@@ -496,21 +496,3 @@ def test_repeats_with_a_parameter_that_the_probe_lacks_do_not_go_on(
     done = hardstone("run", "--resume", "--store", store)
     assert done.code == EXIT_USAGE and "this probe does not know the parameter 'kinds'" in done.err
     assert "resume it with the version that started it" in done.err and len(names(tmp_path)) == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ((1,), "'1' is not a number of runs"),
-        (("x\n",), "'x?' is not a number of runs"),
-        ((3, "--target", "fake:other"), "cannot be combined with several targets"),
-        ((3, "--compare-preemption"), "cannot be combined with --compare-preemption"),
-        ((3, "-o", "x.html"), "cannot be combined with -o"),
-    ],
-)
-def test_what_cannot_be_repeated(
-    hardstone: Hardstone, tmp_path: Path, options: tuple[object, ...], said: str
-) -> None:
-    target = scenario(tmp_path / "fake")
-    done = repeats(hardstone, tmp_path / "store", target, *options)
-    assert done.code == EXIT_USAGE and said in done.err

@@ -59,14 +59,6 @@ def test_each_file_becomes_a_run(hardstone: Hardstone, store: Path) -> None:
     )
 
 
-def test_a_broken_file_leaves_the_others(hardstone: Hardstone, store: Path) -> None:
-    done = hardstone("import", NOTHING, JSON, "/nowhere", "--store", store)
-    assert done.code == EXIT_USAGE and len(done.told) == 2
-    assert "qemu-uname.stdout has none of the formats" in done.told[0]
-    assert "/nowhere cannot be read: No such file" in done.told[1]
-    assert [one.name for one in stored(store)] == ["cyclictest-hist"]
-
-
 def test_the_same_file_is_stored_once(hardstone: Hardstone, store: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.json"
     shutil.copyfile(JSON, copy)
@@ -97,13 +89,6 @@ def test_standard_input_is_a_file(
     assert any(loss.what == "time" for loss in run.imported.losses)
 
 
-def test_a_dry_run_stores_nothing(hardstone: Hardstone, store: Path) -> None:
-    done = hardstone("import", JSON, "--dry-run", "--store", store)
-    assert done.code == EXIT_OK and "not stored" in done.out and not store.exists()
-    shown = hardstone("import", JSON, "--dry-run", "--json", "--store", store)
-    assert shown.document["imported"]["tool"] == "cyclictest" and not store.exists()
-
-
 def test_json_has_one_run_or_all(hardstone: Hardstone, store: Path) -> None:
     assert hardstone("import", JSON, "--json", "--store", store).document["schema"] == (
         "hardstone.run/1"
@@ -113,24 +98,6 @@ def test_json_has_one_run_or_all(hardstone: Hardstone, store: Path) -> None:
     assert [one["name"] for one in both.document["runs"]] == ["cyclictest-histfile"]
     (refused,) = both.document["not_run"]
     assert refused["target"] == str(NOTHING) and refused["exit_code"] == EXIT_USAGE
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((JSON, "--unit", "ms"), "--unit is us or ns"),
-        ((JSON, TEXT, "--name", "x"), "--name names one run"),
-        ((JSON, "--tool", "top"), "files of 'top' are not read"),
-        ((JSON, "--tool", "oslat"), "cyclictest-hist.json is of cyclictest, and says so"),
-        ((NOTHING, "--tool", "oslat"), "none of the formats"),
-        ((), "Missing argument"),
-    ],
-)
-def test_wrong_usage_is_told(
-    hardstone: Hardstone, store: Path, words: tuple[object, ...], said: str
-) -> None:
-    done = hardstone("import", *words, "--store", store)
-    assert done.code == EXIT_USAGE and said in done.err
 
 
 def test_contradictions_of_a_file_are_told(

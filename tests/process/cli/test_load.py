@@ -59,15 +59,6 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Says:
     return make
 
 
-def test_a_document(hardstone: Hardstone, says: Says) -> None:
-    says(HEADER, RUNS, CPU, FOOTER)
-    document = hardstone("load", "cpu", "-D", "1", "--json").document
-    assert document["schema"] == "hardstone.load/1"
-    element = {name: CPU[name] for name in CPU if name != "type"}
-    assert document["elements"] == [element | {"how": None}]
-    assert [event["name"] for event in document["events"]] == ["load_runs"]
-
-
 @pytest.mark.parametrize(
     ("event", "code"),
     [

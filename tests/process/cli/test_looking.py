@@ -132,25 +132,6 @@ def test_explain_finds_tests_by_what_people_call_them(
         assert done.typed[-1].endswith(f"hardstone explain {found[0]['id']}")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["explain", "lateny"], "did you mean latency"),
-        (["explain", "cyclictset"], "did you mean cyclictest"),
-        (["explain", "TMR-P-LATT"], "did you mean TMR-P-LAT"),
-        (["explain", "zzzzzz"], "unknown test 'zzzzzz'"),
-        (["run", "cyclictest"], "unknown test 'cyclictest'; its test is TMR-P-LAT"),
-        (["run", "cyclictset"], "did you mean cyclictest, which is TMR-P-LAT"),
-        (["run", "oslat"], "its tests are CLK-P-DUR, CLK-P-BIN"),
-    ],
-)
-def test_what_is_nearly_a_name_is_suggested(
-    hardstone: Hardstone, target: str, words: list[str], said: str
-) -> None:
-    done = hardstone(*words, "--target", target)
-    assert done.code == EXIT_USAGE and said in done.err and len(done.typed) == 1
-
-
 def test_a_store_whose_only_run_is_damaged_is_not_empty(
     hardstone: Hardstone, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ from hardstone.store.place import try_lock
 from hardstone.store.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.cli.forked import Forked
-from tests.process.cli.test_looking import is_narrow, keep
+from tests.process.cli.test_looking import keep
 from tests.unit.stats import make
 
 Hardstone = Callable[..., Done]
@@ -46,17 +46,6 @@ def listed(hardstone: Hardstone, store: Path) -> list[str]:
     return [one["id"] for one in hardstone("runs", "--json", "--store", store).document]
 
 
-def test_the_list_has_date_machine_and_name(hardstone: Hardstone, store: Path) -> None:
-    done = hardstone("runs", "--store", store)
-    head, _, first, second, *_ = done.out.splitlines()
-    assert [one in head for one in ("date (UTC)", "name, machine", "stars", "trust")] == [True] * 4
-    assert first.split() == [IDS[0], "2026-11-20", "04:22", "-", "day", "0"]
-    assert second.split() == ["1", "test", "full", "Example", "1000,", "Linux", "6.18"]
-    assert is_narrow(done.out)
-    entries = hardstone("runs", "--json", "--store", store).document
-    assert {one["machine"] for one in entries} == {"Example 1000, Linux 6.18"}
-
-
 @pytest.mark.parametrize(
     ("reference", "place"),
     [("last", -1), ("last~0", -1), ("last~", -2), ("last~1", -2), ("last~3", -4)],
@@ -65,17 +54,6 @@ def test_runs_are_counted_back_from_the_last(
     hardstone: Hardstone, store: Path, reference: str, place: int
 ) -> None:
     assert hardstone("show", reference, "--json", "--store", store).document["id"] == IDS[place]
-
-
-@pytest.mark.parametrize(
-    ("reference", "said"),
-    [("last~4", "'last~4' needs 5 runs, and the store holds 4"), ("last~x", "no run 'last~x'")],
-)
-def test_what_is_before_the_first_run_is_an_error(
-    hardstone: Hardstone, store: Path, reference: str, said: str
-) -> None:
-    done = hardstone("show", reference, "--store", store)
-    assert done.code == EXIT_USAGE and said in done.err
 
 
 def test_each_command_that_takes_a_run_counts_back(hardstone: Hardstone, store: Path) -> None:
@@ -98,13 +76,6 @@ def test_removed_are_just_the_runs_that_are_named(hardstone: Hardstone, store: P
     assert there == {IDS[0], IDS[2]}
 
 
-def test_nothing_is_removed_where_one_name_is_wrong(hardstone: Hardstone, store: Path) -> None:
-    for wrong in ("nobody", "2026112", "last~9"):
-        done = hardstone("runs", "remove", "last", wrong, "--yes", "--store", store)
-        assert done.code == EXIT_USAGE and done.out == ""
-    assert listed(hardstone, store) == IDS
-
-
 def test_a_lying_index_removes_no_other_run(hardstone: Hardstone, store: Path) -> None:
     """The summary of the second run says that it is the first one, by name."""
     summary = store / "runs" / f"{IDS[1]}.summary.json"
@@ -112,19 +83,6 @@ def test_a_lying_index_removes_no_other_run(hardstone: Hardstone, store: Path) -
     done = hardstone("runs", "remove", "day 0", "--yes", "--store", store)
     assert done.out == f"removed {IDS[0]}  day 0\n"
     assert listed(hardstone, store) == IDS[1:]
-
-
-def test_the_removal_as_json(hardstone: Hardstone, store: Path) -> None:
-    done = hardstone("runs", "remove", "last", "--yes", "--json", "--store", store)
-    (removed,) = done.document["removed"]
-    assert removed["id"] == IDS[3] and removed["files"][0].endswith(f"{IDS[3]}.json.gz")
-    assert not any(map(os.path.exists, removed["files"]))
-
-
-def test_without_a_terminal_removing_takes_a_yes(hardstone: Hardstone, store: Path) -> None:
-    done = hardstone("runs", "remove", "last", "--store", store)
-    assert done.code == EXIT_USAGE and "add --yes" in done.err
-    assert listed(hardstone, store) == IDS
 
 
 @pytest.mark.parametrize(("answer", "left"), [("n\n", 4), ("\n", 4), ("y\n", 3)])
@@ -194,25 +152,6 @@ def test_a_run_is_exported_as_json_and_csv(
     assert {row["test"] for row in rows} == {"SEM-P-SIG"}
     assert len(rows) == sum(len(one.series) for one in stored.results)
     assert done.err.count("exported: ") == 2
-
-
-def test_a_stored_run_is_printed_as_csv(hardstone: Hardstone, store: Path) -> None:
-    done = hardstone("show", "last~1", "--csv", "--store", store)
-    (row,) = csv.DictReader(done.out.splitlines())
-    assert (row["run"], row["test"], row["count"]) == (IDS[2], "TMR-P-LAT", "3")
-    assert hardstone("show", "last", "--csv", "--json", "--store", store).code == EXIT_USAGE
-
-
-@pytest.mark.parametrize("option", ["--export-json", "--export-csv"])
-def test_an_export_that_cannot_be_written_ends_before_measuring(
-    hardstone: Hardstone, target: str, tmp_path: Path, option: str
-) -> None:
-    where = ("--target", target, "--store", tmp_path / "s")
-    done = hardstone("run", "SEM-P-SIG", *where, option, tmp_path / "nowhere" / "file")
-    assert done.code == EXIT_USAGE and f"{option}: there is no folder" in done.err
-    done = hardstone("run", "SEM-P-SIG", *where, "--target", f"{target}", option, tmp_path / "f")
-    assert done.code == EXIT_USAGE and "one file cannot hold 2 runs" in done.err
-    assert Store(tmp_path / "s").runs() == []
 
 
 PAGER = "sed s/^/paged:/"

@@ -95,10 +95,6 @@ def test_json_is_one_document_of_all_runs(
     Draft202012Validator(contract).validate(done.document)
 
 
-def test_json_of_one_target_stays_the_run(measure: Callable[..., Done], fake: Make) -> None:
-    assert measure(fake("a"), options=("--json",)).document["schema"] == "hardstone.run/1"
-
-
 class Gone(LocalTransport):
     """Not there. `lab:interrupted`: Ctrl-C comes while it is waited for."""
 

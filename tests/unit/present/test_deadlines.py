@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from scipy import stats
 
 from hardstone.comparison.assemble import compare_view
-from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
+from hardstone.errors import EXIT_USAGE, InputError
 from hardstone.model import Loss, Result, RunDocument, Series
 from hardstone.present.deadlines import (
     decisive_projection,
@@ -182,83 +181,6 @@ def test_lines_have_80_columns() -> None:
         run = run_of(counted)
         run.name = attack
         assert "10 000 000" in shown(run, 20).replace(SPACE, " ")
-
-
-@pytest.fixture
-def stored(tmp_path: Path) -> list[str | Path]:
-    counts = msgspec.structs.replace(series([1, 2]), unit="count", name="missed")
-    run = document(results=[result(values=[10] * 99 + [90_000]), result("MUT-P-ARC", values=[7])])
-    run.results.append(result("SIM-S-RT", series=[counts]))
-    write_document(open_place(Store(tmp_path / "store").path), run)
-    return ["show", run.id, "--store", tmp_path / "store"]
-
-
-def test_show_deadline(
-    hardstone: Callable[..., Done],  # noqa: F811
-    stored: list[str | Path],
-) -> None:
-    whole = hardstone(*stored, "--deadline", "50us")
-    assert whole.code == EXIT_OK and not whole.err
-    assert "values above 50us" in whole.out and "MUT-P-ARC" in whole.out
-    some = hardstone(*stored, "TMR-*", "--deadline", "0.05ms")
-    assert some.code == EXIT_OK and "MUT-P-ARC" not in some.out
-
-
-def test_show_deadline_as_json(
-    hardstone: Callable[..., Done],  # noqa: F811
-    stored: list[str | Path],
-) -> None:
-    shown = hardstone(*stored, "--deadline", "50us", "--json")
-    found = json.loads(shown.out)
-    assert (found["schema"], found["deadline_ns"]) == ("hardstone.misses/1", 50_000)
-    first, second = found["series"]
-    assert (first["test"], first["most_count"], first["values"]) == ("TMR-P-LAT", 1, 100)
-    assert (second["most_count"], second["share_low"]) == (0, 0.0)
-    assert second["at_most"] is None and found["left_out_count"] == 1
-    one = hardstone(*stored, "MUT-*", "--deadline", "50us", "--json")
-    assert len(json.loads(one.out)["series"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        *(
-            (["--deadline", typed], f"'{typed}' is not a duration")
-            for typed in ("-5us", "100", "5MB", "10Hz", "", "nan")
-        ),
-        (["--deadline", "0us"], "not a duration above zero"),
-        (["--deadline", "400d"], "is too long"),
-        (["--deadline", "0.5ns"], "not a whole number of nanoseconds"),
-        *(
-            (["--deadline", "1us", *other], "--deadline takes no --all")
-            for other in (["--all"], ["--project", "TMR-*"])
-        ),
-        (["--deadline", "1us", "--why"], "--why takes no"),
-        (["--deadline", "1us", "SIM-S-RT"], "counts and throughputs have no deadline"),
-        (["--deadline", "1us", "X"], "the run has no test 'X'"),
-    ],
-)
-def test_a_deadline_that_is_none_is_one_line(
-    hardstone: Callable[..., Done],  # noqa: F811
-    stored: list[str | Path],
-    typed: list[str],
-    said: str,
-) -> None:
-    for form in ([], ["--json"]):
-        refused = hardstone(*stored, *typed, *form)
-        assert refused.code == EXIT_USAGE and not refused.out
-        assert said in refused.err and len(refused.err.splitlines()) <= 2
-
-
-def test_a_contradictory_run_exits_as_elsewhere(
-    hardstone: Callable[..., Done],  # noqa: F811
-    tmp_path: Path,
-) -> None:
-    run = run_of(series([1, 2, 3]))
-    run.results[0].series[0].mean = 1e9
-    write_document(open_place(Store(tmp_path / "store").path), run)
-    shown = hardstone("show", run.id, "--deadline", "1us", "--store", tmp_path / "store")
-    assert shown.code == EXIT_UNTRUSTWORTHY and "cannot be true" in shown.out
 
 
 STEADY = {"virtual.hypervisor": None, "power.frequency_is_fixed": True}
