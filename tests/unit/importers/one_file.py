@@ -9,8 +9,10 @@ import pytest
 
 from hardstone.errors import InputError
 from hardstone.importers import recognise
+from hardstone.importers.imported import Added, document_of
 from hardstone.importers.reading import Reading, ReadSeries
 from hardstone.importers.recognise import SourceFile, all_formats
+from hardstone.model import Series
 from hardstone.systems.moments import load_moments
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -18,6 +20,17 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 
 def sample(name: str) -> bytes:
     return (SAMPLES / name).read_bytes()
+
+
+def source(content: bytes | str) -> SourceFile:
+    content = content.encode() if isinstance(content, str) else content
+    return SourceFile(name="file", content=content, sha256="0" * 64, size_bytes=len(content))
+
+
+def imported(text: str, unit: str | None = None) -> list[Series]:
+    """The series of the run that it becomes, where a person named the unit or not."""
+    run = document_of(read(text), source(text), "id", Added(unit=unit))
+    return [one for result in run.results for one in result.series]
 
 
 def read(content: bytes | str) -> Reading:
@@ -32,10 +45,8 @@ def read(content: bytes | str) -> Reading:
 
 def refused(content: bytes | str) -> str:
     """The cause, in one line, without the name of the file and of its format."""
-    content = content.encode() if isinstance(content, str) else content
-    source = SourceFile(name="file", content=content, sha256="", size_bytes=len(content))
     with pytest.raises(InputError) as caught:
-        recognise.read(source)
+        recognise.read(source(content))
     assert str(caught.value).isprintable() and caught.value.remedy
     return re.sub(r"^file(?: \([^)]*\))?: ", "", caught.value.cause)
 

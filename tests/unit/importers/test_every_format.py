@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from bench.fuzz.samples import damaged_sample, samples
 from hardstone.errors import InputError
 from hardstone.importers.imported import document_of
-from hardstone.importers.recognise import SourceFile, all_formats, read
+from hardstone.importers.recognise import all_formats, read
 from hardstone.stats.identity import series_problem
+from tests.unit.importers.one_file import source
 
 pytestmark = pytest.mark.slow
 RUN_ID = "20261121T032200Z-1a2b3c"
@@ -22,9 +23,9 @@ RUN_ID = "20261121T032200Z-1a2b3c"
 
 def _check(content: bytes) -> bool:
     """Whether it was read; AssertionError, or whatever a parser raises, where it should not be."""
-    source = SourceFile(name="file", content=content, sha256="0" * 64, size_bytes=len(content))
+    file = source(content)
     try:
-        document = document_of(read(source), source, RUN_ID)
+        document = document_of(read(file), file, RUN_ID)
     except InputError as error:
         assert error.cause and "\n" not in str(error) and str(error).isprintable()
         return False
@@ -65,19 +66,10 @@ def test_each_parser_refuses_what_is_not_its_own(title: str, content: bytes) -> 
         assert "\n" not in str(error)
 
 
-def test_no_sample_is_of_two_tools() -> None:
-    for content in samples():
-        found = [one.title for one in all_formats() if one.recognises(content)]
-        assert len(found) <= 1, (found, content[:80])
-
-
 def test_a_number_that_python_does_not_read() -> None:
     for content in samples():
-        source = SourceFile(
-            name="file", content=content + b"7" * 5000, sha256="0" * 64, size_bytes=1
-        )
         with pytest.raises(InputError):
-            read(source)
+            read(source(content + b"7" * 5000))
 
 
 @pytest.mark.parametrize("blank", [b" ", b"\n", b" \n"])

@@ -1,20 +1,10 @@
-"""hwlatdetect and the tracer hwlat: figures taken from each file by hand, and what is refused."""
+"""hwlatdetect and the tracer hwlat: older traces, reports, and what is refused."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.unit.importers.one_file import by_label, losses, read, refused, sample
-
-
-def test_trace() -> None:
-    reading = read(sample("qemu-hwlatdetect-raw.stdout"))
-    inner, outer = by_label(reading, "inner"), by_label(reading, "outer")
-    assert inner[0].values == [9_144_000, 8_058_000] and outer[0].values == [12_078_000, 8_937_000]
-    assert inner[1].values == [8_080_000, 8_088_000, 8_051_000]
-    assert outer[1].values == [10_148_000, 4_108_000, 12_096_000]
-    assert [event.data for event in reading.events] == [{"gaps_count": 326 + 239 + 464 + 349 + 247}]
-    assert "distribution" in losses(reading) and "count" not in losses(reading)
 
 
 def test_older_traces_and_lost_entries() -> None:

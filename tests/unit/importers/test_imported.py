@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.facts import load_facts
 from hardstone.importers.imported import NO_COUNT, Added, document_of
 from hardstone.importers.reading import Reading, ReadSeries
-from hardstone.importers.recognise import SourceFile, read, read_source
+from hardstone.importers.recognise import SourceFile
 from hardstone.model import Conditions, Event, Loss, RunDocument, Series, Verdict
 from hardstone.stats.consistency import contradictions
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 RUN_ID = "20261130T120000Z-abcdef"
 FILE = SourceFile(
     name="board.json.gz",
@@ -333,22 +330,3 @@ def test_foreign_text_is_bounded() -> None:
     assert document.imported is not None and len(document.imported.unknown) == 256
     assert {len(text) for text in document.imported.unknown.values()} == {4096}
     assert document.imported.command is not None and len(document.imported.command) == 4096
-
-
-@pytest.mark.slow
-def test_runs_of_all_samples_are_consistent_and_have_known_facts() -> None:
-    count = 0
-    for path in sorted(one for one in SAMPLES.rglob("*") if one.is_file()):
-        source = read_source(path)
-        try:
-            found = read(source)
-        except InputError:
-            continue
-        document = document_of(found, source, RUN_ID)
-        assert document.trust.grade == "indicative", path
-        assert not [*contradictions(document)], path
-        assert set(document.system) <= set(load_facts()), path
-        described = {one.id for one in document.descriptors}
-        assert {one.test for one in document.results if one.series} == described, path
-        count += 1
-    assert count > 90

@@ -1,25 +1,19 @@
-"""jitterdebugger: figures taken from each file by hand, its other versions, and what is refused."""
+"""jitterdebugger: its units and other versions, and what is refused."""
 
 from __future__ import annotations
 
 import json
 import struct
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hardstone.errors import InputError
 from hardstone.importers import jitterdebugger
-from hardstone.importers.imported import Added, document_of
 from hardstone.importers.reading import ReadSeries
-from hardstone.importers.recognise import SourceFile
-from hardstone.model import Series
-from tests.unit.importers.one_file import losses, read, refused
+from tests.unit.importers.one_file import SAMPLES, imported, losses, read, refused
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 RESULTS = SAMPLES / "jd-out" / "results.json"
-RAW = SAMPLES / "jd-out" / "samples.raw"
 LINE = "T: 0 (19697) A: 3 C:      4985 Min:         5 Avg:   25.61 Max:      1770 \x1b[K\n"
 RECORD = struct.Struct("<IqqQ")
 
@@ -36,107 +30,24 @@ def changed(**changes: Any) -> bytes:
     return json.dumps(document).encode()
 
 
-def test_results_with_values_beyond_the_histogram() -> None:
-    reading = read(RESULTS.read_bytes())
-    first, second = reading.series
-    assert figures(first) == (4985, 5000, 25610.0, 1_770_000)
-    assert figures(second) == (4972, 6000, 28170.0, 1_452_000)
-    assert (first.labels, second.labels) == ({"cpu": 0}, {"cpu": 1})
-    assert (first.overflow, second.overflow) == (3, 4)  # 4985 - 4982, 4972 - 4968
-    assert first.buckets is not None
-    assert first.buckets[:2] == [(5000, 2), (6000, 2)]
-    # The last bucket of the tool shows where the three values are: at 1 ms and above.
-    assert first.buckets[-2:] == [(794_000, 1), (999_000, 0)]
-    assert (first.bucket_width_ns, first.step_ns) == (1000, 1000)
-    assert reading.facts == {
-        "kernel.name": "Linux",
-        "machine.node": "vm",
-        "kernel.release": "6.18.44-fc-v657",
-        "kernel.version": "#1 SMP PREEMPT_DYNAMIC @0",
-        "machine.arch": "x86_64",
-        "cpu.count": 2,
-    }
-    assert not reading.unknown and not reading.losses and not reading.is_cut
-    assert reading.conditions.dma_latency_us == 0 and reading.conditions.memory_locked
-
-
-def test_results_of_a_run_that_broke_off() -> None:
-    first, second = read((SAMPLES / "jd-break" / "results.json").read_bytes()).series
-    assert figures(first) == (44, 12_000, 24_800.0, 54_000)
-    assert figures(second) == (43, 11_000, 31_600.0, 187_000)
-    assert (first.overflow, second.overflow) == (0, 0)
-    assert second.buckets is not None and second.buckets[-1] == (187_000, 1)
-
-
-def test_text_that_has_the_results_too() -> None:
-    reading = read((SAMPLES / "qemu-jitterdebugger-rt.stdout").read_bytes())
-    first, second = reading.series
-    assert figures(first) == (3821, 37_000, 2_336_500.0, 33_525_000)
-    assert figures(second) == (3685, 36_000, 2_349_620.0, 23_111_000)
-    assert (first.overflow, second.overflow) == (1663, 1742)
-    assert reading.facts["kernel.release"] == "6.1.0-56-rt-amd64"
-    assert "unit" not in losses(reading)  # the JSON says it
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("b", [(44, 12_000, 24_800.0, 54_000), (43, 11_000, 31_600.0, 187_000)]),
-        ("dir", [(4985, 5000, 25_610.0, 1_770_000), (4972, 6000, 28_170.0, 1_452_000)]),
-        ("stdout", [(3995, 7000, 27_500.0, 1_220_000), (3990, 10_000, 32_700.0, 3_030_000)]),
-    ],
-)
-def test_text(name: str, expected: list[tuple[int, int, float, int]]) -> None:
-    reading = read((SAMPLES / f"jitterdebugger-{name}.stdout").read_bytes())
-    assert [figures(one) for one in reading.series] == expected
-    assert [one.labels for one in reading.series] == [{"cpu": 0}, {"cpu": 1}]
-    assert all(one.buckets is None and one.values is None for one in reading.series)
-    assert not reading.losses  # in ns they would be too short
-
-
-def test_text_in_ns() -> None:
-    reading = read((SAMPLES / "jitterdebugger-N.stdout").read_bytes())
-    assert [figures(one) for one in reading.series] == [
-        (2, 93_093, 102_921.5, 112_750),
-        (2, 55_892, 75_000.5, 94_109),
-    ]
-    (loss,) = reading.losses
-    assert loss.what == "unit" and "no wake-up would have taken less than 55 ms" in loss.text
-
-
 @pytest.mark.parametrize(("unit", "least"), [(None, 700_000), ("us", 700_000), ("ns", 700)])
 def test_text_of_either_unit(unit: str | None, least: int) -> None:
     text = "T: 0 (1) A: 0 C: 9 Min:       700 Avg: 900.00 Max:      1100 \n"
-    assert imported_in(text, unit).min == least
+    assert imported(text, unit)[0].min == least
 
 
 def test_values_that_fit_both_units_need_a_person() -> None:
     text = "T: 0 (1) A: 0 C: 9 Min:      1700 Avg:1900.00 Max:      2100 \n"
     with pytest.raises(InputError, match=r"shortest wake-up is 1700 ns, .*, or 1700 us") as caught:
-        imported_in(text, None)
+        imported(text, None)[0]
     assert "--unit ns" in str(caught.value.remedy)
 
 
 @pytest.mark.parametrize(("unit", "least"), [("us", 1_700_000), ("ns", 1700)])
 def test_the_unit_that_a_person_names_wins(unit: str | None, least: int) -> None:
     text = "T: 0 (1) A: 0 C: 9 Min:      1700 Avg:1900.00 Max:      2100 \n"
-    one = imported_in(text, unit)
+    one = imported(text, unit)[0]
     assert (one.min, one.max) == (least, least // 17 * 21)
-
-
-def imported_in(text: str, unit: str | None) -> Series:
-    content = text.encode()
-    source = SourceFile(name="t", content=content, sha256="", size_bytes=len(content))
-    run = document_of(read(content), source, "id", Added(unit=unit))
-    return run.results[0].series[0]
-
-
-def test_live_text_that_is_cut_in_a_line() -> None:
-    reading = read((SAMPLES / "jitterdebugger-v.stdout").read_bytes())
-    first, second = reading.series
-    assert figures(first) == (1804, 7000, 41_620.0, 1_885_000)
-    assert figures(second) == (1704, 11_000, 40_260.0, 1_542_000)  # of the screen before
-    assert reading.is_cut
 
 
 def test_text_that_is_cut_in_its_maximum() -> None:
@@ -155,22 +66,6 @@ def test_the_break_names_unit_and_cpu_of_text() -> None:
     assert reading.series[0].labels == {"cpu": 3}
     assert not reading.losses
     assert reading.events[0].data == {"thread": 0, "value_ns": 1770}
-
-
-def test_samples() -> None:
-    reading = read(RAW.read_bytes())
-    first, second = reading.series
-    assert first.values is not None and second.values is not None
-    assert (len(first.values), len(second.values)) == (4983, 4970)  # 278,684 bytes / 28
-    assert first.values[:3] == [28_000, 18_000, 20_000]  # 0x1c, 0x12, 0x14 in the file
-    assert (max(first.values), max(second.values)) == (1_770_000, 1_452_000)
-    assert [one.value_ns for one in first.worst[:2]] == [1_770_000, 1_566_000]
-    assert first.values[first.worst[0].index] == 1_770_000
-    assert len(first.maxima_per_s) == 5 and max(filter(None, first.maxima_per_s)) == 1_770_000
-    # Their times show the unit and the interval of 1 ms.
-    assert reading.params == {"interval_ns": 1_000_000}
-    assert losses(reading) == {"values", "conditions"}
-    assert [one.labels for one in reading.series] == [{"thread": 0}, {"thread": 1}]
 
 
 def samples(unit_ns: int, *, count: int = 40, late: int = 5) -> bytes:

@@ -11,14 +11,13 @@ from hardstone.errors import InputError
 from hardstone.importers import recognise
 from hardstone.importers.line_prefix import without_prefix
 from hardstone.importers.reading import Reading
-from hardstone.importers.recognise import SourceFile
-from tests.unit.importers.one_file import SAMPLES, losses, sample
+from tests.unit.importers.one_file import SAMPLES, losses, sample, source
 
 WHOLE = sample("cyclictest-q.stdout")
 
 
 def read(content: bytes) -> Reading:
-    return recognise.read(SourceFile(name="t", content=content, sha256="", size_bytes=0))
+    return recognise.read(source(content))
 
 
 def prefixed(content: bytes, prefix: bytes) -> bytes:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.importers.imported import Added, document_of
-from hardstone.importers.recognise import SourceFile
 from hardstone.importers.unstated_unit import unit_by_shortest
-from hardstone.model import Series
-from tests.unit.importers.one_file import read
+from tests.unit.importers.one_file import imported, read
 
 
 @pytest.mark.parametrize(
@@ -41,13 +38,6 @@ def test_one_late_value_and_coarse_timers_are_no_proof() -> None:
     assert unit_by_shortest("x", 24_025, 2).doubt is None
 
 
-def _imported(text: str, unit: str | None = None) -> list[Series]:
-    content = text.encode()
-    source = SourceFile(name="t", content=content, sha256="", size_bytes=len(content))
-    run = document_of(read(content), source, "id", Added(unit=unit))
-    return [one for result in run.results for one in result.series]
-
-
 def _histogram(least: int, *notes: str) -> str:
     """Rows as cyclictest -h prints them."""
     rows = [f"{at:06d} {2 * (at in (least, least + 3)):06d}" for at in range(least - 2, least + 5)]
@@ -68,27 +58,27 @@ def _values(*values: int) -> str:
 
 @pytest.mark.parametrize("text", [_histogram(13_236), _values(13_236, 13_239, 13_239)])
 def test_cyclictest_n_is_read_in_ns(text: str) -> None:
-    (one,) = _imported(text)
+    (one,) = imported(text)
     assert (one.min, one.max) == (13_236, 13_239)
-    (one,) = _imported(text, "us")
+    (one,) = imported(text, "us")
     assert (one.min, one.max) == (13_236_000, 13_239_000)
 
 
 def test_a_slow_machine_stays_slow() -> None:
     slow = [_histogram(400), _values(24_000, 150, 30_000)]
-    assert [_imported(text)[0].min for text in slow] == [400_000, 150_000]
+    assert [imported(text)[0].min for text in slow] == [400_000, 150_000]
     coarse = "WARN: High resolution timers not available"
     for text in (_histogram(2500), _values(24_000), _histogram(13_236, coarse)):
         with pytest.raises(InputError, match="fit both"):
-            _imported(text)
-        assert _imported(text, "us")[0].min in (2_500_000, 24_000_000, 13_236_000)
-        assert _imported(text, "ns")[0].min in (2500, 24_000, 13_236)
+            imported(text)
+        assert imported(text, "us")[0].min in (2_500_000, 24_000_000, 13_236_000)
+        assert imported(text, "ns")[0].min in (2500, 24_000, 13_236)
 
 
 def test_a_command_tells_more_than_the_values() -> None:
     command = "$ cyclictest -q -h 20000"
-    assert _imported(_histogram(13_236, command))[0].min == 13_236_000
-    assert _imported(_histogram(150, command + " -N"))[0].min == 150
+    assert imported(_histogram(13_236, command))[0].min == 13_236_000
+    assert imported(_histogram(150, command + " -N"))[0].min == 150
 
 
 def test_the_figures_of_n_lines_do_not_show_the_unit() -> None:

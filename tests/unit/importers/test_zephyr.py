@@ -1,4 +1,4 @@
-"""Zephyr's benchmarks: figures taken from each file by hand, older forms, and what is left out."""
+"""Zephyr's benchmarks: its rows, other forms, and what is left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from hardstone.errors import InputError
 from hardstone.importers.reading import Reading
-from hardstone.systems.moments import load_moments
 from tests.unit.importers.one_file import read
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -25,63 +24,6 @@ def means(reading: Reading) -> dict[str, tuple[str, float | None]]:
 
 def losses(reading: Reading) -> list[str]:
     return [loss.text for loss in reading.losses if loss.what == "values"]
-
-
-def test_latency_measure() -> None:
-    reading = read(MEASURE)
-    assert means(reading) == {
-        "thread.yield.preemptive.ctx.k_to_k": ("switch", 2741),
-        "thread.yield.cooperative.ctx.k_to_k": ("switch", 2741),
-        "isr.resume.interrupted.thread.kernel": ("operation", 3033),
-        "isr.resume.different.thread.kernel": ("operation", 3367),
-        "thread.create.kernel.from.kernel": ("operation", 3374),
-        "thread.start.kernel.from.kernel": ("operation", 3533),
-        "fifo.put.immediate.kernel": ("operation", 2242),
-        "fifo.get.blocking.k_to_k": ("message", 4592),
-        "semaphore.give.immediate.kernel": ("operation", 1041),
-        "semaphore.take.immediate.kernel": ("operation", 575),
-        "semaphore.take.blocking.k_to_k": ("semaphore", 4116),
-        "semaphore.give.wake+ctx.k_to_k": ("semaphore", 4992),
-        "mutex.lock.immediate.recursive.kernel": ("operation", 833),
-        "mutex.unlock.immediate.recursive.kernel": ("operation", 333),
-        "heap.malloc.immediate": ("operation", 5225),
-    }
-    for one in reading.series:  # means only
-        assert (one.count, one.min, one.max, one.buckets, one.values) == (None,) * 5
-        assert one.name in load_moments()["zephyr"].series
-    assert reading.version == "v3.5.0"
-    assert reading.facts == {"kernel.name": "Zephyr", "kernel.release": "v3.5.0"}
-    assert [one.passed for one in reading.verdicts] == [True]
-    assert not losses(reading) and not reading.is_cut
-
-
-def test_older_output_in_clock_cycles() -> None:
-    reading = read(made("1.13-tcs"))
-    assert means(reading) == {
-        "time to switch from ISR back to interrupted thread": ("operation", 3493),
-        "time from ISR to executing a different thread (rescheduled)": ("operation", 7000),
-        "Average semaphore signal time": ("operation", 2681),
-        "Average semaphore test time": ("operation", 1054),
-    }
-    assert [one.passed for one in reading.verdicts] == [False]
-    assert losses(reading) == [
-        "Rows that failed and have no figure: 1 (average context switch time between threads"
-        " (coop))."
-    ]
-    assert reading.facts["kernel.release"] == "v1.13.0-1180-g5776ea8869"
-
-
-def test_failures_notes_and_user_threads() -> None:
-    reading = read(made("failed"))
-    found = means(reading)
-    assert found["Interrupt latency"] == ("operation", 1364)
-    assert found["THREAD yield.preemptive.ctx.(U -> U)"] == ("switch-user", 27_638)
-    assert "heap.malloc.immediate" not in found
-    assert losses(reading) == ["Rows that failed and have no figure: 1 (heap.malloc.immediate)."]
-    failed, note = reading.events
-    assert failed.text == ("heap.malloc.immediate failed: Memory heap too small--increase it.")
-    assert note.text == "mutex.lock.immediate.recursive.kernel: Error: Tick Occurred"
-    assert reading.is_cut  # no line says that the project ended
 
 
 def test_cycles_without_time_need_the_clock() -> None:
@@ -116,13 +58,6 @@ def test_cycles_without_time_need_the_clock() -> None:
 def test_rows_and_their_moments(name: str, key: str) -> None:
     (one,) = read(f"{name:60}:     420 cycles ,     3502 ns\n").series
     assert one.name == key
-
-
-def test_csv() -> None:
-    assert means(read(made("csv"))) == {
-        "thread.yield.preemptive.ctx.k_to_k": ("switch", 2741),
-        "semaphore.take.blocking.k_to_u": ("semaphore-user", 4116),
-    }
 
 
 def test_a_csv_row_that_may_have_lost_digits_is_left_out() -> None:
