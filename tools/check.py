@@ -273,6 +273,7 @@ _TELLING = threading.Lock()
 _INTERRUPTED = threading.Event()  # no further check begins
 _FOR_PYTEST: list[str] = []
 _FOLDERS: list[str] = []
+_RUNNING: set[subprocess.Popen[bytes]] = set()
 COUNTS = re.compile(r"(\d+) (passed|failed|errors?|skipped|inconclusive|xfailed|deselected)\b")
 CLOSING = re.compile(r"^(?:=+ )?(?:\d+ [a-z]+(?:, )?)+ in [\d.]+s", re.MULTILINE)
 SKIPPED = re.compile(r"^SKIPPED .*$", re.MULTILINE)
@@ -335,8 +336,10 @@ def run_command(command: Command, outcome: Outcome) -> None:
         except OSError as error:
             outcome.failures.append(f"$ {shown(command)}\n{error}")
             return
+        _RUNNING.add(process)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
+        _RUNNING.discard(process)
         output.seek(0)
         said = output.read().decode(errors="replace").rstrip()
     outcome.cpu_s += usage.ru_utime + usage.ru_stime
@@ -537,12 +540,16 @@ def chosen_stages(stages: Sequence[Stage], only: Sequence[str]) -> list[Stage]:
 
 def interrupt(number: int, frame: FrameType | None) -> None:
     _INTERRUPTED.set()  # before waiting for running checks
+    if number == signal.SIGTERM:  # Ctrl-C reaches them by itself
+        for process in list(_RUNNING):
+            process.terminate()
     raise KeyboardInterrupt
 
 
 def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--door", choices=DOORS, default="test")
     parser.add_argument("--list", action="store_true")

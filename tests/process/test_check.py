@@ -307,20 +307,20 @@ import check
 
 folder = pathlib.Path(sys.argv[1])
 begun = [folder / f"begun {place}" for place in range(2)]
-waits = 'trap "touch \\'$2\\'; exit 1" INT; touch "$1"; while :; do sleep 0.05; done'
+waits = 'trap "touch \\'$2\\'; exit 1" INT TERM; touch "$1"; while :; do sleep 0.05; done'
 
 def runs(file):
     end = file.with_name(file.name.replace("begun", "end"))
     return check.Check(file.name, lambda: [["sh", "-c", waits, "sh", str(file), str(end)]])
 
-def interrupt():
+def interrupt(by):
     while not all(file.exists() for file in begun):
         time.sleep(0.01)
-    os.killpg(0, signal.SIGINT)
+    os.killpg(0, signal.SIGINT) if by == "INT" else os.kill(os.getpid(), signal.SIGTERM)
 
 later = check.Check("later", lambda: [["touch", str(folder / "later")]])
 check.DOORS["test"] = [check.Stage([*map(runs, begun), later], 2)]
-threading.Thread(target=interrupt).start()
+threading.Thread(target=interrupt, args=[sys.argv[2]]).start()
 sys.argv = ["check.py"]
 try:
     check.main()
@@ -329,9 +329,11 @@ except KeyboardInterrupt:
 """
 
 
-def test_after_ctrl_c_no_check_begins_and_those_that_run_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["INT", "TERM"])
+def test_after_ctrl_c_no_check_begins_and_those_that_run_end(by: str, tmp_path: Path) -> None:
+    """Ctrl-C reaches the whole group; SIGTERM only the one that ends the others."""
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, tmp_path],
+        [sys.executable, "-c", INTERRUPTED, tmp_path, by],
         env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         start_new_session=True,
