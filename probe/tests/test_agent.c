@@ -116,19 +116,18 @@ AGENT_TEST(the_clock_is_monotonic)
     CHECK(ns <= later_ns && ns > later_ns - 60 * UINT64_C(1000000000));
 }
 
-/* Ends the host's side while a command runs; true when all of the command's processes have ended.
- */
-static bool command_ends_with_host(const char *what, int expected)
+/* Ends the host's side while a command runs: all of the command's processes end. */
+static void end_host_while(const char *command)
 {
-    host_say(&host, 'R', in_folder(folder, "hardstone-probe"), what, NULL);
+    host_say(&host, 'R', in_folder(folder, "hardstone-probe"), command, NULL);
     int alive = wait_until_alive(folder);
-    CHECK_SAME(host_wait(&host), expected);
-    return wait_until_dead(alive);
+    host_close(&host);
+    CHECK(wait_until_dead(alive));
 }
 
 LAST_AGENT_TEST(a_command_ends_with_the_host)
 {
-    CHECK(command_ends_with_host("hang", 0));
+    end_host_while("hang");
 }
 
 static bool open_hasty_agent(void)
@@ -141,7 +140,7 @@ static bool open_hasty_agent(void)
 
 TEST_IN(open_hasty_agent(), remove_alone(), a_command_that_ignores_sigterm_is_killed)
 {
-    CHECK(command_ends_with_host("ignore", 0));
+    end_host_while("ignore");
 }
 
 /* Also one that does not read its input, where the system can do that. */
@@ -184,35 +183,32 @@ static bool open_impatient_agent(const void *first, size_t bytes)
     return true;
 }
 
-#define IMPATIENT_TEST(first, what)                                                                \
-    TEST_IN(open_impatient_agent((first), sizeof(first) - 1), remove_alone(), what)
+#define BYTES(text) (text), sizeof(text) - 1
 
-IMPATIENT_TEST("", a_silent_host_is_left)
+TEST(a_host_that_falls_silent_is_left)
 {
-    CHECK_SAME(host_receive(&host), '\0');
-    host_close(&host);
+    static const struct {
+        const char *name, *bytes;
+        size_t count;
+    } rows[] = {{"at once", BYTES("")},
+                {"in a frame", BYTES("F\5\0\0\0a")},
+                /* the command would be a child of this process then */
+                {"with a command", BYTES("R\13\0\0\0sleep\0"
+                                         "1000\0")}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].name);
+        open_impatient_agent(rows[i].bytes, rows[i].count);
+        CHECK_SAME(host_receive(&host), '\0');
+        host_close(&host);
+        CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
+        remove_alone();
+    }
 }
 
-IMPATIENT_TEST("F\5\0\0\0a", a_host_that_falls_silent_in_a_frame_is_left)
-{
-    CHECK_SAME(host_receive(&host), '\0');
-    host_close(&host);
-}
-
-/* The command would be a child of this process then. */
-IMPATIENT_TEST("R\13\0\0\0sleep\0"
-               "1000\0",
-               a_command_of_a_silent_host_ends)
-{
-    CHECK_SAME(host_receive(&host), '\0');
-    host_close(&host);
-    CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
-}
-
-IMPATIENT_TEST("F\21\0\0\0large\0"
-               "0\0"
-               "16777216\0",
-               a_host_that_does_not_read_is_left)
+TEST_IN(open_impatient_agent(BYTES("F\21\0\0\0large\0"
+                                   "0\0"
+                                   "16777216\0")),
+        remove_alone(), a_host_that_does_not_read_is_left)
 {
     int status;
     CHECK_SAME(waitpid(host.agent, &status, 0), host.agent);
@@ -223,74 +219,39 @@ IMPATIENT_TEST("F\21\0\0\0large\0"
 
 /* ---- what is not understood ---- */
 
-static void check_refused(const char *reason)
+/* The agent says why, and ends. */
+TEST(frames_that_are_refused)
 {
-    CHECK_SAME(host_receive(&host), 'N');
-    CHECK_HOLDS(host_text(&host), reason);
-    CHECK_SAME(host_receive(&host), '\0');
-    host_close(&host);
-}
-
-LAST_AGENT_TEST(an_unknown_frame)
-{
-    host_send(&host, '%', "", 0);
-    check_refused("no frame of this type");
-}
-
-LAST_AGENT_TEST(a_frame_that_is_too_long)
-{
-    CHECK_SAME(write(host.to, "F\x01\0\x01\0", 5), 5);
-    check_refused("longer than 65536 bytes");
-}
-
-LAST_AGENT_TEST(a_frame_of_the_greatest_length_is_taken)
-{
-    static char bytes[FRAME_MOST_BYTES];
-    memset(bytes, 'a', sizeof bytes);
-    host_send(&host, 'F', bytes, sizeof bytes);
-    check_refused("the words do not end");
-}
-
-LAST_AGENT_TEST(words_without_end)
-{
-    host_send(&host, 'D', "a\0b", 3);
-    check_refused("the words do not end");
-}
-
-LAST_AGENT_TEST(too_many_words)
-{
-    static const char bytes[FRAME_MOST_WORDS + 1];
-    host_send(&host, 'D', bytes, sizeof bytes);
-    check_refused("more than 512");
-}
-
-LAST_AGENT_TEST(a_file_without_numbers)
-{
-    host_say(&host, 'F', "a", "0", "-1", NULL);
-    check_refused("F: PATH OFFSET MOST");
-}
-
-LAST_AGENT_TEST(a_wait_without_numbers)
-{
-    host_say(&host, 'W', "a", "0", NULL);
-    check_refused("W: NUMBER MOST_MS");
-}
-
-LAST_AGENT_TEST(a_stop_of_no_kind)
-{
-    host_say(&host, 'P', "maybe", NULL);
-    check_refused("P: stop or kill");
-}
-
-LAST_AGENT_TEST(garbage)
-{
-    static char bytes[1 << 16];
-    uint64_t state = 43;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        bytes[i] = (char)tap_random(&state);
-    bytes[4] = 0x7f; /* of the length */
-    (void)!write(host.to, bytes, sizeof bytes);
-    check_refused("longer than 65536 bytes");
+    static const struct {
+        const char *reason, *begin;
+        size_t begin_bytes, more; /* bytes `filling` that follow */
+        char filling;
+    } rows[] = {
+        {"no frame of this type", BYTES("%\0\0\0\0")},
+        {"longer than 65536 bytes", BYTES("F\x01\0\x01\0")},
+        {"longer than 65536 bytes", BYTES("\x81\x13\x05\xf7\x7f"), 1 << 16, '\x99'}, /* garbage */
+        {"the words do not end", BYTES("F\0\0\1\0"), FRAME_MOST_BYTES, 'a'}, /* it is taken */
+        {"the words do not end", BYTES("D\3\0\0\0a\0b")},
+        {"more than 512", BYTES("D\1\2\0\0"), FRAME_MOST_WORDS + 1, '\0'},
+        {"F: PATH OFFSET MOST", BYTES("F\7\0\0\0a\0"
+                                      "0\0-1\0")},
+        {"W: NUMBER MOST_MS", BYTES("W\4\0\0\0a\0"
+                                    "0\0")},
+        {"P: stop or kill", BYTES("P\6\0\0\0maybe\0")},
+    };
+    static char bytes[FRAME_MOST_BYTES + 8];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].reason);
+        memset(bytes, rows[i].filling, sizeof bytes);
+        memcpy(bytes, rows[i].begin, rows[i].begin_bytes);
+        open_agent();
+        (void)!write(host.to, bytes, rows[i].begin_bytes + rows[i].more);
+        CHECK_SAME(host_receive(&host), 'N');
+        CHECK_HOLDS(host_text(&host), rows[i].reason);
+        CHECK_SAME(host_receive(&host), '\0');
+        host_close(&host);
+        remove_alone();
+    }
 }
 
 /* ---- files ---- */

@@ -36,13 +36,19 @@ static bool open_agent(void)
     return true;
 }
 
+/* Where the folder has gone already. */
+static void close_gone(void)
+{
+    while (is_adopted && waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
 static void close_agent(void)
 {
     CHECK_ANSWER(&host, "K ", 'B');
     CHECK(!is_there(folder, ""));
     host_close(&host);
-    while (is_adopted && waitpid(-1, NULL, 0) > 0)
-        ;
+    close_gone();
 }
 
 #define KEEPER_TEST(what) TEST_IN(open_agent(), close_agent(), what)
@@ -55,6 +61,15 @@ static bool open_adopting(void)
         close_agent();
     }
     return is_adopted;
+}
+
+/* With one time of host_start of so many ms, which is not that of later agents. */
+static bool open_with(int *time_ms, int ms)
+{
+    *time_ms = ms;
+    bool is_open = open_adopting();
+    *time_ms = 0;
+    return is_open;
 }
 
 /* It waits for the end of the keeper. */
@@ -248,16 +263,9 @@ KEEPER_TEST(a_deadline_ends_a_job)
     CHECK_TEXT(state(&host), "K keeper|PID|1|ended|-15|2|ended|0|");
 }
 
-static bool open_hasty_agent(void)
-{
-    host_start.grace_ms = 1;
-    open_agent();
-    host_start.grace_ms = 0;
-    return true;
-}
-
 /* On a slow machine the shell may not ignore the signal yet when it comes. */
-TEST_IN(open_hasty_agent(), close_agent(), a_job_that_ignores_its_deadline_is_killed)
+TEST_IN(open_with(&host_start.grace_ms, 1), close_agent(),
+        a_job_that_ignores_its_deadline_is_killed)
 {
     int alive = open(in_folder(folder, "alive"), O_RDONLY | O_NONBLOCK);
     CHECK_ANSWER(&host, "K queued|", 'J', "1", "300", "ignore");
@@ -598,15 +606,8 @@ ADOPTING_TEST(signals_of_a_session_do_not_reach_a_keeper)
 
 /* ---- the settling time ---- */
 
-static bool open_settling(void)
-{
-    host_start.settle_ms = 10 * LONGEST_MS;
-    bool is_open = open_adopting();
-    host_start.settle_ms = 0;
-    return is_open;
-}
-
-TEST_IN(open_settling(), close_agent(), the_first_job_waits_until_the_connection_is_gone)
+TEST_IN(open_with(&host_start.settle_ms, 10 * LONGEST_MS), close_agent(),
+        the_first_job_waits_until_the_connection_is_gone)
 {
     queue("1", "say", "0");
     queue("2", "say", "0");
@@ -616,15 +617,7 @@ TEST_IN(open_settling(), close_agent(), the_first_job_waits_until_the_connection
     CHECK_TEXT(state(&host), "K keeper|PID|1|dropped||2|dropped||");
 }
 
-static bool open_settling_soon(void)
-{
-    host_start.settle_ms = 1;
-    bool is_open = open_adopting();
-    host_start.settle_ms = 0;
-    return is_open;
-}
-
-TEST_IN(open_settling_soon(), close_agent(), a_job_begins_after_the_settling_time)
+TEST_IN(open_with(&host_start.settle_ms, 1), close_agent(), a_job_begins_after_the_settling_time)
 {
     queue("1", "say", "0");
     queue("2", "say", "4");
@@ -634,15 +627,9 @@ TEST_IN(open_settling_soon(), close_agent(), a_job_begins_after_the_settling_tim
 
 /* ---- the lease ---- */
 
-static bool open_brief(void)
-{
-    host_start.lease_ms = 1;
-    bool is_open = open_adopting();
-    host_start.lease_ms = 0;
-    return is_open;
-}
+#define BRIEF_TEST(close, what) TEST_IN(open_with(&host_start.lease_ms, 1), close, what)
 
-TEST_IN(open_brief(), close_agent(), a_keeper_leaves_without_jobs_and_agents)
+BRIEF_TEST(close_agent(), a_keeper_leaves_without_jobs_and_agents)
 {
     CHECK_HOLDS(ASK(&host, 'L', in_folder(folder, "lock")), "K locked|");
     pid_t keeper = keeper_pid(&host);
@@ -662,14 +649,8 @@ TEST_IN(open_brief(), close_agent(), a_keeper_leaves_without_jobs_and_agents)
     CHECK_TEXT(state(&host), "K none|1|ended|5|2|ended|0|");
 }
 
-static void close_gone(void)
-{
-    while (is_adopted && waitpid(-1, NULL, 0) > 0)
-        ;
-}
-
 /* Nobody comes back for it: the toolkit was killed before it had sent a job. */
-TEST_IN(open_brief(), close_gone(), a_brief_folder_without_a_job_goes)
+BRIEF_TEST(close_gone(), a_brief_folder_without_a_job_goes)
 {
     write_file(folder, "brief", "", 0600);
     CHECK_HOLDS(ASK(&host, 'L', in_folder(folder, "lock")), "K locked|");
@@ -684,7 +665,7 @@ TEST_IN(open_brief(), close_gone(), a_brief_folder_without_a_job_goes)
     CHECK(!is_there(folder, ""));
 }
 
-TEST_IN(open_brief(), close_agent(), a_brief_folder_with_a_job_stays)
+BRIEF_TEST(close_agent(), a_brief_folder_with_a_job_stays)
 {
     write_file(folder, "brief", "", 0600);
     queue("1", "say", "5");
@@ -699,7 +680,7 @@ TEST_IN(open_brief(), close_agent(), a_brief_folder_with_a_job_stays)
 }
 
 /* The toolkit has stored the job, and is killed before it removes the folder. */
-TEST_IN(open_brief(), close_gone(), a_brief_folder_goes_once_its_job_is_collected)
+BRIEF_TEST(close_gone(), a_brief_folder_goes_once_its_job_is_collected)
 {
     write_file(folder, "brief", "", 0600);
     queue("1", "say", "5");
@@ -712,7 +693,7 @@ TEST_IN(open_brief(), close_gone(), a_brief_folder_goes_once_its_job_is_collecte
 }
 
 /* Agents that come while keepers leave. */
-TEST_IN(open_brief(), close_agent(), no_job_is_lost_to_a_keeper_that_leaves)
+BRIEF_TEST(close_agent(), no_job_is_lost_to_a_keeper_that_leaves)
 {
     for (int i = 0; i < 20; i++) {
         char number[8];

@@ -23,6 +23,14 @@ static bool fails_only(const struct selftest_subject *subject, unsigned bad)
     return is_so;
 }
 
+/* With one wrong part of the subject. */
+#define CHECK_WRONG(part, wrong, bad)                                                              \
+    do {                                                                                           \
+        struct selftest_subject subject = selftest_own;                                            \
+        subject.part = (wrong);                                                                    \
+        CHECK(fails_only(&subject, (bad)));                                                        \
+    } while (0)
+
 TEST(right)
 {
     CHECK(fails_only(&selftest_own, 0));
@@ -68,17 +76,11 @@ static int64_t step_back(const struct clock *clock, uint64_t ticks)
 
 TEST(wrong_conversion_of_ticks)
 {
-    struct selftest_subject subject = selftest_own;
-    subject.ns_of_ticks = overflow;
-    CHECK(fails_only(&subject, CLOCK | ORDER));
-    subject.ns_of_ticks = round_to_double;
-    CHECK(fails_only(&subject, CLOCK));
-    subject.ns_of_ticks = forget_carry;
-    CHECK(fails_only(&subject, CLOCK));
-    subject.ns_of_ticks = take_backwards_for_forwards;
-    CHECK(fails_only(&subject, CLOCK));
-    subject.ns_of_ticks = step_back;
-    CHECK(fails_only(&subject, CLOCK | ORDER));
+    CHECK_WRONG(ns_of_ticks, overflow, CLOCK | ORDER);
+    CHECK_WRONG(ns_of_ticks, round_to_double, CLOCK);
+    CHECK_WRONG(ns_of_ticks, forget_carry, CLOCK);
+    CHECK_WRONG(ns_of_ticks, take_backwards_for_forwards, CLOCK);
+    CHECK_WRONG(ns_of_ticks, step_back, CLOCK | ORDER);
     CHECK_HOLDS(found[SELFTEST_CLOCK_CONVERSION].evidence,
                 "1048576 ticks at 1000000 Hz are off by");
 }
@@ -179,19 +181,11 @@ TEST(wrong_records)
 
 TEST(wrong_moments_and_quantiles)
 {
-    struct selftest_subject subject = selftest_own;
-    subject.stddev = stddev_about_zero;
-    CHECK(fails_only(&subject, MOMENTS));
-    subject.stddev = stddev_of_all;
-    CHECK(fails_only(&subject, MOMENTS));
-    subject.stddev = record_stddev;
-    subject.mean = mean_off;
-    CHECK(fails_only(&subject, MOMENTS));
-    subject.mean = record_mean;
-    subject.quantile = quantile_low;
-    CHECK(fails_only(&subject, QUANTILES));
-    subject.quantile = quantile_of_less;
-    CHECK(fails_only(&subject, QUANTILES));
+    CHECK_WRONG(stddev, stddev_about_zero, MOMENTS);
+    CHECK_WRONG(stddev, stddev_of_all, MOMENTS);
+    CHECK_WRONG(mean, mean_off, MOMENTS);
+    CHECK_WRONG(quantile, quantile_low, QUANTILES);
+    CHECK_WRONG(quantile, quantile_of_less, QUANTILES);
 }
 
 /* ---- the arena after a kill ---- */
@@ -227,22 +221,16 @@ static void shrink_maximum(struct arena *arena)
 
 TEST(wrong_recovery)
 {
-    struct selftest_subject subject = selftest_own;
-    subject.recover = recover_nothing;
-    CHECK(fails_only(&subject, RECOVERY));
+    CHECK_WRONG(recover, recover_nothing, RECOVERY);
     CHECK_HOLDS(found[SELFTEST_ARENA_RECOVERY].evidence, "of recording a value: the ");
-    subject.recover = forget_verdicts;
-    CHECK(fails_only(&subject, RECOVERY));
+    CHECK_WRONG(recover, forget_verdicts, RECOVERY);
     CHECK_HOLDS(found[SELFTEST_ARENA_RECOVERY].evidence, "place 1 of 10");
     CHECK_HOLDS(found[SELFTEST_ARENA_RECOVERY].evidence, "a verdict or a calibrated value is lost");
-    subject.recover = forget_slot;
-    CHECK(fails_only(&subject, RECOVERY));
+    CHECK_WRONG(recover, forget_slot, RECOVERY);
     CHECK_HOLDS(found[SELFTEST_ARENA_RECOVERY].evidence, "values that were complete are lost");
-    subject.recover = forget_kept;
-    CHECK(fails_only(&subject, RECOVERY));
+    CHECK_WRONG(recover, forget_kept, RECOVERY);
     CHECK_HOLDS(found[SELFTEST_ARENA_RECOVERY].evidence, "the series that was finished before");
-    subject.recover = shrink_maximum;
-    CHECK(fails_only(&subject, RECOVERY));
+    CHECK_WRONG(recover, shrink_maximum, RECOVERY);
 }
 
 /* ---- the tire: test_tire_checks.c has what each of its checks sees ---- */
@@ -269,11 +257,8 @@ TEST(wrong_tire)
 {
     const unsigned fall =
         1 << SELFTEST_TIRE_FREE_FALL | 1 << SELFTEST_TIRE_ENERGY | 1 << SELFTEST_TIRE_MOMENTUM;
-    struct selftest_subject subject = selftest_own;
-    subject.advance = fall_faster;
-    CHECK(fails_only(&subject, fall | 1 << SELFTEST_TIRE_SAME_BITS));
-    subject.advance = fall_faster_in_short_steps;
-    CHECK(fails_only(&subject, fall));
+    CHECK_WRONG(advance, fall_faster, fall | 1 << SELFTEST_TIRE_SAME_BITS);
+    CHECK_WRONG(advance, fall_faster_in_short_steps, fall);
     CHECK_HOLDS(found[SELFTEST_TIRE_FREE_FALL].evidence, "steps of 0.5 ms");
 }
 
