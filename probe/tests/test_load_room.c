@@ -1,14 +1,22 @@
-/* How much disk and memory a load takes. Their sizes are made up: the linker wraps the calls that
- * report and allocate them (--wrap). */
+/* How much disk and memory a load takes, and that the external stressor is ended when they run
+ * short. Their sizes are made up: the linker wraps the calls that report and allocate them
+ * (--wrap). */
 #include "base/posix_source.h"
 
+#include "load/element.h"
+#include "load/external_stressor.h"
 #include "load/spec.h"
 #include "port/file.h"
 #include "tap.h"
 #include "work/scratch.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MIB (INT64_C(1) << 20)
@@ -17,11 +25,11 @@
 static struct {
     int64_t size, free; /* of the file system; size < 0: it cannot be asked */
     bool has_no_fragments;
-    int64_t end;                    /* of what was written */
-    int cuts;                       /* of the file, to nothing */
-    int64_t available, most_memory; /* < 0: not known */
-    bool is_at_work;                /* the element: what is taken now is its own */
-    int64_t held, most_held;        /* of memory */
+    int64_t end;                              /* of what was written */
+    int cuts;                                 /* of the file, to nothing */
+    int64_t available, of_bytes, most_memory; /* < 0: not known */
+    bool is_at_work;                          /* the element: what is taken now is its own */
+    int64_t held, most_held;                  /* of memory */
 } world;
 
 static struct load_map map;
@@ -72,7 +80,13 @@ WRAP_IF(true, tell_limit(limit), int, getrlimit, (int resource, struct rlimit *l
         (resource, limit));
 WRAP_IF(true, tell_limit(limit), int, getrlimit64, (int resource, struct rlimit *limit),
         (resource, limit));
-WRAP_IF(true, world.available, int64_t, port_available_bytes, (int64_t * of_bytes), (of_bytes));
+
+WRAP(int64_t, port_available_bytes, int64_t *of_bytes)
+{
+    if (of_bytes)
+        *of_bytes = world.of_bytes;
+    return world.available;
+}
 
 #ifdef WRAPPED
 /* Before each piece, as long as its alignment needs. */
@@ -251,4 +265,182 @@ TEST_IN(tap_is_wrapped(), (void)0, memory_has_a_limit)
     check_held(most_held(-1, -1, 16), 4 * MIB);         /* 64 MiB for all */
     check_held(most_held(16 * MIB, -1, 1000), 1 * MIB); /* each gets that */
     CHECK(most_held(-1, -1, 1) > 8 * MIB);              /* with no limit in reach */
+}
+
+/* ---- the external stressor, a child of this process that ends late or at once ---- */
+
+static struct load_map *one; /* of the stressor alone */
+static struct load_spec spec;
+static struct external_stressor external_stressor;
+
+/* A program that ends with 7 when it is asked to, or does not hear it. */
+static pid_t start_program(bool is_deaf)
+{
+    sigset_t set, before;
+    int heard;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)port_kill_with_parent(getppid());
+        while (is_deaf)
+            pause();
+        sigwait(&set, &heard);
+        _exit(7);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return child;
+}
+
+/* Plenty of everything: 1000 MiB of disk, 256 of which must stay, and 3200 MiB of memory, 200 of
+ * which must. */
+static bool start(bool is_deaf, int64_t disk)
+{
+    size_t bytes = sizeof *one + sizeof one->slots[0];
+    char error[LOAD_ERROR_BYTES];
+    make_up(1000 * MIB, disk);
+    world.available = 3000 * MIB;
+    world.of_bytes = 3200 * MIB;
+    if (!one && !(one = port_shared_memory(bytes)))
+        abort();
+    memset(one, 0, bytes);
+    one->slot_count = 1;
+    snprintf(one->scratch.folder, sizeof one->scratch.folder, "/tmp");
+    CHECK_SAME(load_spec_parse("stress-ng:--cpu 1", &spec, error, sizeof error), 0);
+    external_stressor_find(&external_stressor, one, &spec);
+    one->slots[0].state = WORKER_WORKS;
+    one->slots[0].process = start_program(is_deaf);
+    return CHECK(external_stressor.slot == &one->slots[0]) && tap_is_wrapped();
+}
+
+/* What became of it: an exit code, a signal below 0, or 0: it runs. */
+static int fate(bool is_to_end)
+{
+    static const struct timespec moment = {.tv_nsec = 200000000};
+    int status;
+    if (!is_to_end)
+        nanosleep(&moment, NULL);
+    if (waitpid((pid_t)one->slots[0].process, &status, is_to_end ? 0 : WNOHANG) <= 0)
+        return 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void finish(void)
+{
+    pid_t process = (pid_t)one->slots[0].process;
+    if (waitpid(process, NULL, WNOHANG) == 0) {
+        kill(process, SIGKILL);
+        waitpid(process, NULL, 0);
+    }
+    if (external_stressor.folder >= 0)
+        close(external_stressor.folder);
+}
+
+TEST_IN(start(false, 256 * MIB), finish(), plenty_is_left_alone)
+{
+    world.available = 200 * MIB;
+    external_stressor_look(&external_stressor);
+    CHECK_SAME(fate(false), 0);
+    CHECK(!load_slot_note(&one->slots[0]));
+    world.available = -1; /* not known */
+    external_stressor_look(&external_stressor);
+    CHECK_SAME(external_stressor.kill_ns, 0);
+}
+
+TEST(a_short_disk_or_memory_ends_it)
+{
+    static const struct {
+        bool is_deaf;
+        int64_t free, available, of_bytes; /* MiB */
+        int fate;
+        const char *text;
+    } rows[] = {
+        {false, 255, 3000, 3200, 7, "/tmp ran short of free space"},
+        {false, 900, 199, 3200, 7, "199 MiB available, 200 MiB must stay free"}, /* a sixteenth */
+        {false, 900, 63, 512, 7, "63 MiB available, 64 MiB must stay free"},     /* 64 MiB */
+        {false, 900, 63, -1, 7, "63 MiB available, 64 MiB must stay free"},
+        {true, 127, 3000, 3200, -SIGKILL, ""}, /* half is gone: there is no time */
+        {true, 900, 99, 3200, -SIGKILL, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].text);
+        if (!start(rows[i].is_deaf, 900 * MIB))
+            return;
+        world.free = rows[i].free * MIB;
+        world.available = rows[i].available * MIB;
+        world.of_bytes = rows[i].of_bytes * MIB;
+        external_stressor_look(&external_stressor);
+        CHECK_SAME(fate(true), rows[i].fate);
+        CHECK_HOLDS(load_slot_note(&one->slots[0]), rows[i].text);
+        finish();
+    }
+}
+
+TEST_IN(start(true, 900 * MIB), finish(), one_that_does_not_hear_is_killed_in_the_end)
+{
+    world.free = 200 * MIB;
+    external_stressor_look(&external_stressor);
+    CHECK(external_stressor.kill_ns > 0);
+    external_stressor.kill_ns = INT64_MAX; /* it has time, also on a busy machine */
+    external_stressor_look(&external_stressor);
+    CHECK_SAME(fate(false), 0);
+    external_stressor.kill_ns = 1;
+    external_stressor_look(&external_stressor);
+    CHECK_SAME(fate(true), -SIGKILL);
+}
+
+TEST_IN(start(false, 100 * MIB), finish(), a_disk_that_was_short_before_is_not_watched)
+{
+    CHECK_SAME(external_stressor.folder, -1);
+    external_stressor_look(&external_stressor);
+    CHECK_SAME(fate(false), 0);
+}
+
+TEST_IN(start(false, 900 * MIB), finish(), its_files_go_with_it)
+{
+    char place[] = "/tmp/test-load-XXXXXX", path[SCRATCH_BYTES + 32];
+    if (!CHECK(mkdtemp(place) != NULL))
+        return;
+    snprintf(one->scratch.own, sizeof one->scratch.own, "%s", place);
+    snprintf(path, sizeof path, "%s/room", place);
+    CHECK_SAME(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/room/file", place);
+    close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    external_stressor_look(&external_stressor);
+    CHECK_SAME(access(path, F_OK), 0);
+    one->slots[0].state = WORKER_ENDED;
+    CHECK(external_stressor_is_watched(&external_stressor));
+    external_stressor_look(&external_stressor);
+    CHECK(!external_stressor_is_watched(&external_stressor));
+    CHECK_SAME(rmdir(place), 0);
+}
+
+/* It ends when it is asked to, and is waited for. Where others have the CPU for all that time: then
+ * again. */
+HOST_TEST(it_is_asked_before_all_is_killed)
+{
+    for (bool is_in_time = false; !is_in_time;) {
+        if (!start(false, 900 * MIB))
+            return;
+        int64_t begun_ns = clock_monotonic_ns();
+        external_stressor_end(&external_stressor);
+        is_in_time = waitpid((pid_t)one->slots[0].process, NULL, WNOHANG) == -1 &&
+                     clock_monotonic_ns() - begun_ns < EXTERNAL_STRESSOR_END_NS;
+        external_stressor_end(&external_stressor); /* of no child */
+        finish();
+    }
+}
+
+TEST(a_load_without_one)
+{
+    char error[LOAD_ERROR_BYTES];
+    if (!start(false, 900 * MIB))
+        return;
+    finish();
+    CHECK_SAME(load_spec_parse("cpu", &spec, error, sizeof error), 0);
+    external_stressor_find(&external_stressor, one, &spec);
+    CHECK(!external_stressor_is_watched(&external_stressor));
+    external_stressor_look(&external_stressor);
+    external_stressor_end(&external_stressor);
 }
