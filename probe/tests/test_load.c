@@ -2,14 +2,12 @@
 #include "running_load.h"
 
 #include "load/element.h"
-#include "load/supervisor.h"
 #include "run/life_cycle.h"
 #include "work/job.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -128,18 +126,26 @@ TEST_IN(start("cpu+storm=2"), load_free(&load), a_killed_worker_is_told)
     CHECK_SAME(reached(1).reached, 1);
 }
 
-/* It worked within the window, and is gone at its end; nobody is left to note that. */
-TEST_IN(start("storm=2"), load_free(&load), a_load_without_supervisors_does_not_count)
+/* It worked within the window, and is gone at its end; nobody is left to note that, and no folder
+ * stays. */
+TEST_IN(start("storm=2+kernel"), load_free(&load), a_load_without_supervisors_does_not_count)
 {
+    char scratch[SCRATCH_BYTES];
+    siginfo_t ended;
+    memcpy(scratch, load.map->scratch.own, sizeof scratch);
+    CHECK_SAME(access(scratch, F_OK), 0);
     load_begin(&load);
     pass_ms(100);
     kill_supervisors();
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         while (kill((pid_t)atomic_load(&load.map->slots[i].process), 0) == 0)
             pass_ms(2);
+    CHECK_SAME(waitid(P_PID, (id_t)load.guard, &ended, WEXITED | WNOWAIT), 0);
     end();
+    CHECK(access(scratch, F_OK) != 0);
     CHECK_SAME(reached(0).reached, 0);
-    CHECK_HOLDS(text_of("load_short"), "storm reached 0 of 2");
+    CHECK(is_told("load_short", "storm reached 0 of 2"));
+    CHECK_HOLDS(text_of("load_ended_early"), "the guard process of the load was killed");
 }
 
 /* A program of the name stress-ng that tries what stress-ng can: 0 when it got it. */
@@ -182,20 +188,6 @@ TEST(stress_ng_is_never_real_time)
     free(kept);
     unlink(link);
     rmdir(folder);
-}
-
-TEST_IN(start("kernel"), load_free(&load), no_folder_stays_without_supervisors)
-{
-    char scratch[SCRATCH_BYTES];
-    memcpy(scratch, load.map->scratch.own, sizeof scratch);
-    CHECK_SAME(access(scratch, F_OK), 0);
-    load_begin(&load);
-    kill_supervisors();
-    siginfo_t ended;
-    CHECK_SAME(waitid(P_PID, (id_t)load.guard, &ended, WEXITED | WNOWAIT), 0);
-    end();
-    CHECK(access(scratch, F_OK) != 0);
-    CHECK_HOLDS(text_of("load_ended_early"), "the guard process of the load was killed");
 }
 
 /* A folder of a load as it would be called; with a lock in it. */
@@ -438,22 +430,6 @@ static void wait_for_stop(int slot, bool is_stopped)
         pass_ms(1);
 }
 
-/* Stopped within the window for `stopped_ms`, which is at most `part` of it. */
-static void stop_for(int slot, long stopped_ms, double part)
-{
-    load_begin(&load);
-    int64_t begun_ns = now_ns();
-    signal_slot(slot, SIGSTOP);
-    wait_for_stop(slot, true);
-    pass_ms(stopped_ms);
-    signal_slot(slot, SIGCONT);
-    wait_for_stop(slot, false);
-    int64_t least_ns = (int64_t)((double)(now_ns() - begun_ns) / part);
-    while (now_ns() - begun_ns < least_ns)
-        pass_ms(1);
-    load_end(&load);
-}
-
 /* It is told that search was stopped for as long as the window says: that time. */
 static int64_t told_stop_ns(void)
 {
@@ -468,20 +444,17 @@ static int64_t told_stop_ns(void)
 HOST_TEST_IN(start("search+storm=2"), load_free(&load), a_stop_in_between_is_told)
 {
     pass_ms(50);
-    stop_for(0, 300, 1);
+    load_begin(&load);
+    signal_slot(0, SIGSTOP);
+    wait_for_stop(0, true);
+    pass_ms(300);
+    signal_slot(0, SIGCONT);
+    wait_for_stop(0, false);
     end();
     CHECK(told_stop_ns() <= load.end.at_ns - load.begin.at_ns);
     CHECK_SAME(*text_of("load_ended_early"), 0); /* a stop is no end */
     CHECK(reached(0).processes == 1 && reached(1).processes == 2);
     CHECK_SAME(load.end.samples[1].stopped_ns, 0);
-}
-
-HOST_TEST_IN(start("search"), load_free(&load), a_short_stop_is_not_told)
-{
-    stop_for(0, 20, 0.1);
-    end();
-    CHECK(load.end.samples[0].stopped_ns > 0);
-    CHECK(!is_told("load_short", "were stopped"));
 }
 
 /* It is stopped at both ends of the window, and never noted as going on. */
@@ -563,64 +536,32 @@ static void check_it_ends(void)
         pass_ms(10);
 }
 
-TEST_IN(start("storm=1"), load_free(&load), a_stopped_guard_ends)
+TEST(a_load_of_stopped_processes_ends)
 {
-    kill(load.guard, SIGSTOP);
-    check_it_ends();
+    enum { GUARD, GUARD_ALWAYS, SUPERVISOR, SUPERVISOR_WITHOUT_GUARD, CASES };
+    for (int what = 0; what < CASES && start("storm=1"); what++) {
+        pid_t stopper = what == GUARD_ALWAYS ? stop_always(load.guard) : -1;
+        if (what == GUARD)
+            kill(load.guard, SIGSTOP);
+        if (what >= SUPERVISOR)
+            kill(supervisor_of_load(), SIGSTOP);
+        if (what == SUPERVISOR_WITHOUT_GUARD)
+            kill(load.guard, SIGKILL);
+        check_it_ends();
+        if (stopper > 0) {
+            kill(stopper, SIGKILL);
+            waitpid(stopper, NULL, 0);
+        }
+        load_free(&load);
+    }
 }
 
-TEST_IN(start("storm=1"), load_free(&load), a_guard_that_stays_stopped_ends)
+/* Both want the one CPU. test_load_duty has what a duty cycle makes of such waits. */
+TEST(waiting_for_a_cpu_is_counted)
 {
-    pid_t stopper = stop_always(load.guard);
-    check_it_ends();
-    kill(stopper, SIGKILL);
-    waitpid(stopper, NULL, 0);
-}
-
-TEST_IN(start("storm=1"), load_free(&load), a_stopped_supervisor_ends)
-{
-    kill(supervisor_of_load(), SIGSTOP);
-    check_it_ends();
-}
-
-TEST_IN(start("storm=1"), load_free(&load), a_stopped_supervisor_without_guard_ends)
-{
-    kill(supervisor_of_load(), SIGSTOP);
-    kill(load.guard, SIGKILL);
-    check_it_ends();
-}
-
-/* ---- one that waits for a CPU: test_load_duty has waits that are made up ---- */
-
-static struct load_map map;
-static struct load_slot slot;
-static int64_t waited_ns;
-
-/* Both want the one CPU: of the time on the clock it gets a part. */
-static void work_beside_another(struct worker *worker)
-{
-    (void)worker;
-    int64_t before_ns = port_run_delay_ns();
-    int64_t until_ns = clock_monotonic_ns() + INT64_C(200000000);
-    while (clock_monotonic_ns() < until_ns)
-        ;
-    waited_ns = port_run_delay_ns() - before_ns;
-    atomic_store(&map.stop, 1);
-}
-
-TEST(waiting_for_a_cpu_does_not_count)
-{
-    static const struct load_element beside = {
-        .name = "spin", .kind = LOAD_SHARE, .judged_by_wall = true, .work = work_beside_another};
-    struct load_degree degree = {.busy_ns = 900000000, .period_ns = 1000000000};
-    struct worker worker = {.element = &beside,
-                            .degree = &degree,
-                            .map = &map,
-                            .slot = &slot,
-                            .places = 1,
-                            .supervisor = getppid()};
     struct cpus allowed;
-    if (port_run_delay_ns() < 0 || port_allowed_cpus(&allowed) < 1) {
+    int64_t begun_ns = now_ns(), before_ns = port_run_delay_ns();
+    if (before_ns < 0 || port_allowed_cpus(&allowed) < 1) {
         tap_skip("the time spent waiting for a CPU is not known here");
         return;
     }
@@ -630,11 +571,9 @@ TEST(waiting_for_a_cpu_does_not_count)
         (void)port_kill_with_parent(getppid());
     while (other == 0)
         ;
-    int64_t start_ns = clock_monotonic_ns();
-    duty_keep(&worker);
-    int64_t all_ns = clock_monotonic_ns() - start_ns;
+    while (port_run_delay_ns() < before_ns + 1000000)
+        ;
+    CHECK(port_run_delay_ns() - before_ns < now_ns() - begun_ns);
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
-    CHECK(waited_ns > 0);
-    CHECK((int64_t)atomic_load(&slot.counters[COUNTER_BUSY_NS]) <= all_ns - waited_ns);
 }
