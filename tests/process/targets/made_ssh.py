@@ -6,7 +6,6 @@ import contextlib
 import os
 import shlex
 import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,31 +24,33 @@ ENDED_AWAY = replace(ENDED, away_s=0.3)
 
 # Its master is a file in the place of the control socket. Files that a test makes: `down` refuses
 # every connection, `banner` is what a login writes first, `shell` the login shell.
-_SSH = """#!{python} -IS
-import os, pathlib, subprocess, sys
-state = pathlib.Path({state!r})
-words = sys.argv[1:]
-control = pathlib.Path(words[words.index("-S") + 1])
-with (state / "log").open("a") as log:
-    log.write(" ".join(words) + "\\n")
-if "-O" in words:
-    order = words[words.index("-O") + 1]
-    if order == "exit":
-        control.unlink(missing_ok=True)
-    sys.exit(0 if order == "exit" or control.exists() else 255)
-if (state / "down").exists():
-    sys.exit((state / "down").read_text() or "ssh: connect to host board: Connection refused")
-if "-M" in words:
-    control.touch()
-    sys.exit(0)
-if not control.exists():
-    sys.exit("no master")
-sys.stdout.write((state / "banner").read_text() if (state / "banner").exists() else "")
-sys.stdout.flush()
-with (state / "channels").open("a") as channels:
-    channels.write(f"{{os.getpid()}}\\n")
-shell = (state / "shell").read_text().split() if (state / "shell").exists() else ["/bin/sh"]
-os.execvp(shell[0], [*shell, "-c", words[-1]])
+_SSH = """#!/bin/sh
+state={state}
+printf '%s\\n' "$*" >>$state/log
+order= is_master=
+while test $# -gt 1; do
+  case $1 in
+  -S) control=$2 ;;
+  -O) order=$2 ;;
+  -M) is_master=1 ;;
+  esac
+  shift
+done
+case $order in
+exit) rm -f "$control"; exit ;;
+?*) test -e "$control" || exit 255; exit ;;
+esac
+if test -e $state/down; then
+  said=$(cat $state/down)
+  echo "${{said:-ssh: connect to host board: Connection refused}}" >&2
+  exit 1
+fi
+test -z "$is_master" || {{ : >"$control"; exit; }}
+test -e "$control" || {{ echo no master >&2; exit 1; }}
+test ! -e $state/banner || cat $state/banner
+echo $$ >>$state/channels
+test ! -e $state/shell || exec $(cat $state/shell) -c "$1"
+exec /bin/sh -c "$1"
 """
 # The agent is the real one; a test plays the file of its name, after what `TEST.sh` does.
 _PROBE = """#!/bin/sh
@@ -82,7 +83,7 @@ class MadeSsh:
         for one in (self.state, self.home):
             one.mkdir()
         self._program = self.state / "ssh"
-        self._program.write_text(_SSH.format(python=sys.executable, state=str(self.state)))
+        self._program.write_text(_SSH.format(state=shlex.quote(str(self.state))))
         self._program.chmod(0o700)
         self._probe = self.state / "probe"
         text = _PROBE.format(state=shlex.quote(str(self.state)), probe=shlex.quote(str(PROBE)))
