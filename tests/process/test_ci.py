@@ -26,19 +26,25 @@ statistic = "max"
 at_most = "{most}"
 """
 # Notes its arguments, one call a line, writes what a gate writes, and ends as CODE_run,
-# CODE_gate_limits, ... say. OUTPUT_runs is what it prints.
-NOTES = """#!/usr/bin/env python3
-import json, os, sys
-words = sys.argv[1:]
-which = ("--limits", "--baseline", "--dry-run")
-kind = "_".join([words[0], *(one[2:] for one in words if one in which)]).replace("-", "_")
-with open(os.environ["NOTED"], "a") as file:
-    file.write(json.dumps(words) + "\\n")
-for option in ("--github", "--junit"):
-    if option in words and "SILENT" not in os.environ:
-        open(words[words.index(option) + 1], "w").write(f"## {kind}\\n")
-print(os.environ.get(f"OUTPUT_{kind}", f"output of {kind}"))
-sys.exit(int(os.environ.get(f"CODE_{kind}", "0")))
+# CODE_gate_limits, ... say.
+NOTES = r"""#!/bin/sh
+kind=$1
+for word; do
+  case $word in
+  --limits | --baseline) kind=${kind}_${word#--} ;;
+  --dry-run) kind=${kind}_dry_run ;;
+  esac
+done
+printf '%s\037' "$@" >>"$NOTED"
+echo >>"$NOTED"
+for word; do
+  case $option in
+  --github | --junit) test -n "${SILENT+set}" || echo "## $kind" >"$word" ;;
+  esac
+  option=$word
+done
+echo "output of $kind"
+eval "exit \${CODE_$kind:-0}"
 """
 
 
@@ -79,7 +85,7 @@ class Shell:
     def calls(self) -> list[list[str]]:
         if not self._noted.exists():
             return []
-        return [json.loads(line) for line in self._noted.read_text().splitlines()]
+        return [line.split("\37")[:-1] for line in self._noted.read_text().splitlines()]
 
     def call(self, name: str) -> list[str]:
         """The one call of this command that is no dry run."""
