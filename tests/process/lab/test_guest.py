@@ -147,7 +147,7 @@ def test_a_command_past_its_deadline_is_ended_and_with_it_a_guest_that_hangs(
     made_up_lab.play(stubborn=is_stubborn)
     guest.open()
     # A busy host may be slow to end it where it can be ended.
-    limits = Limits(0.5, end_s=0.5 if is_stubborn else 60.0)
+    limits = Limits(0.1, end_s=0.1 if is_stubborn else 60.0)
     with pytest.raises(ProbeTimeoutError, match="did not end within its deadline"):
         list(guest.chunks(["list"], limits, Stop()))
     if is_stubborn:
@@ -170,11 +170,11 @@ def test_a_stop_closes_the_input_and_keeps_what_comes(
 
 def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeUpLab) -> None:
     """A deadline is of its time: one of its seconds takes many of this machine's."""
-    for settings, wait_s in (("made", 1000), ("made,deterministic", 1.2)):
+    for settings, wait_s in (("made", 1000), ("made,deterministic", 0.6)):
         waits = f"time.sleep({wait_s}); lines('late'); sys.exit(0)"
         made_up_lab.probe(f"if sys.argv[1] == 'list': {waits}")
         with closing(lab_transport(settings)) as guest:
-            said = guest.chunks(["list"], Limits(1.0, end_s=0.5), Stop())
+            said = guest.chunks(["list"], Limits(0.5), Stop())
             if settings == "made":
                 with pytest.raises(ProbeTimeoutError):
                     list(said)
@@ -184,7 +184,7 @@ def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeU
                 stop.set()
                 made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
                 with pytest.raises(ProbeError, match="cannot be asked to stop"):
-                    list(guest.chunks(["list"], Limits(60.0), stop))
+                    list(guest.chunks(["list"], Limits(60.0, end_s=0.1), stop))
 
 
 def test_a_guest_that_counts_instructions_answers_one_command_after_another(
