@@ -13,6 +13,7 @@ from tests.process.targets import sample
 from tests.running import Stream
 from tests.virtual.calls import measure
 
+READ_NS = 100  # 1 ns would be 3 s of CPU where a thread spins on the clock; no value is judged here
 # They wait for what the virtual libc does not have: these run in tests/host/test_register.py.
 ON_A_KERNEL = {
     *("CLK-B-RES", "TMR-P-JIT", "TMR-B-EDGE", "TMR-P-LAT", "THR-B-NEW", "THR-B-PRI"),
@@ -42,7 +43,7 @@ def check_is_honest(stream: Stream) -> None:
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_length_that_is_over_at_once(shared_probe: Path, virtual_libc: Path, test: str) -> None:
-    stream = measure(shared_probe, virtual_libc, test, "--duration-ns", "1")
+    stream = measure(shared_probe, virtual_libc, test, "--duration-ns", "1", read_ns=READ_NS)
     check_is_honest(stream)
     empty = [one.name for one in stream.of(StreamSeries) if not one.count]
     if stream.result.status == "measured" and empty:
@@ -51,7 +52,7 @@ def test_a_length_that_is_over_at_once(shared_probe: Path, virtual_libc: Path, t
 
 @pytest.mark.parametrize("test", [one for one in TESTS if one not in NOT_ONE])
 def test_one_sample(shared_probe: Path, virtual_libc: Path, test: str) -> None:
-    stream = measure(shared_probe, virtual_libc, test, "--samples", "1")
+    stream = measure(shared_probe, virtual_libc, test, "--samples", "1", read_ns=READ_NS)
     if test == "IRQ-S-SUS":
         assert stream.result.reason == "a step of 1 interrupts has no period"
         return

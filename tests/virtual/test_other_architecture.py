@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,13 +17,14 @@ import pytest
 from hardstone.errors import TargetError
 from hardstone.lab.initramfs import Programs
 from hardstone.model import Register
-from hardstone.targets.arches import cross_compiler, own_arch
+from hardstone.targets.arches import arch_of, cross_compiler, own_arch
 from hardstone.targets.build import programs_for
 from hardstone.targets.probe_target import decode_facts
-from tests.conftest import PROBE
+from tests.conftest import PROBE, ROOT
 from tests.waiting import wait_until
 
 OTHER = "x86_64" if own_arch() == "aarch64" else "aarch64"
+KEPT = ROOT / "build" / "other-architecture"
 HEAD_BYTES = 24  # signature, size and version of the layout: record/arena.h
 _VALUES = re.compile(rb'"count":[1-9].*"type":"result"', re.DOTALL)
 
@@ -30,13 +32,20 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
+def programs() -> Iterator[Programs]:
+    """Built once for each state of the source, and without optimisation, which takes half the time:
+    tests/process/targets/test_static_probes.py runs the optimised code of each architecture."""
     try:
-        cross_compiler(OTHER)
+        compiler = cross_compiler(OTHER)
     except TargetError as error:
         pytest.skip(str(error))
+    KEPT.mkdir(parents=True, exist_ok=True)
+    quick = KEPT / "cc"
+    quick.write_text(f'#!/bin/sh\nexec {shlex.join(compiler)} "$@" -O0\n')
+    quick.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HARDSTONE_LAB_DIR", str(tmp_path_factory.mktemp("lab")))
+        patch.setenv(arch_of(OTHER).variable, str(quick))
+        patch.setenv("HARDSTONE_LAB_DIR", str(KEPT))
         yield programs_for(OTHER)
 
 
