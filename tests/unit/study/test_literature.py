@@ -288,28 +288,6 @@ def test_the_systems_of_exhibits_are_those_of_the_captions() -> None:
     assert garre.exhibit("Table 2").systems == ["linux", "linux-2.6.38"]
 
 
-@pytest.mark.parametrize(
-    ("number", "loads", "statistics"),
-    [
-        ("Figure 6a", "none", "max"),
-        ("Figure 6b", "heavy", "max"),
-        ("Figure 7", "", "max"),
-        ("Figure 8a", "none heavy", "max"),
-        ("Figure 8b", "none heavy", "mean"),
-        ("Figure 9", "none heavy", "max mean"),
-        ("Figure 10", "none heavy", "max"),
-        ("Figure 11", "none heavy", "max"),
-    ],
-)
-def test_lost_drawings_have_the_loads_and_statistics_of_the_paper(
-    number: str, loads: str, statistics: str
-) -> None:
-    exhibit = PAPERS["obenland-2000"].exhibit(number)
-    if loads:
-        assert " ".join(exhibit.loads) == loads
-    assert " ".join(exhibit.statistics) == statistics
-
-
 def test_a_figure_draws_the_statistics_of_its_letter() -> None:
     for paper in PAPERS.values():
         for one in paper.exhibits:
