@@ -138,13 +138,12 @@ def test_a_day_of_seconds_is_drawn_with_few_points() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)
 def test_every_chart_of_every_result_compiles_live(run: RunDocument, kind: Any) -> None:
-    """And as a picture."""
+    """As pictures they are drawn in test_legible.py."""
     vl_convert = pytest.importorskip("vl_convert")
     for result in run.results:
         found = [series for series in result.series if kind.shows(series)]
         if found:
             spec = kind.chart(group(found), "ns")
-            assert render(spec).startswith("<svg ")
             assert vl_convert.vegalite_to_vega(interactive(spec))["marks"]
 
 

@@ -7,11 +7,13 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from pypdf import PdfReader
 
 from hardstone.comparison.assemble import compare_view
 from hardstone.comparison.figures import compare_figures
@@ -126,7 +128,7 @@ def test_a_run(name: str) -> None:
     assert_harmless(render_html(document, lookup, bundle=lambda: "live()", drawer=Sketches()))
     data = render_pdf(document, lookup, drawer=Sketches())
     assert not any(one in data for one in (b"/JavaScript", b"/URI", b"/Launch"))
-    assert len(texts_of(data)) > 5 or name != "all"
+    assert len(PdfReader(BytesIO(data)).pages) > 5 or name != "all"
     for print_it in terminals:
         printed(print_it, document, 140 if name in ("kernel", "tire") else 80)
 

@@ -270,14 +270,6 @@ def test_the_page_is_small_and_loads_nothing(page: str) -> None:
     assert not re.search(r"<(link|img|iframe|object|embed|base|form)\b|https?:", outside)
 
 
-@pytest.mark.slow
-def test_without_scripts_nothing_but_drawings_is_in_the_page(run: RunDocument) -> None:
-    page = render_html(run, bundle=lambda: None)
-    assert "<script" not in page
-    assert page.count("<svg") >= 20
-    assert "script-src 'none'" in html.unescape(page)
-
-
 def crowded(*counts: int) -> RunDocument:
     """A test for each of `counts`, with so many series of 32 highest values."""
     rng = np.random.default_rng(3)

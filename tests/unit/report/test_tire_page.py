@@ -189,16 +189,18 @@ def test_large_sweeps_still_fit() -> None:
     many = [
         real_time(4 * n, threads, missed=n > 35, policy=policy, load=load, released=2)
         for n in range(1, 71)
-        for threads in (1, 2)
-        for policy in ("fifo", "other")
-        for load in ("none", "heavy")
+        for threads, policy, load in (
+            (1, "fifo", "none"),
+            (2, "other", "none"),
+            (2, "fifo", "heavy"),
+        )
     ]
     assert len(printed(print_screen, sweep(*many)).splitlines()) <= MOST_LINES
     curves = [
         real_time(n, threads, missed=n > 8 * threads, load=load)
         for n in (400, 800)
-        for threads in range(1, 25)
-        for load in ("none", "heavy", "cpu", "disk")
+        for threads in range(1, 17)
+        for load in ("none", "heavy")
     ]
     found = printed(print_screen, sweep(*curves)).splitlines()
     assert len(found) <= MOST_LINES and any("more, with --all" in line for line in found)

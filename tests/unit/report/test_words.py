@@ -234,8 +234,9 @@ def plain(text: str) -> str:
     ],
 )
 def test_a_run_reads_as_before(name: str, media: str, request: pytest.FixtureRequest) -> None:
+    document = DOCUMENTS[name]()
     for medium in media.split():
-        shown = plain(MEDIA[medium](DOCUMENTS[name]()))
+        shown = plain(MEDIA[medium](document))
         assert medium not in ("screen", "tire") or len(shown.splitlines()) <= MOST_LINES
         assert_as_stored(request, f"{name}-{medium}.txt", shown)
 
