@@ -65,23 +65,6 @@ def test_a_histogram_that_is_cut_off_has_no_overflow() -> None:
         assert {one.max for one in reading.series} == {None}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("000001 000000\t", "000001 00x000\t", "line 3: .* is not a row"),
-        ("000001 000000\t000004\t", "000001 ", "line 3: .* is not a row"),
-        ("000001 ", "000000 ", "line 3: .* more than one histogram"),
-        ("# Min Latencies: 00000 00000", "# Min Latencies: 00000", "minima of 1 threads"),
-        ("Overflows: 00000 00001 00001", "Overflows: 00000", "1 figures of 2 threads"),
-        ("# Max Latencies: 00000", "# Max Latencies: x", "is not as cyclictest prints it"),
-    ],
-)
-def test_a_broken_histogram_names_its_line(old: str, new: str, problem: str) -> None:
-    assert old in HISTOFALL
-    with pytest.raises(InputError, match=problem):
-        read(HISTOFALL.replace(old, new))
-
-
 def test_a_value_below_0_is_printed_unsigned() -> None:
     text = HISTOFALL.replace("Max Latencies: 00000 00009", f"Max Latencies: 00000 {2**64 - 3}")
     assert read(text).series[1].max == -3000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.unit.importers.one_file import losses, read, refused, sample, us
 
 
@@ -90,40 +88,6 @@ def test_widths_in_nanoseconds() -> None:
     assert one.step_ns == 1 and "mean" in losses(reading)
     within = read(text.replace(old, rows.replace(b"2600", b"2400"))).series[0]
     assert (within.mean, within.overflow) == (500, 0)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "cause"),
-    [
-        (b"50054 (us)", b"50053 (us)", "line 52: Max-Min is '50053'"),
-        (b" 2685", b" 26x85", "line 18: '26x85' is not a count"),
-        (b" 2685", b" -2685", "line 18: '-2685' is not a count"),
-        (b" 2685", " ٢".encode(), "line 18: '٢' is not a count"),
-        (b" 2685", b" 2685 1", "line 18: 2 figures for 1 CPUs"),
-        (b" 2685", b" 99999999999999999999", "line 18: '99999999999999999999' is not"),
-        (b"    003 (us):", b"    002 (us):", "line 18: bucket '002 (us)' does not ascend"),
-        (b"Core:\t 1", b"Core:\t 1 1", "a CPU is there twice"),
-        (b"    Duration:\t 9.998 (sec)\n", b"", "'Duration' is missing"),
-        (b"     Minimum:\t 1 (us)\n", b"", "CPU 1: its minimum or maximum is missing"),
-    ],
-)
-def test_broken_text_is_refused(old: bytes, new: bytes, cause: str) -> None:
-    assert cause in refused(sample("oslat.stdout").replace(old, new, 1))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "cause"),
-    [
-        (b'"3": 2685', b'"3": -2685', "thread.0.histogram.3: -2685 is not a count"),
-        (b'"3": 2685', b'"x": 2685', "thread.0.histogram: 'x' is not a number"),
-        (b'"3": 2685', b'"2": 2685', "stands twice in one object"),
-        (b'"histogram": {', b'"histogram": 5, "x": {', "histogram: it is not an object"),
-        (b'"cpu": 1', b'"cpu": null', "thread.0.cpu: it is missing"),
-        (b'"avg": 2.0', b'"avg": 1e300, "x": 2.0', "is out of range"),
-    ],
-)
-def test_broken_json_is_refused(old: bytes, new: bytes, cause: str) -> None:
-    assert cause in refused(sample("oslat.json").replace(old, new, 1))
 
 
 def test_a_minimum_above_its_bucket_is_refused() -> None:

@@ -3,8 +3,6 @@ what is refused."""
 
 from __future__ import annotations
 
-import pytest
-
 from tests.unit.importers.one_file import by_label, read, refused, sample, us
 
 
@@ -81,20 +79,6 @@ def test_queuelat_leaves_out_buckets_that_are_equal() -> None:
     assert [each.passed for each in read(late).verdicts] == [False]
     over = QUEUELAT.replace(b"[70000 - END] = 0\n\n", b"[69900 - 69999] = 0\n[70000 - END] = 2\n\n")
     assert read(over).series[0].overflow == 2
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "cause"),
-    [
-        (b"[400 - 499]", b"[200 - 299]", "line 9: '[200 - 299] = 9' does not ascend"),
-        (b"[400 - 499]", b"[410 - 499]", "line 9: '[410 - 499] = 9' is no bucket of queuelat"),
-        (b"[400 - 499] = 9", b"[400 - 499] = 9.5", "line 9: '9.5' is not a count"),
-        (b"[400 - 499]", b"[500 - 599]", "bucket 400: it is missing"),
-        (b"Avg loop", b"Avg", "it ends before the end of its table"),
-    ],
-)
-def test_broken_queuelat_is_refused(old: bytes, new: bytes, cause: str) -> None:
-    assert cause in refused(QUEUELAT.replace(old, new, 1))
 
 
 DEADLINE = b"""

@@ -3,8 +3,6 @@ forms that no sample has, and what is refused."""
 
 from __future__ import annotations
 
-import pytest
-
 from hardstone.importers import rt_pairs, rt_tests
 from tests.unit.importers.one_file import losses, read, refused, sample, us
 
@@ -74,50 +72,15 @@ def test_live_display() -> None:
     assert [us(one) for one in read(live).series] == [(3799, 1, 3, 31), (2622, 1, 3, 48)]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "cause"),
-    [
-        (b'"min": 1', b'"min": 99', "pair 0: the minimum 99000 ns is above the maximum 31000 ns"),
-        (b'"avg": 2.96', b'"avg": 2960', "pair 0: the mean 2960000 ns is not between"),
-        (b'"samples": 3799', b'"samples": -3799', "thread.0.sender.samples: -3799 is not a count"),
-        (b'"samples": 3799', b'"samples": 3.5', "'3.5' is not a whole number"),
-        (b'"samples": 3799', b'"samples": true', "'True' is not a whole number"),
-        (b'"max": 31', b'"max": 99999999999999999999', "is not a whole number"),
-        (b'"max": 31', b'"maximum": 31', "thread.0.receiver.max: it is missing"),
-        (b'"num_threads": 2', b'"num_threads": 3', "'3', but there are 2 threads"),
-        (b'"1": {', b'"0": {', "stands twice in one object"),
-        (b'"1": {', '\u0661": {'.join(['"', ""]).encode(), "is not a count"),
-        (b'"thread": {', b'"thread": 7, "x": {', "thread: it is not an object"),
-        (b'"receiver": {', b'"receiver": [], "x": {', "thread.0.receiver: it is not an object"),
-        (b'      "sender": {', b"      sender: {", "line 19: it is no JSON from here on"),
-    ],
-)
-def test_broken_json_is_refused(old: bytes, new: bytes, cause: str) -> None:
-    assert cause in refused(sample("pmqtest.json").replace(old, new, 1))
-
-
 def test_json_that_is_cut_or_double_is_refused() -> None:
     text = sample("pmqtest.json")
     assert "it is no JSON from here on" in refused(text[:700])
+    bare = text.replace(b'      "sender": {', b"      sender: {", 1)
+    assert "line 19: it is no JSON from here on" in refused(bare)
     assert refused(text + text) == "it has 2 results"
     assert read(text + b"root@board:~# ").unknown == {"text after it": '"root@board:~#"'}
     deep = text.replace(b'"num_threads": 2', b'"x": ' + b"[" * 100_000)
     assert "it is no JSON" in refused(deep)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "cause"),
-    [
-        (b"Max   31", b"Max   -31", "line 3: '-31' is not a count"),
-        (b"Max   31", b"Max   3 1", "line 3: '#1 -> #0"),
-        (b"Cycles 3799", b"Cycles 37x9", "line 3: '37x9' is not a count"),
-        (b"Cycles 3799", "Cycles ٣٧".encode(), "'٣٧' is not a count"),
-        (b"#3 -> #2, Min    1, Cur    3, Avg    3, Max   48\n", b"", "thread #2 has no line"),
-        (b"Min    1, Cur    3, Avg    3, Max   48", b"Min    1, Cur", "line 4: '#3 -> #2, Min"),
-    ],
-)
-def test_broken_text_is_refused(old: bytes, new: bytes, cause: str) -> None:
-    assert cause in refused(sample("pmqtest.stdout").replace(old, new, 1))
 
 
 # ---- signaltest ----
@@ -205,20 +168,6 @@ def test_a_minimum_of_zero_that_was_forgotten() -> None:
     assert us(first) == (8, None, 34, 200) and first.buckets == [(0, 7)]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "cause"),
-    [
-        (b"000010 0", b"000001 0", "line 4: row 1 does not ascend"),
-        (b"000007\t000000", b"000007", "line 4: 1 columns, and 2 above"),
-        (b"000007\t000000", b"000007\tx", "line 4: '000010 000007?x' is no row"),
-        (b"Avg Latencies: 00034 00003", b"Avg Latencies: 00034", "its columns differ"),
-        (b"00200 00003\n", b"00009 00003\n", "thread 0: the minimum 10000 ns is above"),
-    ],
-)
-def test_broken_histogram_is_refused(old: bytes, new: bytes, cause: str) -> None:
-    assert cause in refused(HISTOGRAM.replace(old, new, 1))
-
-
 def test_histogram_in_json() -> None:
     """It has no overflow: that is what it lacks to the count."""
     text = sample("cyclicdeadline.json")
@@ -243,6 +192,8 @@ def test_threshold_of_cyclicdeadline() -> None:
 def test_migrate_that_failed() -> None:
     failed = read(sample("rt-migrate-test.stdout").replace(b" Passed!", b" Failed!"))
     assert [one.passed for one in failed.verdicts] == [False]
+    early = refused(sample("rt-migrate-test.stdout").replace(b" Task ", b" Job "))
+    assert early == "it ends before the figures of its tasks"
 
 
 def test_migrate_json() -> None:
@@ -252,17 +203,3 @@ def test_migrate_json() -> None:
     reading = read(text)
     assert us(reading.series[0]) == (None, 43, 16080, 20142)
     assert reading.unknown == {"resolution_in_ns": "0"}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "cause"),
-    [
-        (b"   4:    20142", b"   6:    20142", "round 6 where round 4"),
-        (b"   Max: 115 us", b"   Max: 11x us", "'11x' is not a count"),
-        (b"   Max: 115 us", b"   Max: 116 us", "task 2: its values do not make"),
-        (b"   Max: 115 us\n", b"", "task 2: it has no value in a round, or no figures"),
-        (b" Task ", b" Job ", "it ends before the figures of its tasks"),
-    ],
-)
-def test_broken_migrate_is_refused(old: bytes, new: bytes, cause: str) -> None:
-    assert cause in refused(sample("rt-migrate-test.stdout").replace(old, new))

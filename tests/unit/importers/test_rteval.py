@@ -31,6 +31,10 @@ def test_one_value_has_no_mean() -> None:
     assert (first.count, first.mean, first.stddev) == (1, None, None)
 
 
+def test_two_reports_in_one_file() -> None:
+    assert "a second report" in refused(REPORT * 2)
+
+
 def test_figures_that_were_left_out() -> None:
     begin, end = SUMMARY.index("      <system "), SUMMARY.index("      <timestamps>")
     assert "beyond its histogram" in refused(SUMMARY[:begin] + SUMMARY[end:])
@@ -45,27 +49,16 @@ def test_figures_that_were_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "cause"),
+    ("old", "new"),
     [
-        ("<rteval ", '<!DOCTYPE rteval [<!ENTITY a "b">]>\n<rteval ', "it has a DOCTYPE"),
-        ("</rteval>", "", "line 132: no valid XML"),
-        ('index="4" value="55"', 'index="4" value="56"', "CPU core 2 has 400 samples, but 401"),
-        ('index="4" value="55"', 'index="4" value="-5"', "value of bucket 4 of CPU core 2 is '-5'"),
-        ('index="4" value="55"', 'index="2" value="55"', "the buckets of CPU core 2 are not in"),
-        ("<samples>400<", "<samples>4e2<", "samples of CPU core 2 is '4e2', no count"),
-        ('<minimum unit="us">3<', '<minimum unit="ms">3<', "minimum of CPU core 3 is in 'ms'"),
-        ('<minimum unit="us">3<', '<minimum unit="us">4<', "the buckets of CPU core 3 go beyond"),
-        ('<core id="3"', '<core id="2"', "a CPU is in it twice"),
-        ('<core id="3"', '<core id="three"', "'three' is no CPU"),
-        ('encoding="UTF-8"', 'encoding="utf-9"', "no valid XML"),
-        ("<cyclictest ", "<hwlatdetect ", "line 131: no valid XML"),
-        ("    <Profile", "<a>" * 40 + "<Profile", "elements are nested more than 32 deep"),
+        ("</rteval>", ""),
+        ('encoding="UTF-8"', 'encoding="utf-9"'),
+        ("<cyclictest ", "<hwlatdetect "),
     ],
 )
-def test_broken_xml(old: str, new: str, cause: str) -> None:
-    assert old in SUMMARY
-    refusal = refused(SUMMARY.replace(old, new))
-    assert cause.partition(": ")[2] in refusal if cause.startswith("line") else cause in refusal
+def test_what_is_no_xml(old: str, new: str) -> None:
+    """The rest is in the words of Python's library."""
+    assert "no valid XML: " in refused(SUMMARY.replace(old, new))
 
 
 def test_no_latency_test_and_two() -> None:
@@ -75,19 +68,3 @@ def test_no_latency_test_and_two() -> None:
     assert "no latency test" in refused(only)
     begin, end = SUMMARY.index("    <cyclictest"), SUMMARY.index("    </Profile>")
     assert "more than one latency test" in refused(SUMMARY[:end] + SUMMARY[begin:])
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "cause"),
-    [
-        ("Samples:           59476", "Samples:           59 476", "has no number of samples"),
-        ("Samples:           59476", "Samples:           many", "Samples is 'many', no count"),
-        ("Max:               1887us", "Max:               1887ms", "is no Max in us"),
-        ("Max:               1887us", "Max:               2us", "are not in order"),
-        ("CPU core 1 ", "CPU core x ", "names no CPU"),
-        ("CPU core 1 ", "CPU core 0 ", "a CPU is in it twice"),
-    ],
-)
-def test_broken_text(old: str, new: str, cause: str) -> None:
-    assert cause in refused(REPORT.replace(old, new))
-    assert "a second report" in refused(REPORT * 2)

@@ -97,19 +97,6 @@ def test_a_row_that_is_cut() -> None:
     assert next(iter(reading.unknown.values())).startswith('"line 16: heap.malloc.immediate')
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "cause"),
-    [
-        ("2741 ns", "-2741 ns", "line 2: '-2741' is not a count"),
-        ("2741 ns", f"{10**25} ns", f"line 2: '{10**25}' is not a count"),
-    ],
-)
-def test_broken_rows_are_refused(old: str, new: str, cause: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read(MEASURE.replace(old, new))
-    assert caught.value.cause == cause
-
-
 def test_a_console_without_figures_is_refused() -> None:
     text = made("1.13-tcs")
     with pytest.raises(InputError) as caught:
