@@ -50,12 +50,26 @@ bool tap_same(int64_t got, int64_t wanted, const char *what, const char *file, i
     return got == wanted;
 }
 
-bool tap_text(const char *got, const char *wanted, bool is_part, const char *file, int line)
+bool tap_text(const char *got, const char *wanted, const char *file, int line)
 {
     got = got ? got : "(null)";
-    bool is_good = is_part ? strstr(got, wanted) != NULL : strcmp(got, wanted) == 0;
+    bool is_good = strcmp(got, wanted) == 0;
     if (is_remark(is_good, file, line))
         printf("got '%s', wanted '%s'\n", got, wanted);
+    return is_good;
+}
+
+bool tap_parts(const char *got, bool holds, const char *const parts[], size_t count,
+               const char *file, int line)
+{
+    bool is_good = true;
+    got = got ? got : "(null)";
+    for (size_t i = 0; i < count; i++) {
+        bool is_right = (strstr(got, parts[i]) != NULL) == holds;
+        if (is_remark(is_right, file, line))
+            printf("got '%s', wanted %s '%s'\n", got, holds ? "a part" : "no part", parts[i]);
+        is_good = is_good && is_right;
+    }
     return is_good;
 }
 

@@ -53,12 +53,19 @@ void tap_add(struct tap_test *test);
 #define CHECK_SAME(got, wanted)                                                                    \
     tap_same((int64_t)(got), (int64_t)(wanted), #got, __FILE__, __LINE__)
 #define CHECK_NEAR(got, wanted, error) tap_near((got), (wanted), (error), #got, __FILE__, __LINE__)
-#define CHECK_TEXT(got, wanted) tap_text((got), (wanted), false, __FILE__, __LINE__)
-#define CHECK_HOLDS(got, part) tap_text((got), (part), true, __FILE__, __LINE__)
+#define CHECK_TEXT(got, wanted) tap_text((got), (wanted), __FILE__, __LINE__)
+/* All of these parts, none of them. */
+#define CHECK_HOLDS(got, ...) CHECK_PARTS(got, true, __VA_ARGS__)
+#define CHECK_LACKS(got, ...) CHECK_PARTS(got, false, __VA_ARGS__)
+#define CHECK_PARTS(got, holds, ...)                                                               \
+    tap_parts((got), (holds), (const char *const[]){__VA_ARGS__},                                  \
+              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), __FILE__, __LINE__)
 
 bool tap_true(bool is_true, const char *claim, const char *file, int line);
 bool tap_same(int64_t got, int64_t wanted, const char *what, const char *file, int line);
-bool tap_text(const char *got, const char *wanted, bool is_part, const char *file, int line);
+bool tap_text(const char *got, const char *wanted, const char *file, int line);
+bool tap_parts(const char *got, bool holds, const char *const parts[], size_t count,
+               const char *file, int line);
 void tap_near(double got, double wanted, double error, const char *what, const char *file,
               int line);
 

@@ -112,9 +112,7 @@ static const char *run_invented(const struct test *test, int code)
 static void check_full_count(const char *text)
 {
     CHECK_HOLDS(text, "\"status\":\"measured\"");
-    CHECK_HOLDS(text, "\"interrupted\":false");
-    CHECK_HOLDS(text, "\"count\":500,");
-    CHECK_HOLDS(text, "\"type\":\"footer\"");
+    CHECK_HOLDS(text, "\"interrupted\":false", "\"count\":500,", "\"type\":\"footer\"");
 }
 
 TEST(after_a_timeout)
@@ -126,8 +124,7 @@ TEST(after_a_timeout)
 TEST(after_a_signal)
 {
     const char *text = run_invented(&signals, 3);
-    CHECK_HOLDS(text, "\"interrupted\":true");
-    CHECK_HOLDS(text, "\"status\":\"skipped\"");
+    CHECK_HOLDS(text, "\"interrupted\":true", "\"status\":\"skipped\"");
     check_full_count(run_invented(&counts, 0));
 }
 

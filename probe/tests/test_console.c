@@ -468,6 +468,5 @@ WRAP_TEST(the_first_frame_has_left_before_a_test_measures)
 TEST(a_letter_stops_a_run)
 {
     const char *text = run_on_console(until_stopped, "s\n");
-    CHECK_HOLDS(text, "\"interrupted\":true");
-    CHECK_HOLDS(text, "stopped early");
+    CHECK_HOLDS(text, "\"interrupted\":true", "stopped early");
 }

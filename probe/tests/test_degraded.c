@@ -65,10 +65,8 @@ PORT_TEST(untrusted_counter_is_told)
 {
     fake_port.is_counter_trusted = false;
     const char *text = STREAM("SEM-P-SIG", "--samples", "100");
-    CHECK_HOLDS(text, "\"counter_not_used\"");
-    CHECK_HOLDS(text, "\"trusted\":false");
-    CHECK_HOLDS(text, "\"counter_hz\":null");
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_HOLDS(text, "\"counter_not_used\"", "\"trusted\":false", "\"counter_hz\":null",
+                "\"status\":\"measured\"");
 }
 
 PORT_TEST(one_cpu)
@@ -80,15 +78,14 @@ PORT_TEST(one_cpu)
     CHECK_SAME(instrument.skew_count, 0);
     const char *text = STREAM("CLK-B-RES", "--samples", "100", "--clock", "monotonic");
     CHECK_HOLDS(text, "\"one_cpu\"");
-    CHECK(strstr(text, "monotonic_across_cpus") == NULL);
+    CHECK_LACKS(text, "monotonic_across_cpus");
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
 PORT_TEST(cpu_that_is_not_there)
 {
     const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--cpu", "1");
-    CHECK_HOLDS(text, "\"status\":\"denied\"");
-    CHECK_HOLDS(text, "CPU 1 does not exist");
+    CHECK_HOLDS(text, "\"status\":\"denied\"", "CPU 1 does not exist");
 }
 
 PORT_TEST(cpus_cannot_be_told_apart)
@@ -96,8 +93,7 @@ PORT_TEST(cpus_cannot_be_told_apart)
     fake_port.cpu_count = -1;
     fake_port.pin_error = ENOTSUP;
     const char *text = STREAM("SEM-P-ARN", "--samples", "100", "--clock", "monotonic");
-    CHECK_HOLDS(text, "\"cpu\":null");
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_HOLDS(text, "\"cpu\":null", "\"status\":\"measured\"");
     /* two threads without a CPU of their own mean something only where there is but one */
     text = STREAM("SEM-P-SHF", "-p", "kinds=unnamed", "--samples", "100", "--clock", "monotonic");
     CHECK(sysconf(_SC_NPROCESSORS_ONLN) == 1 || strstr(text, "\"status\":\"denied\"") ||
@@ -108,8 +104,7 @@ PORT_TEST(cpus_cannot_be_told_apart)
               : strstr(text, "\"status\":\"denied\"") ||
                     strstr(text, "threads that run simultaneously would falsify the test"));
     text = STREAM("SEM-P-SIG", "--samples", "100", "--cpu", "0");
-    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
-    CHECK_HOLDS(text, "this port cannot choose a CPU");
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"", "this port cannot choose a CPU");
 }
 
 PORT_TEST(binding_fails)
@@ -119,29 +114,25 @@ PORT_TEST(binding_fails)
     for (int i = 0; i < 100; i++)
         CHECK_SAME(rt_thread_try(&setup), EPERM);
     const char *text = SIGNALS();
-    CHECK_HOLDS(text, "\"status\":\"denied\"");
-    CHECK_HOLDS(text, "starting the measuring thread");
-    CHECK_HOLDS(text, "\"type\":\"footer\"");
+    CHECK_HOLDS(text, "\"status\":\"denied\"", "starting the measuring thread",
+                "\"type\":\"footer\"");
 }
 
 PORT_TEST(no_system_call)
 {
     const char *text =
         STREAM("CLK-P-BIN", "--samples", "5000", "-p", "via=syscall", "--clock", "monotonic");
-    CHECK_HOLDS(text, "\"via_unsupported\"");
-    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
-    CHECK_HOLDS(text, "\"min\":null");
+    CHECK_HOLDS(text, "\"via_unsupported\"", "\"status\":\"unsupported\"", "\"min\":null");
 }
 
 PORT_TEST(no_event_timer)
 {
     const char *text = STREAM("TMR-P-JIT", "--samples", "3", "-p", "mechanisms=timerfd,nanosleep",
                               "-p", "periods_ns=1ms", "--clock", "monotonic");
-    CHECK_HOLDS(text, "\"mechanism_unsupported\"");
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_HOLDS(text, "\"mechanism_unsupported\"", "\"status\":\"measured\"");
     text = STREAM("TMR-B-EDGE", "-p", "mechanisms=timerfd", "--clock", "monotonic");
     CHECK_HOLDS(text, "\"status\":\"unsupported\"");
-    CHECK(strstr(text, "\"pass\"") == NULL);
+    CHECK_LACKS(text, "\"pass\"");
     text = STREAM("CLK-B-RES", "--samples", "1", "--clock", "monotonic");
     CHECK_HOLDS(text,
                 "\"mechanism_unsupported\",\"at_ns\":null,\"data\":{\"mechanism\":\"timerfd\",");
@@ -180,10 +171,8 @@ TEST(a_stack_that_is_too_small)
         reset();
         fake_port.stack_bytes = sizes[i];
         const char *text = STREAM("SEM-P-SIG", "--samples", "5");
-        CHECK_HOLDS(text, "\"status\":\"denied\"");
-        CHECK_HOLDS(text, "the stack is limited to");
-        CHECK_HOLDS(text, "\"remedy\":\"raise ulimit -s\"");
-        CHECK_HOLDS(text, "\"type\":\"footer\"");
+        CHECK_HOLDS(text, "\"status\":\"denied\"", "the stack is limited to",
+                    "\"remedy\":\"raise ulimit -s\"", "\"type\":\"footer\"");
     }
     reset();
     fake_port.stack_bytes = 1024 * 1024;
@@ -251,8 +240,7 @@ TEST(a_test_that_stays)
     static const struct test stays = {
         .id = "STAYS", .title = "stays", .setup_ns = 1000000, .measure = never_end};
     const char *text = stream_of_test(&stays, "1ms");
-    CHECK_HOLDS(text, "\"status\":\"timeout\"");
-    CHECK_HOLDS(text, "\"environment\":{}");
+    CHECK_HOLDS(text, "\"status\":\"timeout\"", "\"environment\":{}");
 #endif
 }
 
@@ -265,8 +253,7 @@ TEST(counters_that_were_not_read)
     refuses.prepare = refuse;
     CHECK_HOLDS(stream_of_test(&ends, "60s"), "\"environment\":{\"minor_faults_count\":");
     const char *text = stream_of_test(&refuses, "60s");
-    CHECK_HOLDS(text, "\"status\":\"failed\"");
-    CHECK_HOLDS(text, "\"environment\":{}");
+    CHECK_HOLDS(text, "\"status\":\"failed\"", "\"environment\":{}");
     reset();
     fake_port.pin_error = EPERM;
     CHECK_HOLDS(SIGNALS(), "\"environment\":{}");
