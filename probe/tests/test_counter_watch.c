@@ -266,10 +266,20 @@ static const struct arena_interval *kept(int cpu, int second)
     return NULL;
 }
 
-static int64_t counted(const struct arena_interval *interval, enum arena_counter counter)
+/* Counters of a kept interval, each with what it must be. */
+static void check_counted(int cpu, int second, const int64_t (*wanted)[2], size_t count)
 {
-    return interval ? interval->counters[counter] : -2;
+    const struct arena_interval *interval = kept(cpu, second);
+    for (size_t i = 0; i < count; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "counter %d of CPU %d", (int)wanted[i][0], cpu);
+        tap_same(interval ? interval->counters[wanted[i][0]] : -2, wanted[i][1], what, __FILE__,
+                 __LINE__);
+    }
 }
+#define CHECK_COUNTED(cpu, second, ...)                                                            \
+    check_counted(cpu, second, (const int64_t[][2]){__VA_ARGS__},                                  \
+                  sizeof((const int64_t[][2]){__VA_ARGS__}) / sizeof(int64_t[2]))
 
 static void check_busiest(int cpu, int second, const char *source)
 {
@@ -320,18 +330,14 @@ WORLD_TEST(differences_of_each_cpu)
     record(1, 5000, 400);
     pass_second();
     int64_t tick_ns = SECOND_NS / sysconf(_SC_CLK_TCK);
-    CHECK_SAME(counted(kept(1, 0), ARENA_STEAL_NS), 3 * tick_ns);
-    CHECK_SAME(counted(kept(1, 0), ARENA_INTERRUPTS), 42);
-    CHECK_SAME(counted(kept(1, 0), ARENA_TIMER_INTERRUPTS), 40);
-    CHECK_SAME(counted(kept(2, 0), ARENA_STEAL_NS), 0);
-    CHECK_SAME(counted(kept(2, 0), ARENA_INTERRUPTS), 9);
-    CHECK_SAME(counted(kept(2, 0), ARENA_TIMER_INTERRUPTS), 0);
+    CHECK_COUNTED(1, 0, {ARENA_STEAL_NS, 3 * tick_ns}, {ARENA_INTERRUPTS, 42},
+                  {ARENA_TIMER_INTERRUPTS, 40});
+    CHECK_COUNTED(2, 0, {ARENA_STEAL_NS, 0}, {ARENA_INTERRUPTS, 9}, {ARENA_TIMER_INTERRUPTS, 0});
     check_busiest(2, 0, "24: net0-rx");
     CHECK_SAME(kept(2, 0) ? kept(2, 0)->span_ns : 0, SECOND_NS);
     world.timer[1] += 60;
     pass_second();
-    CHECK_SAME(counted(kept(1, WHOLE), ARENA_TIMER_INTERRUPTS), 100);
-    CHECK_SAME(counted(kept(1, WHOLE), ARENA_STEAL_NS), 3 * tick_ns);
+    CHECK_COUNTED(1, WHOLE, {ARENA_TIMER_INTERRUPTS, 100}, {ARENA_STEAL_NS, 3 * tick_ns});
     CHECK_SAME(kept(1, WHOLE) ? kept(1, WHOLE)->span_ns : 0, 2 * SECOND_NS);
 }
 
@@ -348,9 +354,9 @@ WORLD_TEST(the_busiest_is_beyond_usual)
     }
     check_busiest(1, 0, "LOC: Local timer interrupts");
     check_busiest(1, 3, "24: net0-rx");
-    CHECK_SAME(counted(kept(1, 3), ARENA_BUSIEST), 200);
+    CHECK_COUNTED(1, 3, {ARENA_BUSIEST, 200});
     check_busiest(1, WHOLE, "LOC: Local timer interrupts");
-    CHECK_SAME(counted(kept(1, WHOLE), ARENA_BUSIEST), 4006);
+    CHECK_COUNTED(1, WHOLE, {ARENA_BUSIEST, 4006});
 }
 
 /* A line before the others moves them: their counts are not those of another line. */
@@ -362,8 +368,8 @@ WORLD_TEST(a_line_that_appears)
     world.has_new_device = true;
     world.others[1] += 4;
     pass_second_with_value(0);
-    CHECK_SAME(counted(kept(1, 1), ARENA_INTERRUPTS), 4);
-    CHECK(counted(kept(1, 1), ARENA_BUSIEST) <= 4);
+    CHECK_COUNTED(1, 1, {ARENA_INTERRUPTS, 4});
+    CHECK(kept(1, 1) && kept(1, 1)->counters[ARENA_BUSIEST] <= 4);
 }
 
 WORLD_TEST(threads)
@@ -378,17 +384,13 @@ WORLD_TEST(threads)
     world.threads[2].minor += 1000;
     record(0, 5000, 500);
     pass_second_with_value(1);
-    const struct arena_interval *first = kept(1, 0); /* the CPU that the thread has left */
-    CHECK_SAME(counted(first, ARENA_RUN_DELAY_NS), 500);
-    CHECK_SAME(counted(first, ARENA_MINOR_FAULTS), 11);
-    CHECK_SAME(counted(first, ARENA_MAJOR_FAULTS), 2);
-    CHECK_SAME(counted(first, ARENA_MIGRATIONS), 1);
-    CHECK_SAME(counted(first, ARENA_INVOLUNTARY), 4);
-    CHECK_SAME(counted(kept(2, 0), ARENA_RUN_DELAY_NS), 11);
-    CHECK_SAME(counted(kept(2, 0), ARENA_MINOR_FAULTS), 0);
+    /* the CPU that the thread has left */
+    CHECK_COUNTED(1, 0, {ARENA_RUN_DELAY_NS, 500}, {ARENA_MINOR_FAULTS, 11},
+                  {ARENA_MAJOR_FAULTS, 2}, {ARENA_MIGRATIONS, 1}, {ARENA_INVOLUNTARY, 4});
+    CHECK_COUNTED(2, 0, {ARENA_RUN_DELAY_NS, 11}, {ARENA_MINOR_FAULTS, 0});
     world.threads[1].delay_ns += 4;
     pass_second_with_value(1);
-    CHECK_SAME(counted(kept(2, 1), ARENA_RUN_DELAY_NS), 4);
+    CHECK_COUNTED(2, 1, {ARENA_RUN_DELAY_NS, 4});
     struct counter_totals totals = end();
     CHECK_SAME(totals.run_delay_ns, 500 + 11 + 4);
     CHECK_SAME(totals.migrations, 1);
@@ -402,8 +404,7 @@ WORLD_TEST(migrations_that_are_seen)
     world.threads[0].cpu = 3;
     world.threads[0].involuntary = 2;
     pass_second_with_value(0);
-    CHECK_SAME(counted(kept(1, 0), ARENA_MIGRATIONS), 1);
-    CHECK_SAME(counted(kept(1, 0), ARENA_INVOLUNTARY), 2);
+    CHECK_COUNTED(1, 0, {ARENA_MIGRATIONS, 1}, {ARENA_INVOLUNTARY, 2});
 }
 
 /* A thread came or went in the first second, and none in the next: a 0 is told of that one alone,
@@ -411,9 +412,9 @@ WORLD_TEST(migrations_that_are_seen)
 static void expect_a_change(void)
 {
     pass_second_with_value(0);
-    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), -1);
+    CHECK_COUNTED(1, 0, {ARENA_MAJOR_FAULTS, -1});
     pass_second_with_value(0);
-    CHECK_SAME(counted(kept(1, 1), ARENA_MAJOR_FAULTS), 0);
+    CHECK_COUNTED(1, 1, {ARENA_MAJOR_FAULTS, 0});
     CHECK_SAME(end().migrations, -1);
 }
 
@@ -425,7 +426,7 @@ WORLD_TEST(a_thread_that_ends)
     world.threads[1].is_there = false;
     world.threads[0].minor = 4;
     expect_a_change();
-    CHECK_SAME(counted(kept(1, 0), ARENA_MINOR_FAULTS), 4);
+    CHECK_COUNTED(1, 0, {ARENA_MINOR_FAULTS, 4});
 }
 
 WORLD_TEST(a_thread_that_comes)
@@ -447,8 +448,7 @@ WORLD_TEST(a_thread_that_asks)
     counter_watch_look_at_threads(world.watch);
     world.threads[1].is_there = false;
     pass_second_with_value(0);
-    CHECK_SAME(counted(kept(1, 0), ARENA_MINOR_FAULTS), 2);
-    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), 0);
+    CHECK_COUNTED(1, 0, {ARENA_MINOR_FAULTS, 2}, {ARENA_MAJOR_FAULTS, 0});
     CHECK_SAME(end().migrations, 0);
 }
 
@@ -460,7 +460,7 @@ static void check_many_threads(int count, bool is_known)
     put_idle_threads(count - 1);
     begin("1");
     pass_second_with_value(0);
-    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), is_known ? 0 : -1);
+    CHECK_COUNTED(1, 0, {ARENA_MAJOR_FAULTS, is_known ? 0 : -1});
     CHECK_SAME(end().migrations, is_known ? 0 : -1);
     CHECK(is_known == !event("threads_not_watched"));
     close_world();
@@ -480,8 +480,7 @@ WORLD_TEST(throttling)
     world.throttled_us += 30000;
     world.outer_throttled += 5;
     pass_second_with_value(0);
-    CHECK_SAME(counted(kept(1, 0), ARENA_THROTTLED), 7);
-    CHECK_SAME(counted(kept(1, 0), ARENA_THROTTLED_NS), 30000000);
+    CHECK_COUNTED(1, 0, {ARENA_THROTTLED, 7}, {ARENA_THROTTLED_NS, 30000000});
     struct counter_totals totals = end();
     CHECK_SAME(totals.throttled, 7);
     CHECK_SAME(totals.throttled_ns, 30000000);
@@ -510,11 +509,9 @@ WORLD_TEST(slowed_down_for_heat)
     put_heat("package", 9, 1200);
     pass_second_with_value(0);
     pass_second_with_value(1);
-    CHECK_SAME(counted(kept(1, 0), ARENA_HEAT), 3);
-    CHECK_SAME(counted(kept(1, 0), ARENA_HEAT_NS), 300000000);
-    CHECK_SAME(counted(kept(1, WHOLE), ARENA_HEAT), 3);
-    CHECK_SAME(counted(kept(3, 1), ARENA_HEAT), -1);
-    CHECK_SAME(counted(kept(3, 1), ARENA_HEAT_NS), -1);
+    CHECK_COUNTED(1, 0, {ARENA_HEAT, 3}, {ARENA_HEAT_NS, 300000000});
+    CHECK_COUNTED(1, WHOLE, {ARENA_HEAT, 3});
+    CHECK_COUNTED(3, 1, {ARENA_HEAT, -1}, {ARENA_HEAT_NS, -1});
 }
 
 /* Kernels before 5.5 count only. */
@@ -524,8 +521,7 @@ WORLD_TEST(slowed_down_for_an_unknown_time)
     begin("1");
     machine_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4\n");
     pass_second_with_value(0);
-    CHECK_SAME(counted(kept(1, 0), ARENA_HEAT), 2);
-    CHECK_SAME(counted(kept(1, 0), ARENA_HEAT_NS), -1);
+    CHECK_COUNTED(1, 0, {ARENA_HEAT, 2}, {ARENA_HEAT_NS, -1});
 }
 
 WORLD_TEST(unknown_counters_are_left_out)
@@ -536,7 +532,7 @@ WORLD_TEST(unknown_counters_are_left_out)
     begin("1");
     pass_second_with_value(0);
     for (int i = 0; i < ARENA_COUNTERS; i++)
-        CHECK_SAME(counted(kept(1, 0), (enum arena_counter)i), -1);
+        CHECK_COUNTED(1, 0, {i, -1});
     struct counter_totals totals = end();
     CHECK_SAME(totals.run_delay_ns, -1);
     CHECK_SAME(totals.throttled, -1);
@@ -676,37 +672,30 @@ WORLD_TEST(where_every_cpu_measures)
     CHECK(!kept(0, WHOLE));
 }
 
-static void check_one_cpu(const char *online, const char *reason)
+TEST(where_one_cpu_is_allowed)
 {
-    world.allowed = 1;
-    world.online = online;
-    begin("0");
-    expect_event("not_watched", reason);
-}
-
-WORLD_TEST(where_one_cpu_is_allowed)
-{
-    check_one_cpu("0-1\n",
-                  "(this process may use only one CPU: allow it a second one (taskset, cpuset))");
-}
-
-/* A second CPU is not what the user can allow it. */
-WORLD_TEST(where_the_own_shield_leaves_one)
-{
-    world.config = CPU_CONFIG_SHIELDED;
-    check_one_cpu("0-1\n", "(the shield leaves the probe no spare CPU to read the counters: "
-                           "hardstone run");
-}
-
-WORLD_TEST(where_the_others_are_offline_for_the_run)
-{
-    world.config = CPU_CONFIG_SINGLE;
-    check_one_cpu("0\n", "(--cpu-config single leaves no spare CPU to read the counters)");
-}
-
-WORLD_TEST(where_there_is_one_cpu)
-{
-    check_one_cpu("0\n", "(this system has one CPU)");
+    static const struct {
+        const char *online, *reason;
+        enum cpu_config config;
+    } rows[] = {
+        {"0-1\n", "(this process may use only one CPU: allow it a second one (taskset, cpuset))",
+         CPU_CONFIG_SHARED},
+        /* a second CPU is not what the user can allow it */
+        {"0-1\n", "(the shield leaves the probe no spare CPU to read the counters: hardstone run",
+         CPU_CONFIG_SHIELDED},
+        {"0\n", "(--cpu-config single leaves no spare CPU to read the counters)",
+         CPU_CONFIG_SINGLE},
+        {"0\n", "(this system has one CPU)", CPU_CONFIG_SHARED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && open_world(); i++) {
+        tap_row(rows[i].reason);
+        world.allowed = 1;
+        world.online = rows[i].online;
+        world.config = rows[i].config;
+        begin("0");
+        expect_event("not_watched", rows[i].reason);
+        close_world();
+    }
 }
 
 /* ---- what happens to the machine ---- */
@@ -722,7 +711,7 @@ WORLD_TEST(a_cpu_that_goes_offline)
     world.steal_ticks[2] = 1;
     pass_second_with_value(0);
     CHECK_SAME(lost_cpu(), 1);
-    CHECK_SAME(counted(kept(1, 1), ARENA_STEAL_NS), -1);
+    CHECK_COUNTED(1, 1, {ARENA_STEAL_NS, -1});
 }
 
 WORLD_TEST(suspend)
@@ -759,47 +748,39 @@ WORLD_TEST(the_wall_clock_is_set)
     CHECK_SAME(world.arena->event_count, 1);
 }
 
-static void check_clocks(int64_t asleep_ns, int64_t step_ns, uint32_t told)
+/* 500 ppm of the time since the look before may be a slew. Of slow readings three pass from the
+ * first to the last one. */
+TEST(the_least_suspend_and_the_least_step)
 {
-    world.asleep_ns += asleep_ns;
-    world.wall_ns += step_ns;
-    pass_second();
-    CHECK_SAME(world.arena->event_count, told);
-}
-
-WORLD_TEST(the_least_suspend)
-{
-    begin("1");
-    check_clocks(5000000, 0, 0);
-    check_clocks(5000001, 0, 1);
-}
-
-WORLD_TEST(the_least_suspend_of_slow_readings)
-{
-    world.reading_ns = 1000000; /* three of them pass from the first reading to the last one */
-    begin("1");
-    check_clocks(8000000, 0, 0);
-    check_clocks(8000001, 0, 1);
-}
-
-/* 500 ppm of the time since the look before may be a slew. */
-WORLD_TEST(the_least_step)
-{
-    begin("1");
-    check_clocks(0, 2500000, 0);
-    check_clocks(0, -2500000, 0);
-    check_clocks(0, 2500001, 1);
-    check_clocks(0, -2500001, 2);
-    world.monotonic_ns += 9 * SECOND_NS;
-    check_clocks(0, 7000000, 2);
-}
-
-WORLD_TEST(the_least_step_of_slow_readings)
-{
-    world.reading_ns = 1000000;
-    begin("1");
-    check_clocks(0, 5500000, 0);
-    check_clocks(0, 5600000, 1);
+    static const struct {
+        const char *name;
+        int64_t reading_ns, since_look_s, asleep_ns, step_ns;
+        bool is_told;
+    } rows[] = {
+        {"no suspend", 0, 1, 5000000, 0, false},
+        {"a suspend", 0, 1, 5000001, 0, true},
+        {"no suspend, slow readings", 1000000, 1, 8000000, 0, false},
+        {"a suspend, slow readings", 1000000, 1, 8000001, 0, true},
+        {"no step", 0, 1, 0, 2500000, false},
+        {"no step back", 0, 1, 0, -2500000, false},
+        {"a step", 0, 1, 0, 2500001, true},
+        {"a step back", 0, 1, 0, -2500001, true},
+        {"no step in 10 s", 0, 10, 0, 7000000, false},
+        {"no step, slow readings", 1000000, 1, 0, 5500000, false},
+        {"a step, slow readings", 1000000, 1, 0, 5600000, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && open_world(); i++) {
+        tap_row(rows[i].name);
+        world.reading_ns = rows[i].reading_ns;
+        begin("1");
+        pass_second();
+        world.asleep_ns += rows[i].asleep_ns;
+        world.wall_ns += rows[i].step_ns;
+        world.monotonic_ns += (rows[i].since_look_s - 1) * SECOND_NS;
+        pass_second();
+        CHECK_SAME(world.arena->event_count, rows[i].is_told);
+        close_world();
+    }
 }
 
 /* Where no look is made each second, the clocks are compared at the end. */
@@ -822,12 +803,32 @@ static void begin_bound(enum watch_held held)
     begin("1");
 }
 
-WORLD_TEST(a_thread_that_stays)
+TEST(threads_that_are_moved_or_not)
 {
-    begin_bound(WATCH_HOLDS_ALL);
-    pass_second();
-    pass_second();
-    CHECK_SAME(lost_cpu(), -1);
+    static const struct {
+        const char *name;
+        enum watch_held held;
+        int looks; /* before it is as it is `then` */
+        struct made_up_thread then;
+        int lost_cpu;
+    } rows[] = {
+        {"stays", WATCH_HOLDS_ALL, 1, {true, 1, .bound_cpu = 1}, -1},
+        {"is bound no more", WATCH_HOLDS_ALL, 0, {true, 1}, 1},
+        /* Linux 6.2 and later take it back when the cpuset has the CPU again */
+        {"was away", WATCH_HOLDS_ALL, 1, {true, 1, .migrations = 2, .bound_cpu = 1}, 1},
+        {"has ended", WATCH_HOLDS_ALL, 1, {.is_there = false}, -1},
+        {"may change its CPU", WATCH_HOLDS_NONE, 1, {true, 1, .bound_cpu = 2}, -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && open_world(); i++) {
+        tap_row(rows[i].name);
+        begin_bound(rows[i].held);
+        for (int look = 0; look < rows[i].looks; look++)
+            pass_second();
+        world.threads[0] = rows[i].then;
+        pass_second();
+        CHECK_SAME(lost_cpu(), rows[i].lost_cpu);
+        close_world();
+    }
 }
 
 /* What the kernel does when the CPU is taken from the cpuset, or goes offline. */
@@ -843,33 +844,6 @@ WORLD_TEST(a_thread_that_is_bound_elsewhere)
     CHECK_SAME(taken.sure_ns, sure_ns);
     CHECK_SAME(taken.found_ns, sure_ns + SECOND_NS);
     CHECK(!taken.is_offline);
-}
-
-WORLD_TEST(a_thread_that_is_bound_no_more)
-{
-    begin_bound(WATCH_HOLDS_ALL);
-    world.threads[0].bound_cpu = 0;
-    pass_second();
-    CHECK_SAME(lost_cpu(), 1);
-}
-
-/* Linux 6.2 and later take it back when the cpuset has the CPU again. */
-WORLD_TEST(a_thread_that_was_away_between_two_looks)
-{
-    begin_bound(WATCH_HOLDS_ALL);
-    pass_second();
-    world.threads[0].migrations += 2;
-    pass_second();
-    CHECK_SAME(lost_cpu(), 1);
-}
-
-WORLD_TEST(one_that_ends_is_not_moved)
-{
-    begin_bound(WATCH_HOLDS_ALL);
-    pass_second();
-    world.threads[0].is_there = false;
-    pass_second();
-    CHECK_SAME(lost_cpu(), -1);
 }
 
 /* It is seen first with the affinity of its creator, then binds itself. */
@@ -904,13 +878,4 @@ WORLD_TEST(threads_that_start_later)
     world.threads[0].migrations++;
     pass_second();
     CHECK_SAME(lost_cpu(), 1);
-}
-
-WORLD_TEST(threads_that_change_their_cpu)
-{
-    begin_bound(WATCH_HOLDS_NONE);
-    pass_second();
-    world.threads[0].bound_cpu = 2;
-    pass_second();
-    CHECK_SAME(lost_cpu(), -1);
 }
