@@ -55,36 +55,40 @@ static void be(int error, int others_us)
                                    .latency_of_others = others_us};
 }
 
-TEST(held_and_let_go)
+TEST(held_while_it_measures)
 {
-    int code;
-    be(0, 0);
-    const char *text = stream_of("5", measure, &code);
-    CHECK_SAME(code, 0);
-    CHECK_HOLDS(text, "\"measured_held\"");
-    CHECK_HOLDS(text, "\"realtime\":false,\"dma_latency_us\":5}");
-    CHECK(!strstr(text, "dma_latency_lower"));
-}
-
-TEST(let_go_after_a_failure)
-{
-    int code;
-    be(0, 0);
-    const char *text = stream_of("0", measure_and_fail, &code);
-    CHECK_SAME(code, EXIT_NOT_MEASURED);
-    CHECK_HOLDS(text, "\"measured_held\"");
-    CHECK_HOLDS(text, "\"status\":\"failed\"");
-    CHECK_HOLDS(text, "\"dma_latency_us\":0}");
-}
-
-TEST(not_asked_for)
-{
-    int code;
-    be(EACCES, 0);
-    const char *text = stream_of(NULL, measure, &code);
-    CHECK_SAME(code, 0);
-    CHECK_HOLDS(text, "\"measured_free\"");
-    CHECK_HOLDS(text, "\"dma_latency_us\":null}");
+    static const struct {
+        const char *name;
+        int error, others_us;
+        const char *asked_us;
+        int (*act)(struct run *run);
+        int code;
+        const char *measured, *in_force, *more;
+        bool has_lower; /* bound, of others */
+    } rows[] = {
+        {"and let go", 0, 0, "5", measure, 0, "\"measured_held\"",
+         "\"realtime\":false,\"dma_latency_us\":5}", "\"status\":\"measured\""},
+        {"let go after a failure", 0, 0, "0", measure_and_fail, EXIT_NOT_MEASURED,
+         "\"measured_held\"", "\"dma_latency_us\":0}", "\"status\":\"failed\""},
+        {"not asked for", EACCES, 0, NULL, measure, 0, "\"measured_free\"",
+         "\"dma_latency_us\":null}", ""},
+        {"a lower bound of others", 0, 3, "5", measure, 0, "\"measured_held\"",
+         "\"dma_latency_us\":3}",
+         "\"name\":\"dma_latency_lower\",\"at_ns\":null,\"data\":{\"asked_us\":5,"
+         "\"in_force_us\":3,\"holder\":\"another program\"}",
+         true},
+        {"a higher bound of others", 0, 3, "2", measure, 0, "\"measured_held\"",
+         "\"dma_latency_us\":2}", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int code;
+        tap_row(rows[i].name);
+        be(rows[i].error, rows[i].others_us);
+        const char *text = stream_of(rows[i].asked_us, rows[i].act, &code);
+        CHECK_SAME(code, rows[i].code);
+        CHECK_HOLDS(text, rows[i].measured, rows[i].in_force, rows[i].more);
+        CHECK_SAME(strstr(text, "dma_latency_lower") != NULL, rows[i].has_lower);
+    }
 }
 
 TEST(refused)
@@ -102,25 +106,10 @@ TEST(refused)
         const char *text = stream_of("5", measure, &code);
         snprintf(status, sizeof status, "\"status\":\"%s\"", refusals[i].status);
         CHECK_SAME(code, EXIT_MISSING);
-        CHECK_HOLDS(text, status);
-        CHECK_HOLDS(text, refusals[i].remedy);
-        CHECK_HOLDS(text, "holding the exit latency of idle states at 5 us");
-        CHECK_HOLDS(text, "\"dma_latency_us\":null}");
-        CHECK(!strstr(text, "\"measured_")); /* before anything was measured */
+        CHECK_HOLDS(text, status, refusals[i].remedy,
+                    "holding the exit latency of idle states at 5 us", "\"dma_latency_us\":null}");
+        CHECK_LACKS(text, "\"measured_"); /* before anything was measured */
     }
-}
-
-TEST(a_lower_bound_of_others)
-{
-    int code;
-    be(0, 3);
-    const char *text = stream_of("5", measure, &code);
-    CHECK_HOLDS(text, "\"dma_latency_us\":3}");
-    CHECK_HOLDS(text, "\"name\":\"dma_latency_lower\",\"at_ns\":null,\"data\":{\"asked_us\":5,"
-                      "\"in_force_us\":3,\"holder\":\"another program\"}");
-    text = stream_of("2", measure, &code);
-    CHECK_HOLDS(text, "\"dma_latency_us\":2}");
-    CHECK(!strstr(text, "dma_latency_lower"));
 }
 
 /* The shield holds 0. */
