@@ -164,8 +164,19 @@ def copy_all(source: Path, target: Path) -> None:
                 replace_file(copy, file.read_bytes(), 0o600, is_durable=False)
 
 
+@pytest.fixture(scope="session")
+def report_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A copy on the file system of the tests' homes."""
+    folder = tmp_path_factory.mktemp("report")
+    copy_all(REPORT_CACHE, folder)
+    yield folder
+    copy_all(folder, REPORT_CACHE)
+
+
 @pytest.fixture(autouse=True)
-def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_home(
+    homes: Iterator[Path], report_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """No test touches the runs of the person who types `make test`. The script of charts and the
     compiled templates of reports are made once for all: they take 2 s of CPU."""
     home = next(homes)
@@ -177,9 +188,9 @@ def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.delenv("HARDSTONE_LAB_DIR", raising=False)
     monkeypatch.delenv("HARDSTONE_TARGETS_FILE", raising=False)
     monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(home / "lock"))
-    copy_all(REPORT_CACHE, home / "cache" / "hardstone")
+    copy_all(report_cache, home / "cache" / "hardstone")
     yield home
-    copy_all(home / "cache" / "hardstone", REPORT_CACHE)
+    copy_all(home / "cache" / "hardstone", report_cache)
 
 
 @pytest.fixture(autouse=True)
