@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardstone.errors import InputError
@@ -351,6 +351,7 @@ def of_cpu(values: list[int], cpu: int, layout: str = "log-linear/7") -> Series:
 
 
 @pytest.mark.slow
+@settings(max_examples=50)
 @given(*[st.lists(st.integers(-5, 10**6), max_size=40)] * 3)
 def test_it_is_the_series_of_all_values(one: list[int], other: list[int], third: list[int]) -> None:
     found = merged([of_cpu(one, 0), of_cpu(other, 1), of_cpu(third, 2)])

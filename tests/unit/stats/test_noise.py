@@ -43,7 +43,7 @@ def series(result: Result, name: str) -> Series:
 
 
 @pytest.mark.slow
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     seed=st.integers(0, 10**6),
     ppm=st.floats(-300, 300),
@@ -127,7 +127,7 @@ def test_a_guests_tick_on_a_hosts() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 10**6), ppm=st.floats(2, 50))
 def test_a_host_that_drifts_through_the_guests_tick(seed: int, ppm: float) -> None:
     machine = Machine(seed, seconds=12)
@@ -167,7 +167,7 @@ def test_a_comb_beside_the_tick_has_the_name_that_the_counts_allow(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hz", [700, 1_500, 3_000])
+@pytest.mark.parametrize("hz", [700, 3_000])
 def test_two_combs_of_long_gaps_beside_a_burst(hz: int) -> None:
     """Of the longest hundredth either comb has too few, of the longest twentieth the burst hides
     both, whose gaps are the longest of all."""
@@ -220,7 +220,7 @@ def test_a_slot_shortly_after_another_gap_is_not_counted(apart_ns: int, is_seen:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("hz", "records"), [(2, 5), (20, 10), (300, 5), (5_000, 1)])
+@pytest.mark.parametrize(("hz", "records"), [(2, 5), (20, 5), (300, 3), (5_000, 1)])
 def test_random_noise_has_no_comb(hz: int, records: int) -> None:
     for seed in range(records):
         machine = Machine(seed, seconds=5)
@@ -486,7 +486,7 @@ def test_a_result_without_windows_stays_as_it_is() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 10**6), hz=st.floats(0.2, 3_000), length_ns=st.floats(300, 100_000))
 def test_every_gap_is_in_one_series(seed: int, hz: float, length_ns: float) -> None:
     machine = Machine(seed, seconds=1)

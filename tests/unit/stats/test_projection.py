@@ -219,14 +219,14 @@ def codes(found: Projection | Refusal) -> list[Code]:
 def test_it_covers_the_next_maximum_as_often_as_it_says(shape: float) -> None:
     inside = projected = 0
     reasons: Counter[Code] = Counter()
-    for seed in range(20):
+    for seed in range(12):
         found = of(latencies(seed, shape=shape))
         reasons.update(codes(found))
         if isinstance(found, Projection):
             projected += 1
             later = latencies(1000 + seed, shape=shape).max()
             inside += found.low_ns <= later <= found.high_ns
-    assert projected >= 18, reasons
+    assert projected >= 11, reasons
     assert inside >= 0.95 * projected - 3 * (0.05 * 0.95 * projected) ** 0.5
 
 

@@ -58,6 +58,7 @@ CONFIDENCES = st.sampled_from([0.5, 0.9, 0.95, 0.99])
 
 
 @pytest.mark.slow
+@settings(max_examples=50)
 @given(COUNTS, LEVELS, CONFIDENCES)
 def test_ranks_cover_the_quantile_with_the_exact_binomial_probability(
     count: int, q: float, confidence: float
@@ -290,7 +291,7 @@ def miss_interval(count: int, total: int, confidence: float = 0.95) -> tuple[flo
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(1, 5000), CONFIDENCES, st.data())
 def test_the_interval_is_that_of_scipy(total: int, confidence: float, data: st.DataObject) -> None:
     count = data.draw(st.integers(0, total))
@@ -489,7 +490,7 @@ def test_blocks_are_neighbours_in_their_order() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1e6), min_size=10, max_size=40), st.sampled_from([0.8, 0.95]))
 def test_runs_have_the_interval_of_scipy(values: list[float], confidence: float) -> None:
     found = interval_of_runs(values, confidence)

@@ -51,6 +51,7 @@ def test_ties_and_zeros_as_by_hand(differences: list[int]) -> None:
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(st.sets(st.integers(1, 500), min_size=2, max_size=25))
 def test_without_ties_as_scipy_has_it(sizes: set[int]) -> None:
     signs = np.random.default_rng(sum(sizes)).choice((-1, 1), len(sizes))

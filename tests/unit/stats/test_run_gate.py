@@ -85,9 +85,7 @@ def test_the_number_of_runs_that_find_a_difference() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("count", "boots", "between"), [(10, 1, 0.0), (20, 1, 0.0), (12, 3, 0.0), (12, 3, 0.03)]
-)
+@pytest.mark.parametrize(("count", "boots", "between"), [(10, 1, 0.0), (20, 1, 0.0), (12, 3, 0.03)])
 def test_runs_of_one_system_rarely_fail_and_a_slow_down_of_30_percent_is_found(
     count: int, boots: int, between: float
 ) -> None:

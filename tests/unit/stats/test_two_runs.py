@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -205,7 +205,7 @@ def test_the_band_of_the_shift_function_holds_for_all_points_together() -> None:
 
 # ---- real runs ----
 
-TIMES = 100
+TIMES = 50
 MOST_ALARMS = 0.02
 LEAST_FOUND = 0.90
 TOGETHER = 49  # then a plain interval is 7 times too narrow, the most that was seen in real runs
@@ -233,31 +233,30 @@ def _series(one: dict[str, Any]) -> Series:
     return msgspec.structs.replace(series([]), **kept, histogram=histogram)
 
 
-def outcomes(scale: float, q: float) -> Counter[str]:
-    """Of TIMES pairs of runs drawn from the values of the standard run, the second one slower. Each
-    value comes TOGETHER times."""
+@cache
+def drawn(scale: float) -> list[Series]:
+    """Runs drawn from the values of the standard run, slower by `scale`. Each value comes TOGETHER
+    times."""
     (run,) = stored("standard_run")
-    bins, draw = bins_of(run.histogram), np.random.default_rng(18)
+    bins, draw = bins_of(run.histogram), np.random.default_rng(round(18 * scale))
     values = np.repeat((bins.lower + bins.upper) // 2, bins.count)
-
-    def drawn(factor: float = 1.0) -> Series:
-        picked = np.repeat(draw.choice(values, values.size // TOGETHER), TOGETHER)
-        return series((picked * factor).astype(np.int64))
-
-    return Counter(compare_quantile(drawn(), drawn(scale), q).outcome for _ in range(TIMES))
+    picked = (np.repeat(draw.choice(values, values.size // TOGETHER), TOGETHER) for _ in range(15))
+    return [series((one * scale).astype(np.int64)) for one in picked]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("q", [0.5, 0.99])
 def test_runs_of_the_same_values_are_seldom_called_different(q: float) -> None:
-    found = outcomes(1.0, q)
-    assert sum(found[one] for one in ALARMS) <= MOST_ALARMS * TIMES
+    pairs = combinations(drawn(1.0), 2)
+    found = Counter(compare_quantile(one, other, q).outcome for one, other in pairs)
+    assert sum(found[one] for one in ALARMS) <= MOST_ALARMS * found.total()
 
 
 @pytest.mark.slow
 def test_a_median_slower_by_a_fifth_is_found() -> None:
-    found = outcomes(SLOWER, 0.5)
-    assert found["higher"] >= LEAST_FOUND * TIMES
+    pairs = product(drawn(1.0), drawn(SLOWER))
+    found = Counter(compare_quantile(one, other, 0.5).outcome for one, other in pairs)
+    assert found["higher"] >= LEAST_FOUND * found.total()
     assert found["lower"] == found["no difference seen"] == 0
 
 
