@@ -5,22 +5,14 @@
 #include "command/args.h"
 #include "fake_port.h"
 #include "family/interrupt/sources.h"
+#include "made_up_device.h"
 #include "made_up_run.h"
 #include "run/variant.h"
 #include "tap.h"
 
 #include <unistd.h>
 
-/* A port that is made up answers whatever it is asked. */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-enum { IRQ = 11, SENT = 1000, TICKS = 50 };
-
-static struct {
-    int open_error, wait_error, cpu, enabled, closed;
-    int ends[2];    /* of a pipe: readable where the device has interrupted */
-    uint32_t value; /* of the register that raises */
-} device;
+enum { SENT = 1000, TICKS = 50 };
 
 static struct {
     bool tells_nothing;
@@ -28,53 +20,6 @@ static struct {
 } counters;
 
 /* ---- in the place of the port's ---- */
-
-int port_uio_open(int number, const struct port_uio_registers *registers, struct port_uio *uio,
-                  struct outcome *outcome)
-{
-    CHECK_SAME(registers->raise_offset, PORT_UIO_NOT_GIVEN);
-    if (device.open_error)
-        return outcome_set_errno(outcome, device.open_error, "opening the device", NULL);
-    memset(uio, 0, sizeof *uio);
-    uio->number = number;
-    uio->is_open = true;
-    uio->file = device.ends[0];
-    uio->raise = &device.value;
-    uio->raise_value = 1;
-    uio->irq = IRQ;
-    return 0;
-}
-
-int port_uio_open_to_serve(int number, struct port_uio *uio, struct outcome *outcome)
-{
-    return outcome_set(outcome, STATUS_FAILED, NULL, "no load takes it");
-}
-
-int port_uio_enable(const struct port_uio *uio)
-{
-    device.enabled++;
-    return 0;
-}
-
-int port_uio_wait(const struct port_uio *uio, uint32_t *count)
-{
-    *count = 1;
-    return device.wait_error;
-}
-
-ANSWERS(int, port_uio_cpu, (const struct port_uio *uio), device.cpu);
-void port_uio_route_command(const struct port_uio *uio, int cpu, char *command, size_t bytes)
-{
-    snprintf(command, bytes, "send %d to CPU %d", uio->irq, cpu);
-}
-
-ANSWERS(int, port_uio_handler_priority, (const struct port_uio *uio), -1);
-
-void port_uio_close(struct port_uio *uio)
-{
-    device.closed += uio->is_open ? 1 : 0;
-    uio->is_open = false;
-}
 
 static void tell(void (*take)(void *context, const struct port_interrupt_line *line), void *context,
                  const char *name, int64_t count)
@@ -115,7 +60,7 @@ static void begin(const char *id, const char *source)
     char error[ARGS_ERROR_BYTES], from[40];
     snprintf(from, sizeof from, "source=%s", source);
     char *words[] = {"hardstone-probe", "run", (char *)id, "-p", from, "-p", "uio=0"};
-    memset(&device, 0, sizeof device);
+    device_begin();
     memset(&counters, 0, sizeof counters);
     memset(&fake_port, 0, sizeof fake_port);
     memset(&sources, 0, sizeof sources);
@@ -123,28 +68,19 @@ static void begin(const char *id, const char *source)
     memset(&outcome, 0, sizeof outcome);
     fake_port.cpu_count = 2;
     fake_port.on_arm = arm;
-    if (pipe(device.ends) != 0)
-        abort();
-    CHECK_SAME(write(device.ends[1], "x", 1), 1);
     CHECK_SAME(args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error), 0);
     run_init(&run, &request);
     run.setup.cpu = device.cpu = 1;
 }
 
-static void end(void)
-{
-    close(device.ends[0]);
-    close(device.ends[1]);
-}
-
-#define DEVICE_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+#define DEVICE_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), device_end(), what)
 
 DEVICE_TEST(opens, "IRQ-P-LAT", "external")
 {
     CHECK_SAME(interrupt_external.open(&line, &run, &outcome), 0);
     CHECK(line.source == &interrupt_external);
-    CHECK_SAME(device.value, 1);
-    CHECK_SAME(device.enabled, 2); /* after each interrupt on trial */
+    CHECK_SAME(device.raised, 2);  /* on trial */
+    CHECK_SAME(device.enabled, 2); /* after each */
     interrupt_external.close(&line);
     CHECK_SAME(device.closed, 1);
     CHECK(line.source == NULL);
@@ -174,10 +110,10 @@ DEVICE_TEST(deaf, "IRQ-P-LAT", "external")
 
 DEVICE_TEST(missing, "IRQ-P-TLT", "external")
 {
-    device.open_error = EACCES;
+    device.is_missing = true;
     CHECK_SAME(run.test->check(&run), -1);
-    CHECK_SAME(run.outcome.status, STATUS_DENIED);
-    CHECK_HOLDS(run.outcome.reason, "external: opening the device");
+    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
+    CHECK_HOLDS(run.outcome.reason, "external: UIO device 0 does not exist");
 }
 
 /* ---- the kernel's counters ---- */
@@ -196,7 +132,7 @@ static void finish(void)
 {
     interrupt_sources_close(&sources);
     run_free();
-    end();
+    device_end();
 }
 
 static void judge(int source, enum status status, int64_t kernel_count)

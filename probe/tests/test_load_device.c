@@ -1,111 +1,37 @@
 /* The interrupt load with a device: what its driver counts is what it reached, whether the load
  * raises the interrupt or only serves it. The device is made up: it stands in the place of the
  * port's. */
+#include "made_up_device.h"
 #include "running_load.h"
 
 #include "port/device.h"
 
 #include <unistd.h>
 
-/* A port that is made up answers whatever it is asked. */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
 enum { DELIVERED = COUNTER_OWN, MISSED };
 
-/* Of each process its own. */
-static struct {
-    bool is_missing, is_not_raised, is_silent;
-    int wait_error, enable_error;
-    uint32_t count, each; /* interrupts since the driver took it; more with each */
-    uint32_t value;       /* of the register that raises */
-    int ends[2];          /* of a pipe: readable where it has interrupted */
-    int opened, closed, enabled, raised, stop_at; /* the worker stops when it is enabled so often */
-} device;
-
+static int stop_at; /* the worker stops when it is enabled so often */
 static struct load_map map;
 static struct load_slot slot;
 
-/* ---- in the place of the port's ---- */
-
-int port_uio_open_to_serve(int number, struct port_uio *uio, struct outcome *outcome)
-{
-    if (device.is_missing)
-        return outcome_set_remedy(outcome, STATUS_UNSUPPORTED,
-                                  (struct remedy){"load its driver", "modprobe made_up"},
-                                  "UIO device %d does not exist", number);
-    memset(uio, 0, sizeof *uio);
-    uio->number = number;
-    uio->is_open = true;
-    uio->file = device.ends[0];
-    uio->raise = device.is_not_raised ? NULL : &device.value;
-    uio->raise_value = 1;
-    uio->first_count = device.count;
-    snprintf(uio->name, sizeof uio->name, "made_up");
-    device.opened++;
-    return 0;
-}
-
-int port_uio_open(int number, const struct port_uio_registers *registers, struct port_uio *uio,
-                  struct outcome *outcome)
-{
-    return port_uio_open_to_serve(number, uio, outcome);
-}
-
-int port_uio_enable(const struct port_uio *uio)
-{
-    if (++device.enabled == device.stop_at)
-        atomic_store(&map.stop, 1);
-    device.raised += (int)device.value;
-    device.value = 0;
-    return device.enable_error;
-}
-
-int port_uio_wait(const struct port_uio *uio, uint32_t *count)
-{
-    device.count += device.each;
-    *count = device.wait_error ? 12345 : device.count;
-    return device.wait_error;
-}
-
-int port_uio_cpu(const struct port_uio *uio)
-{
-    return -1;
-}
-
-void port_uio_route_command(const struct port_uio *uio, int cpu, char *command, size_t bytes)
-{
-}
-
-int port_uio_handler_priority(const struct port_uio *uio)
-{
-    return -1;
-}
-
-void port_uio_close(struct port_uio *uio)
-{
-    device.closed += uio->is_open ? 1 : 0;
-    uio->is_open = false;
-}
-
 /* ---- one worker ---- */
+
+static void stop_in_time(void)
+{
+    if (device.enabled == stop_at)
+        atomic_store(&map.stop, 1);
+}
 
 static bool begin(void)
 {
-    memset(&device, 0, sizeof device);
-    device.each = 1;
-    device.stop_at = 20;
-    if (pipe(device.ends) != 0 || write(device.ends[1], "1", 1) != 1)
-        abort();
+    device_begin();
+    device.on_enable = stop_in_time;
+    device.cpu = -1;
+    stop_at = 20;
     memset(&map, 0, sizeof map);
     memset(&slot, 0, sizeof slot);
     atomic_store(&slot.state, WORKER_READY);
     return true;
-}
-
-static void take_away(void)
-{
-    close(device.ends[0]);
-    close(device.ends[1]);
 }
 
 static int work(void)
@@ -130,7 +56,7 @@ static int counted(int counter)
     return (int)atomic_load(&slot.counters[counter]);
 }
 
-#define DEVICE_TEST(what) TEST_IN(begin(), take_away(), what)
+#define DEVICE_TEST(what) TEST_IN(begin(), device_end(), what)
 
 DEVICE_TEST(each_interrupt_that_is_raised_is_served_and_counts)
 {
@@ -160,7 +86,7 @@ DEVICE_TEST(what_does_not_come_does_not_count)
 {
     char byte;
     CHECK_SAME(read(device.ends[0], &byte, 1), 1);
-    device.stop_at = 3;
+    stop_at = 3;
     CHECK_SAME(work(), 0);
     CHECK_SAME(counted(DELIVERED), 0);
     CHECK_SAME(device.raised, 3);
@@ -200,7 +126,7 @@ DEVICE_TEST(one_that_has_gone_takes_no_cpu)
     int64_t begun_ns = clock_monotonic_ns();
     device.is_not_raised = true;
     device.wait_error = EIO;
-    device.stop_at = 4;
+    stop_at = 4;
     CHECK_SAME(work(), 0);
     CHECK_SAME(counted(DELIVERED), 0);
     CHECK(clock_monotonic_ns() - begun_ns >= 3 * 20000000);
@@ -228,7 +154,7 @@ DEVICE_TEST(one_that_is_not_there_is_refused)
 /* The timer interrupts of the kernel say nothing of a device. */
 DEVICE_TEST(its_report_names_the_device)
 {
-    device.stop_at = 0;
+    stop_at = 0;
     if (!start("interrupt=200/s@/dev/uio3"))
         return;
     load_begin(&load);
