@@ -238,29 +238,28 @@ INTERRUPT_TEST(those_refused_are_missed)
     CHECK(load_slot_note(&slot));
 }
 
-INTERRUPT_TEST(it_is_armed_for_more_than_a_second)
+/* It is armed for more than a second, as far as there are timers, and signals: half of them, shared
+ * by all processes of the load. */
+INTERRUPT_TEST(timers_of_a_load)
 {
-    run(1000, 1, 50);
-    CHECK(timers.count > 1000);
-    CHECK(arms.calls >= timers.count);
-}
-
-INTERRUPT_TEST(with_few_timers_it_goes_on)
-{
-    timers.most = 20;
-    arms.is_to_work = true;
-    run(1000, 1, 300);
-    CHECK_SAME(timers.count, 20);
-    CHECK(counted(DELIVERED) > 0);
-    CHECK_HOLDS(load_slot_note(&slot), "20 of 1208 timers");
-    CHECK_HOLDS(load_slot_note(&slot), "armed 0.02 s ahead");
-}
-
-/* Half of them, shared by all processes of the load. */
-INTERRUPT_TEST(signals_are_left_for_others)
-{
-    timers.signals = 1000;
-    run(1000, 4, 50);
-    CHECK_SAME(timers.count, 125);
-    CHECK_HOLDS(load_slot_note(&slot), "125 of 1208 timers");
+    static const struct {
+        int most, peers;
+        long signals;
+        int count; /* of timers */
+        const char *notes[2];
+    } rows[] = {{0, 1, 100000, 1208, {NULL}},
+                {20, 1, 100000, 20, {"20 of 1208 timers", "armed 0.02 s ahead"}},
+                {0, 4, 1000, 125, {"125 of 1208 timers"}}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        begin();
+        timers.most = rows[i].most;
+        timers.signals = rows[i].signals;
+        arms.is_to_work = true;
+        run(1000, rows[i].peers, 50);
+        CHECK_SAME(timers.count, rows[i].count);
+        CHECK(counted(DELIVERED) > 0); /* with few timers it goes on */
+        CHECK(arms.calls >= timers.count);
+        for (int j = 0; j < 2 && rows[i].notes[j]; j++)
+            CHECK_HOLDS(load_slot_note(&slot), rows[i].notes[j]);
+    }
 }
