@@ -5,94 +5,72 @@
 #include "tap.h"
 
 static struct handler_log made_up;
-static struct handled found;
-
-static bool begin(void)
+/* "+ENTRY -EXIT !LOST_AT" in order; "|": what was read is cleared. */
+static void log_all(const char *events)
 {
+    for (char kind; (kind = *events) != '\0'; events += strspn(events, " ")) {
+        char *end = (char *)events + 1;
+        int64_t at_ns = kind == '|' ? 0 : strtoll(events + 1, &end, 10);
+        if (kind == '+')
+            handler_log_entry(&made_up, at_ns);
+        if (kind == '-')
+            handler_log_exit(&made_up, at_ns);
+        if (kind == '!')
+            handler_log_lost(&made_up, at_ns);
+        if (kind == '|')
+            handler_log_clear(&made_up);
+        events = end;
+    }
+}
+
+TEST(handlers_of_an_interrupt)
+{
+    static const struct {
+        const char *events;
+        int64_t from_ns, to_ns;
+        enum handler_fate fate;
+        int64_t entry_ns, exit_ns; /* of a single one */
+    } rows[] = {
+        {"+100 -150 +1020 -1080 +2000 -2050", 1000, 1100, HANDLER_SINGLE, 1020, 1080},
+        {"+100 -150 +1020 -1080 +2000 -2050", 1020, 1080, HANDLER_SINGLE, 1020, 1080},
+        /* one that began before, or ended after, is another's */
+        {"+990 -1050 +1060 -1110", 1000, 1100, HANDLER_NONE, 0, 0},
+        {"+990 -1050 +1060 -1110", 5000, 5100, HANDLER_NONE, 0, 0},
+        {"+1010 -1020 +1030 -1040", 1000, 1100, HANDLER_SEVERAL, 0, 0},
+        {"+1010 -1020 +1030 -1040", 1000, 1025, HANDLER_SINGLE, 1010, 1020},
+        {"+100 -150 !1000 +1020 -1080", 90, 140, HANDLER_NONE, 0, 0}, /* it ends later */
+        {"+100 -150 !1000 +1020 -1080", 90, 160, HANDLER_LOST, 0, 0},
+        {"+100 -150 !1000 +1020 -1080", 500, 600, HANDLER_LOST, 0, 0},
+        {"+100 -150 !1000 +1020 -1080", 1010, 1100, HANDLER_SINGLE, 1020, 1080},
+        {"+100 -150 !1000 +1020 -1080 |", 500, 600, HANDLER_NONE, 0, 0},
+        /* the exit is missing: no pair is made of an entry and the exit of a later handler */
+        {"+100 !1000 -1080", 90, 1100, HANDLER_LOST, 0, 0},
+        {"+100 !1000 -1080", 1050, 1100, HANDLER_NONE, 0, 0},
+        /* read in two parts: the handler that lies between is whole */
+        {"+100 | -150", 90, 160, HANDLER_SINGLE, 100, 150},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct handled found = {0};
+        tap_row(rows[i].events);
+        memset(&made_up, 0, sizeof made_up);
+        log_all(rows[i].events);
+        CHECK_SAME(handler_log_find(&made_up, rows[i].from_ns, rows[i].to_ns, &found),
+                   rows[i].fate);
+        if (rows[i].fate == HANDLER_SINGLE)
+            CHECK(found.entry_ns == rows[i].entry_ns && found.exit_ns == rows[i].exit_ns);
+    }
+}
+
+TEST(full)
+{
+    struct handled found;
     memset(&made_up, 0, sizeof made_up);
-    memset(&found, 0, sizeof found);
-    return true;
-}
-
-#define LOG_TEST(what) TEST_IN(begin(), (void)0, what)
-
-static enum handler_fate find(int64_t from_ns, int64_t to_ns)
-{
-    return handler_log_find(&made_up, from_ns, to_ns, &found);
-}
-
-static void handle(int64_t entry_ns, int64_t exit_ns)
-{
-    handler_log_entry(&made_up, entry_ns);
-    handler_log_exit(&made_up, exit_ns);
-}
-
-LOG_TEST(single)
-{
-    handle(100, 150);
-    handle(1020, 1080);
-    handle(2000, 2050);
-    CHECK_SAME(find(1000, 1100), HANDLER_SINGLE);
-    CHECK_SAME(found.entry_ns, 1020);
-    CHECK_SAME(found.exit_ns, 1080);
-    CHECK_SAME(find(1020, 1080), HANDLER_SINGLE);
-}
-
-/* One that began before, or ended after, is another's. */
-LOG_TEST(none)
-{
-    handle(990, 1050);
-    handle(1060, 1110);
-    CHECK_SAME(find(1000, 1100), HANDLER_NONE);
-    CHECK_SAME(find(5000, 5100), HANDLER_NONE);
-}
-
-LOG_TEST(several)
-{
-    handle(1010, 1020);
-    handle(1030, 1040);
-    CHECK_SAME(find(1000, 1100), HANDLER_SEVERAL);
-    CHECK_SAME(find(1000, 1025), HANDLER_SINGLE);
-}
-
-LOG_TEST(lost)
-{
-    handle(100, 150);
-    handler_log_lost(&made_up, 1000);
-    handle(1020, 1080);
-    CHECK_SAME(find(90, 140), HANDLER_NONE); /* it ends later */
-    CHECK_SAME(find(90, 160), HANDLER_LOST);
-    CHECK_SAME(find(500, 600), HANDLER_LOST);
-    CHECK_SAME(find(1010, 1100), HANDLER_SINGLE);
-    handler_log_clear(&made_up);
-    CHECK_SAME(find(500, 600), HANDLER_NONE);
-}
-
-/* The exit is missing: no pair is made of an entry and the exit of a later handler. */
-LOG_TEST(lost_inside)
-{
-    handler_log_entry(&made_up, 100);
-    handler_log_lost(&made_up, 1000);
-    handler_log_exit(&made_up, 1080);
-    CHECK_SAME(made_up.count, 0);
-    CHECK_SAME(find(90, 1100), HANDLER_LOST);
-}
-
-/* Read in two parts: the handler that lies between is whole. */
-LOG_TEST(over_the_end)
-{
-    handler_log_entry(&made_up, 100);
-    handler_log_clear(&made_up);
-    handler_log_exit(&made_up, 150);
-    CHECK_SAME(find(90, 160), HANDLER_SINGLE);
-    CHECK_SAME(found.entry_ns, 100);
-}
-
-LOG_TEST(full)
-{
-    for (int i = 0; i < HANDLER_LOG + 5; i++)
-        handle(i * 100, i * 100 + 50);
+    for (int i = 0; i < HANDLER_LOG + 5; i++) {
+        handler_log_entry(&made_up, i * 100);
+        handler_log_exit(&made_up, i * 100 + 50);
+    }
     CHECK_SAME(made_up.count, HANDLER_LOG);
-    CHECK_SAME(find(100, 190), HANDLER_SINGLE);
-    CHECK_SAME(find(HANDLER_LOG * 100, HANDLER_LOG * 100 + 60), HANDLER_LOST);
+    CHECK_SAME(handler_log_find(&made_up, 100, 190, &found), HANDLER_SINGLE);
+    CHECK_SAME(handler_log_find(&made_up, HANDLER_LOG * 100, HANDLER_LOG * 100 + 60, &found),
+               HANDLER_LOST);
 }

@@ -29,16 +29,56 @@ TEST(none)
     CHECK_TEXT(spec.text, "none");
 }
 
+/* Each of one term of a text. */
 TEST(degrees)
 {
-    CHECK(parses("cpu=15ms/200ms+network=123/s+storm=7+search"));
-    CHECK_SAME(spec.count, 4);
-    CHECK_SAME(term("cpu")->degree.busy_ns, 15000000);
-    CHECK_SAME(term("cpu")->degree.period_ns, 200000000);
-    CHECK_TEXT(term("cpu")->degree_text, "15ms/200ms");
-    CHECK_SAME(term("network")->degree.number, 123);
-    CHECK_SAME(term("storm")->degree.number, 7);
-    CHECK_TEXT(term("search")->degree_text, "");
+    static const struct {
+        const char *text, *name, *degree_text;
+        int count;
+        int64_t busy_ns, period_ns, number;
+        bool is_each_cpus;
+        const char *host, *port, *device;
+    } rows[] = {
+        {"cpu=15ms/200ms+network=123/s+storm=7+search", "cpu", "15ms/200ms", 4, 15000000,
+         200000000},
+        {"cpu=15ms/200ms+network=123/s+storm=7+search", "network", "123/s", 4, .number = 123},
+        {"cpu=15ms/200ms+network=123/s+storm=7+search", "storm", "7", 4, .number = 7},
+        {"cpu=15ms/200ms+network=123/s+storm=7+search", "search", "", 4},
+        /* "@cpu" is of one term, and of all terms of a mix */
+        {"cpu=1ms/10ms@cpu+search@cpu+network", "cpu", "1ms/10ms@cpu", 3, 1000000, 10000000,
+         .is_each_cpus = true},
+        {"search@cpu+network", "search", "@cpu", 2, .is_each_cpus = true},
+        {"search@cpu+network", "network", "4000/s", 2, .number = 4000},
+        {"storm=7@cpu", "storm", "7@cpu", 1, .number = 7, .is_each_cpus = true},
+        {"heavy@cpu+storm=3", "storm", "3", 8, .number = 3},
+        {"heavy@cpu+storm=3", "network", "4000/s@cpu", 8, .number = 4000, .is_each_cpus = true},
+        {"network=100/s@10.0.0.1:65535@cpu", "network", NULL, 1, .number = 100,
+         .is_each_cpus = true, .host = "10.0.0.1", .port = "65535"},
+        {"network=100/s@[::1]:7", "network", NULL, 1, .number = 100, .host = "::1", .port = "7"},
+        {"network=100/s@[fe80::1%eth0]:7@cpu", "network", NULL, 1, .number = 100,
+         .is_each_cpus = true, .host = "fe80::1%eth0", .port = "7"},
+        {"interrupt=50/s@/dev/uio0+search", "interrupt", "50/s@/dev/uio0", 2, .number = 50,
+         .device = "0"},
+        {"interrupt=50/s@/dev/uio255", "interrupt", NULL, 1, .number = 50, .device = "255"},
+        {"interrupt=50/s@cpu", "interrupt", NULL, 1, .number = 50, .is_each_cpus = true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].text);
+        CHECK(parses(rows[i].text));
+        CHECK_TEXT(spec.text, rows[i].text);
+        CHECK_SAME(spec.count, rows[i].count);
+        const struct load_degree *degree = &term(rows[i].name)->degree;
+        CHECK_TEXT(term(rows[i].name)->degree_text,
+                   rows[i].degree_text ? rows[i].degree_text : strchr(rows[i].text, '=') + 1);
+        CHECK_SAME(degree->busy_ns, rows[i].busy_ns);
+        CHECK_SAME(degree->period_ns, rows[i].period_ns);
+        CHECK_SAME(degree->number, rows[i].number);
+        CHECK_SAME(degree->is_each_cpus, rows[i].is_each_cpus);
+        CHECK_TEXT(degree->to.host, rows[i].host ? rows[i].host : "");
+        CHECK_TEXT(degree->to.port, rows[i].port ? rows[i].port : "");
+        CHECK_SAME(degree->has_device, rows[i].device != NULL);
+        CHECK_SAME(degree->uio_number, rows[i].device ? atoi(rows[i].device) : 0);
+    }
 }
 
 TEST(an_element_alone_has_the_degree_of_heavy)
@@ -75,59 +115,6 @@ TEST(the_mixes_are_those_of_the_documentation)
     CHECK_SAME(spec.count, 2);
     CHECK_SAME(term("storm")->degree.number, 240);
     CHECK_SAME(term("build")->degree.number, 3400);
-}
-
-/* "@cpu" is of one term, and of all terms of a mix. */
-TEST(at_cpu_a_degree_is_that_of_each)
-{
-    CHECK(parses("cpu=1ms/10ms@cpu+search@cpu+network+storm=7@cpu"));
-    CHECK(term("cpu")->degree.is_each_cpus);
-    CHECK_TEXT(term("cpu")->degree_text, "1ms/10ms@cpu");
-    CHECK_SAME(term("cpu")->degree.period_ns, 10000000);
-    CHECK_TEXT(term("search")->degree_text, "@cpu");
-    CHECK(!term("network")->degree.is_each_cpus);
-    CHECK_TEXT(term("network")->degree_text, "4000/s");
-    CHECK_TEXT(term("storm")->degree_text, "7@cpu");
-    CHECK(parses("storm@cpu"));
-    for (int i = 0; i < spec.count && i < LOAD_TERMS; i++)
-        CHECK(spec.terms[i].degree.is_each_cpus);
-    CHECK(parses("heavy@cpu+storm=3"));
-    CHECK_SAME(spec.count, 8);
-    CHECK_SAME(term("storm")->degree.number, 3);
-    CHECK_TEXT(spec.text, "heavy@cpu+storm=3");
-    CHECK(term("disk")->degree.is_each_cpus);
-    CHECK(!term("storm")->degree.is_each_cpus);
-}
-
-TEST(network_may_name_a_host)
-{
-    static const char *const hosts[][3] = {{"10.0.0.1:65535", "10.0.0.1", "65535"},
-                                           {"[::1]:7", "::1", "7"},
-                                           {"[fe80::1%eth0]:7", "fe80::1%eth0", "7"}};
-    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
-        char text[100];
-        snprintf(text, sizeof text, "network=100/s@%s@cpu", hosts[i][0]);
-        CHECK(parses(text));
-        CHECK_TEXT(term("network")->degree.to.host, hosts[i][1]);
-        CHECK_TEXT(term("network")->degree.to.port, hosts[i][2]);
-        CHECK_SAME(term("network")->degree.number, 100);
-        CHECK(term("network")->degree.is_each_cpus);
-    }
-    CHECK(parses("network=5/s"));
-    CHECK_TEXT(term("network")->degree.to.host, "");
-}
-
-TEST(interrupt_may_name_a_device)
-{
-    CHECK(parses("interrupt=50/s@/dev/uio0+search"));
-    CHECK(term("interrupt")->degree.has_device);
-    CHECK_SAME(term("interrupt")->degree.uio_number, 0);
-    CHECK_SAME(term("interrupt")->degree.number, 50);
-    CHECK_TEXT(term("interrupt")->degree_text, "50/s@/dev/uio0");
-    CHECK(parses("interrupt=50/s@/dev/uio255"));
-    CHECK_SAME(term("interrupt")->degree.uio_number, 255);
-    CHECK(parses("interrupt=50/s@cpu"));
-    CHECK(!term("interrupt")->degree.has_device && term("interrupt")->degree.is_each_cpus);
 }
 
 TEST(the_rest_belongs_to_stress_ng)
