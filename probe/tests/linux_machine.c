@@ -27,6 +27,13 @@ void machine_put(const char *path, const char *text)
     made_up_file(machine_root, path, text);
 }
 
+void machine_put_in(const char *folder, const char *name, const char *text)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    machine_put(path, text);
+}
+
 const char *machine_path(const char *path)
 {
     static char full[300];

@@ -11,6 +11,7 @@ extern char machine_root[64];
 
 bool machine_open(void); /* true */
 void machine_put(const char *path, const char *text);
+void machine_put_in(const char *folder, const char *name, const char *text);
 /* Path of its file for others than the port, until the next call. */
 const char *machine_path(const char *path);
 /* A file or folder, with all in it. */

@@ -102,6 +102,11 @@ void tap_skip(const char *reason);
     result __real_##name parameters
 #define WRAP_BARE(...) __VA_ARGS__
 
+/* The same, also under the name that a call has where files may be large: pwrite, pwrite64. */
+#define WRAP_IF_LARGE(is_so, otherwise, result, name, parameters, arguments)                       \
+    WRAP_IF(is_so, otherwise, result, name, parameters, arguments);                                \
+    WRAP_IF(is_so, otherwise, result, name##64, parameters, arguments)
+
 /* Sets errno; -1. */
 static inline int tap_fail(int error)
 {

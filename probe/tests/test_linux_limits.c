@@ -37,11 +37,8 @@ static void check_memory(int64_t bytes, int64_t of_bytes)
 
 static void put_group(const char *folder, bool is_second, const char *limit, const char *usage)
 {
-    char path[256];
-    snprintf(path, sizeof path, "%s/memory.%s", folder, is_second ? "max" : "limit_in_bytes");
-    machine_put(path, limit);
-    snprintf(path, sizeof path, "%s/memory.%s", folder, is_second ? "current" : "usage_in_bytes");
-    machine_put(path, usage);
+    machine_put_in(folder, is_second ? "memory.max" : "memory.limit_in_bytes", limit);
+    machine_put_in(folder, is_second ? "memory.current" : "memory.usage_in_bytes", usage);
 }
 
 TEST_IN(have_memory("0::/\n"), machine_close(), a_machine_without_groups)
@@ -77,8 +74,8 @@ TEST(a_group_of_version_2)
         snprintf(group, sizeof group, "%s/a/b", mounts[i]);
         put_group(group, true, "67108864\n", "62914560\n");
         check_memory(4 * MIB, 64 * MIB);
-        snprintf(group, sizeof group, "%s/a/b/memory.stat", mounts[i]);
-        machine_put(group, "file 99\ninactive_file 1048576\nactive_file 2097152\n");
+        machine_put_in(group, "memory.stat",
+                       "file 99\ninactive_file 1048576\nactive_file 2097152\n");
         check_memory(7 * MIB, 64 * MIB);
         snprintf(group, sizeof group, "%s/a", mounts[i]);
         put_group(group, true, "33554432\n", "31457280\n");
@@ -162,24 +159,17 @@ static bool reads(const char *group, const char *name, const char *wanted)
     return linux_read(path, text, sizeof text) && strcmp(text, wanted) == 0;
 }
 
-static void put_in(const char *group, const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", group, name);
-    machine_put(path, text);
-}
-
 TEST_IN(have_memory("0::/\n"), machine_close(), limits_of_both_versions)
 {
-    put_in(V2 "/g", "memory.max", "max\n");
-    put_in(V2 "/g", "memory.current", "4096\n");
-    put_in(V2 "/g", "memory.swap.max", "max\n");
+    machine_put_in(V2 "/g", "memory.max", "max\n");
+    machine_put_in(V2 "/g", "memory.current", "4096\n");
+    machine_put_in(V2 "/g", "memory.swap.max", "max\n");
     CHECK_SAME(port_memory_group_used(V2 "/g"), 4096);
     CHECK_SAME(port_memory_group_limit(V2 "/g", 123456), 0);
     CHECK(reads(V2 "/g", "memory.max", "123456"));
     CHECK(reads(V2 "/g", "memory.swap.max", "0"));
-    put_in(V1 "/g", "memory.limit_in_bytes", "1\n");
-    put_in(V1 "/g", "memory.usage_in_bytes", "8192\n");
+    machine_put_in(V1 "/g", "memory.limit_in_bytes", "1\n");
+    machine_put_in(V1 "/g", "memory.usage_in_bytes", "8192\n");
     CHECK_SAME(port_memory_group_used(V1 "/g"), 8192);
     CHECK_SAME(port_memory_group_limit(V1 "/g", 777777), 0);
     CHECK(reads(V1 "/g", "memory.limit_in_bytes", "777777"));
@@ -200,7 +190,7 @@ TEST_IN(have_memory("0::/\n"), machine_close(), a_group_without_memory_is_not_ma
 TEST_IN(have_memory("0::/\n"), machine_close(), removes_no_group_of_others)
 {
     char place[LINUX_PLACE_BYTES];
-    put_in(V2, "cgroup.procs", "");
+    machine_put_in(V2, "cgroup.procs", "");
     CHECK_SAME(mkdir(linux_rooted(V2 "/others", place), 0700), 0);
     CHECK_SAME(port_memory_group_remove(V2 "/others"), 0);
     CHECK(access(place, F_OK) == 0);
@@ -268,10 +258,8 @@ static int tell_limit(struct rlimit *limit)
     return 0;
 }
 
-WRAP_IF(true, tell_limit(limit), int, getrlimit, (int resource, struct rlimit *limit),
-        (resource, limit));
-WRAP_IF(true, tell_limit(limit), int, getrlimit64, (int resource, struct rlimit *limit),
-        (resource, limit));
+WRAP_IF_LARGE(true, tell_limit(limit), int, getrlimit, (int resource, struct rlimit *limit),
+              (resource, limit));
 
 /* 300 of 32768 identities and of 100000 threads are in use. */
 static bool have_processes(void)
@@ -350,11 +338,8 @@ static void put_system(const char *runtime_us)
 
 static void put_budget(const char *group, const char *runtime_us, const char *period_us)
 {
-    char path[128];
-    snprintf(path, sizeof path, CPU_GROUPS "%s/cpu.rt_runtime_us", group);
-    machine_put(path, runtime_us);
-    snprintf(path, sizeof path, CPU_GROUPS "%s/cpu.rt_period_us", group);
-    machine_put(path, period_us);
+    machine_put_in(group, "cpu.rt_runtime_us", runtime_us);
+    machine_put_in(group, "cpu.rt_period_us", period_us);
 }
 
 MACHINE_TEST(the_tightest_budget_is_in_force)
@@ -374,9 +359,9 @@ MACHINE_TEST(the_tightest_budget_is_in_force)
     struct port_realtime_budget budget;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         put_system(rows[i].system);
-        put_budget("", rows[i].root, "1000000");
-        put_budget("/a", rows[i].a, "1000000");
-        put_budget("/a/b", rows[i].b, "1000000");
+        put_budget(CPU_GROUPS, rows[i].root, "1000000");
+        put_budget(CPU_GROUPS "/a", rows[i].a, "1000000");
+        put_budget(CPU_GROUPS "/a/b", rows[i].b, "1000000");
         CHECK(port_realtime_budget(&budget));
         CHECK_TEXT(budget.group, rows[i].group);
         CHECK_SAME(budget.runtime_ns, rows[i].runtime_ns);
@@ -389,9 +374,9 @@ MACHINE_TEST(budgets_are_compared_by_their_share)
 {
     struct port_realtime_budget budget;
     put_system("950000");
-    put_budget("", "950000", "1000000");
-    put_budget("/a", "40000", "100000");
-    put_budget("/a/b", "100000", "200000");
+    put_budget(CPU_GROUPS, "950000", "1000000");
+    put_budget(CPU_GROUPS "/a", "40000", "100000");
+    put_budget(CPU_GROUPS "/a/b", "100000", "200000");
     CHECK(port_realtime_budget(&budget));
     CHECK_TEXT(budget.group, CPU_GROUPS "/a");
     CHECK_SAME(budget.runtime_ns, 40000000);
@@ -403,7 +388,7 @@ MACHINE_TEST(without_the_limit_of_the_system_groups_have_none)
 {
     struct port_realtime_budget budget;
     put_system("-1");
-    put_budget("/a/b", "100000", "1000000");
+    put_budget(CPU_GROUPS "/a/b", "100000", "1000000");
     CHECK(!port_realtime_budget(&budget));
 }
 
@@ -434,7 +419,7 @@ MACHINE_TEST(quotas_of_both_versions)
 MACHINE_TEST(the_group_that_is_mounted_where_the_path_is_not_seen)
 {
     struct linux_group_limit limit;
-    put_budget("", "50000", "1000000");
+    put_budget(CPU_GROUPS, "50000", "1000000");
     machine_put("/proc/self/cgroup", "2:cpu:/docker/4711\n");
     CHECK(linux_group_budget(&limit));
     CHECK_SAME(limit.limit_us, 50000);

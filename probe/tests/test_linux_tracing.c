@@ -46,10 +46,8 @@ static bool is_refused(const char *path, bool is_write)
     return true;
 }
 
-WRAP_IF(is_refused(path, false), -1, int, open, (const char *path, int flags, ...),
-        (path, flags, 0600));
-WRAP_IF(is_refused(path, false), -1, int, open64, (const char *path, int flags, ...),
-        (path, flags, 0600));
+WRAP_IF_LARGE(is_refused(path, false), -1, int, open, (const char *path, int flags, ...),
+              (path, flags, 0600));
 WRAP_IF(process == ENDED || process == HIDDEN, tap_fail(process == ENDED ? ESRCH : EPERM), int,
         kill, (pid_t process, int number), (process, number));
 WRAP_IF(machine.fork_error, tap_fail(machine.fork_error), pid_t, port_fork, (void), ());

@@ -43,16 +43,11 @@ static void *map_failed(void)
     return MAP_FAILED;
 }
 
-WRAP_IF(is_refused(path), tap_fail(machine.error), int, open, (const char *path, int flags, ...),
-        (path, flags, 0600));
-WRAP_IF(is_refused(path), tap_fail(machine.error), int, open64, (const char *path, int flags, ...),
-        (path, flags, 0600));
-WRAP_IF(machine.map_error, map_failed(), void *, mmap,
-        (void *at, size_t bytes, int may, int flags, int file, off_t offset),
-        (at, bytes, may, flags, file, offset));
-WRAP_IF(machine.map_error, map_failed(), void *, mmap64,
-        (void *at, size_t bytes, int may, int flags, int file, off_t offset),
-        (at, bytes, may, flags, file, offset));
+WRAP_IF_LARGE(is_refused(path), tap_fail(machine.error), int, open,
+              (const char *path, int flags, ...), (path, flags, 0600));
+WRAP_IF_LARGE(machine.map_error, map_failed(), void *, mmap,
+              (void *at, size_t bytes, int may, int flags, int file, off_t offset),
+              (at, bytes, may, flags, file, offset));
 
 static bool is_device(int file)
 {

@@ -13,8 +13,7 @@ static bool is_noted(void)
     return false;
 }
 
-WRAP_IF(is_noted(), NULL, FILE *, fopen, (const char *path, const char *mode), (path, mode));
-WRAP_IF(is_noted(), NULL, FILE *, fopen64, (const char *path, const char *mode), (path, mode));
+WRAP_IF_LARGE(is_noted(), NULL, FILE *, fopen, (const char *path, const char *mode), (path, mode));
 WRAP_IF(is_noted(), NULL, DIR *, opendir, (const char *path), (path));
 WRAP_IF(is_noted(), NULL, void *, malloc, (size_t bytes), (bytes));
 WRAP_IF(is_noted(), NULL, void *, calloc, (size_t count, size_t bytes), (count, bytes));

@@ -67,19 +67,14 @@ static int tell_limit(struct rlimit *limit)
 }
 
 /* The second name is that of large files, where there are two. */
-WRAP_IF(true, tell_disk(facts), int, fstatvfs, (int file, struct statvfs *facts), (file, facts));
-WRAP_IF(true, tell_disk(facts), int, fstatvfs64, (int file, struct statvfs *facts), (file, facts));
-WRAP_IF(true, note_end(count, at), ssize_t, pwrite,
-        (int file, const void *bytes, size_t count, off_t at), (file, bytes, count, at));
-WRAP_IF(true, note_end(count, at), ssize_t, pwrite64,
-        (int file, const void *bytes, size_t count, off_t at), (file, bytes, count, at));
-WRAP_IF(true, note_cut(length), int, ftruncate, (int file, off_t length), (file, length));
-WRAP_IF(true, note_cut(length), int, ftruncate64, (int file, off_t length), (file, length));
+WRAP_IF_LARGE(true, tell_disk(facts), int, fstatvfs, (int file, struct statvfs *facts),
+              (file, facts));
+WRAP_IF_LARGE(true, note_end(count, at), ssize_t, pwrite,
+              (int file, const void *bytes, size_t count, off_t at), (file, bytes, count, at));
+WRAP_IF_LARGE(true, note_cut(length), int, ftruncate, (int file, off_t length), (file, length));
 WRAP_IF(true, 0, int, fdatasync, (int file), (file));
-WRAP_IF(true, tell_limit(limit), int, getrlimit, (int resource, struct rlimit *limit),
-        (resource, limit));
-WRAP_IF(true, tell_limit(limit), int, getrlimit64, (int resource, struct rlimit *limit),
-        (resource, limit));
+WRAP_IF_LARGE(true, tell_limit(limit), int, getrlimit, (int resource, struct rlimit *limit),
+              (resource, limit));
 
 WRAP(int64_t, port_available_bytes, int64_t *of_bytes)
 {

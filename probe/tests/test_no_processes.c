@@ -19,11 +19,8 @@ WRAP_IF(fake_library.has_no_memory, tap_fail(ENOSYS), int, shm_open,
         (const char *name, int flags, mode_t mode), (name, flags, mode));
 WRAP_IF(fake_library.has_no_sets, tap_fail(ENOSYS), int, semget, (key_t key, int count, int flags),
         (key, count, flags));
-WRAP_IF(fake_library.memory_bytes > 0 && bytes > fake_library.memory_bytes, tap_fail(ENOSPC), int,
-        ftruncate, (int file, off_t bytes), (file, bytes));
-/* As the linker knows it where files may be large. */
-WRAP_IF(true, __wrap_ftruncate(file, bytes), int, ftruncate64, (int file, off_t bytes),
-        (file, bytes));
+WRAP_IF_LARGE(fake_library.memory_bytes > 0 && bytes > fake_library.memory_bytes, tap_fail(ENOSPC),
+              int, ftruncate, (int file, off_t bytes), (file, bytes));
 
 /* What the system lacks. */
 enum lack { PROCESSES = 1, FORK = 2, MEMORY = 4, SETS = 8, LONG_MEMORY = 16, OF_LIBRARY = 28 };

@@ -289,7 +289,7 @@ V1_TEST(a_group_that_was_left_is_made_anew)
     put_all_back("");
 }
 
-V1_TEST(version_1_that_is_refused)
+V1_TEST(groups_that_are_refused)
 {
     static const struct {
         const char *path;
@@ -297,17 +297,23 @@ V1_TEST(version_1_that_is_refused)
     } refused[] = {{MADE_UP_V1 "/wide/cpuset.cpus", EACCES},
                    {MADE_UP_V1 "/wide/cpuset.cpus", EROFS},
                    {RESERVED_1 "/cpuset.cpus", EPERM},
-                   {RESERVED_1 "/cpuset.mems", EINVAL}};
+                   {RESERVED_1 "/cpuset.mems", EINVAL},
+                   {CONTROL, EACCES},
+                   {CONTROL, EPERM},
+                   {CONTROL, EROFS}};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        bool is_v2 = strcmp(refused[i].path, CONTROL) == 0;
         tap_row(refused[i].path);
+        begin_again(is_v2 ? made_up_groups_v2 : made_up_groups_v1);
         made_up_group("wide", "0-3");
         made_up_refuse(refused[i].path, refused[i].error, NULL);
         CHECK_SAME(apply(SHIELD_CPUSET), refused[i].error);
         CHECK_HOLDS(text, strerror(refused[i].error));
         CHECK(made_up_undo(counts) != NULL);
         CHECK_SAME(counts[PORT_UNDO_FAILED] + counts[PORT_UNDO_REFUSED], 0);
-        CHECK_TEXT(cpus_of("wide " RESERVED), "0-3 - ");
-        begin_again(made_up_groups_v1);
+        CHECK_TEXT(cpus_of("wide " RESERVED), is_v2 ? "- - " : "0-3 - ");
+        CHECK(!made_up_has(RESERVED_2));
+        CHECK_TEXT(threads(), THREADS);
     }
 }
 
@@ -389,19 +395,6 @@ V2_TEST(a_partition_that_is_not_granted)
     CHECK_TEXT(made_up_mask_of(0), "0-3"); /* of the shield itself: it goes there later */
     put_all_back("");
     CHECK_TEXT(made_up_text(CONTROL), "");
-}
-
-V2_TEST(version_2_that_is_refused)
-{
-    static const int errors[] = {EACCES, EPERM, EROFS};
-    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        made_up_refuse(CONTROL, errors[i], NULL);
-        CHECK_SAME(apply(SHIELD_CPUSET), errors[i]);
-        CHECK_HOLDS(text, strerror(errors[i]));
-        CHECK(!made_up_has(RESERVED_2));
-        CHECK_TEXT(threads(), THREADS);
-        begin_again(made_up_groups_v2);
-    }
 }
 
 V2_TEST(a_controller_that_somebody_uses_by_now)
