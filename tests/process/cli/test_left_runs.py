@@ -111,44 +111,31 @@ def test_a_run_is_collected_by_the_name_of_its_target(
     assert TEST in done.out and collected(board) == left
 
 
-def test_a_run_is_collected_when_its_keeper_has_long_ended(
+def test_a_run_is_collected_by_its_begin_when_its_keeper_has_long_ended(
     hardstone: Call, board: MadeSsh, left: str
 ) -> None:
     end_keeper(board)
-    done = hardstone("target", "collect")
-    assert done.code == EXIT_OK, done.out
-    assert collected(board) == left
+    done = hardstone("target", "collect", left[:10], "--quiet")
+    assert done.code == EXIT_OK and collected(board) == left
+    assert "collecting" not in done.err
 
 
 @pytest.mark.parametrize("name", [URL, "bench"])
 def test_a_run_is_collected_when_its_target_has_lost_its_name(
-    hardstone: Call, board: MadeSsh, left: str, name: str
+    hardstone: Call, board: MadeSsh, left: str, name: str, tmp_path: Path
 ) -> None:
     assert hardstone("target", "remove", "board").code == EXIT_OK
     assert hardstone("target", "add", "bench", URL).code == EXIT_OK
-    done = hardstone("target", "collect", name)
-    assert done.code == EXIT_OK, done.err
-    assert collected(board) == left
-
-
-def test_a_check_tells_of_a_run_that_began_under_another_name(
-    hardstone: Call, board: MadeSsh, left: str, tmp_path: Path
-) -> None:
-    hardstone("target", "remove", "board")
-    hardstone("target", "add", "bench", URL)
     target = FakeTarget(sample.scenario(tmp_path, {}, facts=msgspec.to_builtins(sample.facts())))
     target.name = "bench"
     assert check_of(target).left == [f"run {left}"]
-
-
-@pytest.mark.parametrize("part", ["begin", "end"])
-def test_a_run_is_collected_by_its_id(
-    hardstone: Call, board: MadeSsh, left: str, part: str
-) -> None:
-    text = {"begin": left[:10], "end": left.rpartition("-")[2]}[part]
-    done = hardstone("target", "collect", text, "--quiet")
-    assert done.code == EXIT_OK and collected(board) == left
-    assert "collecting" not in done.err
+    done = hardstone("target", "collect", "mars")
+    assert done.code == EXIT_USAGE
+    assert "no run is left on 'mars'" in done.err and f"{left} on board" in done.err
+    assert hardstone("target", "collect", "ssh://elsewhere").code == EXIT_USAGE
+    done = hardstone("target", "collect", name)
+    assert done.code == EXIT_OK, done.err
+    assert collected(board) == left
 
 
 def test_a_run_is_discarded_here_and_there(hardstone: Call, board: MadeSsh, left: str) -> None:
@@ -158,14 +145,15 @@ def test_a_run_is_discarded_here_and_there(hardstone: Call, board: MadeSsh, left
     assert Store().left() == [] and board.left() == [] and Store().runs() == []
 
 
-def test_json_is_one_document_and_o_writes_a_report(
+def test_a_run_is_collected_by_its_end_into_one_document_and_a_report(
     hardstone: Call, board: MadeSsh, left: str, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.html"
-    done = hardstone("target", "collect", "--json", "-o", report)
+    end = left.rpartition("-")[2]
+    done = hardstone("target", "collect", end, "--json", "-o", report)
     assert done.code == EXIT_OK, done.err
     assert done.document["id"] == left and done.document["status"] == "complete"
-    assert left in report.read_text()
+    assert left in report.read_text() and collected(board) == left
 
 
 def test_of_several_runs_each_is_collected_and_one_file_holds_none(
@@ -180,22 +168,6 @@ def test_of_several_runs_each_is_collected_and_one_file_holds_none(
     assert done.code == EXIT_OK, done.out + done.err
     assert Store().left() == [] and board.left() == []
     assert {one.id for one in Store().runs()} == {left, second}
-
-
-def test_where_nothing_is_left_that_is_said(hardstone: Call) -> None:
-    done = hardstone("target", "collect")
-    assert (done.code, done.out) == (EXIT_OK, "")
-    assert done.told == ["hardstone: no run is left on a target"]
-
-
-def test_an_unknown_name_is_refused_with_the_runs_that_are_left(
-    hardstone: Call, board: MadeSsh, left: str
-) -> None:
-    done = hardstone("target", "collect", "mars")
-    assert done.code == EXIT_USAGE
-    assert "no run is left on 'mars'" in done.err
-    assert f"{left} on board" in done.err
-    assert hardstone("target", "collect", "ssh://elsewhere").code == EXIT_USAGE
 
 
 def test_a_second_collector_connects_to_nothing(hardstone: Call, board: MadeSsh, left: str) -> None:
