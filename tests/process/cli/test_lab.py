@@ -123,20 +123,15 @@ def without(options: list[str], name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("option", ["--kernel", "--modules", "--config", "--busybox"])
-@pytest.mark.parametrize("path", ["circle", "x" * 300, "pipe", "missing", "file/below"])
 def test_paths_that_cannot_be_read_are_told(
-    hardstone: Call,
-    archive: MadeUpArchive,
-    kernel: list[str],
-    tmp_path: Path,
-    option: str,
-    path: str,
+    hardstone: Call, archive: MadeUpArchive, kernel: list[str], tmp_path: Path, option: str
 ) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
-    done = hardstone("lab", "add", "mine", *without(kernel, option), option, tmp_path / path)
-    assert done.code == 2 and len(done.told) == 1
+    for path in ("circle", "x" * 300, "pipe", "missing", "file/below"):
+        done = hardstone("lab", "add", "mine", *without(kernel, option), option, tmp_path / path)
+        assert done.code == 2 and len(done.told) == 1, path
     assert not (lab_folder() / "kernels").exists()
 
 
@@ -272,7 +267,11 @@ def guests(lab: Lab, tmp_path: Path) -> list[Guest]:
         f"if sys.argv[2] == '--check':\n    sys.exit(0)\n"
         f"lines(*{[json.dumps(line) for line in lines]!r})\n"
     )
-    probe = sample.executable(tmp_path, body)
+    return guests_of(lab, sample.executable(tmp_path, body))
+
+
+def guests_of(lab: Lab, probe: Path) -> list[Guest]:
+    """Every guest that is made from now on; each has this probe."""
     made: list[Guest] = []
 
     def make(settings: str) -> Guest:
@@ -328,15 +327,7 @@ def test_a_target_without_a_way_for_commands(hardstone: Hardstone, lab: Lab) -> 
 @pytest.fixture
 def playing_guests(lab: Lab, tmp_path: Path) -> list[Guest]:
     """Every guest that was made; each has the facts of the sample machine, and one test."""
-    probe = playing(tmp_path, sample.stream("SEM-P-SIG"))
-    made: list[Guest] = []
-
-    def make(settings: str) -> Guest:
-        made.append(Guest(settings, probe))
-        return made[-1]
-
-    lab(make)
-    return made
+    return guests_of(lab, playing(tmp_path, sample.stream("SEM-P-SIG")))
 
 
 def test_the_doctor_examines_the_guest(hardstone: Hardstone, playing_guests: list[Guest]) -> None:

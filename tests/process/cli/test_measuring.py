@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,7 @@ from hardstone.store.store import Store
 from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.fake import FakeTarget
 from tests.process.cli.conftest import Done, Lab
-from tests.process.cli.forked import Forked
+from tests.process.cli.forked import Forked, at_run
 from tests.process.targets import sample
 from tests.unit.doctor.machine import machine
 from tests.waiting import wait_until
@@ -160,6 +161,40 @@ def test_nothing_that_a_target_says_steers_the_terminal(
     text = done.out + done.err
     assert not {"\x1b", "\r", "\u202e"} & set(text)
     assert "[bold]x[/bold]" in text
+
+
+TWO = ("SEM-P-SIG", "SEM-P-RTP")
+
+
+def test_a_command_on_a_copy_of_the_store_does_not_disturb_the_run(
+    hardstone: Hardstone, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(memory))
+    store, copy = tmp_path / "store", tmp_path / "copy"
+    seen: list[str] = []
+
+    def list_a_copy() -> None:
+        before = {path: path.stat().st_ino for path in memory.rglob("*")}
+        shutil.copytree(store, copy)
+        with Forked("runs", "--store", copy) as tool:
+            assert tool.wait() == EXIT_OK
+            seen.extend([tool.out, tool.err])
+        assert before == {path: path.stat().st_ino for path in memory.rglob("*")} != {}
+
+    streams: dict[str, list[Any]] = {test: [*sample.stream(test)] for test in TWO}
+    target = at_run(lab, f"fake:{sample.scenario(tmp_path, streams)}", 2, list_a_copy)
+    done = hardstone("run", *TWO, "--target", target, "--store", store)
+    assert done.code == EXIT_OK, done.err
+    (run,) = Store(store).runs()
+    assert (run.status, run.tests) == ("complete", 2)
+    assert list(memory.iterdir()) == []
+    out, said = seen
+    assert "incomplete" in out and run.id in out
+    assert f"the journal of run {run.id} in {copy} is a copy" in said
+    assert f"it is still recorded in {store}" in said
+    assert [one.test for one in Store(copy).load(run.id).results] == list(TWO)
 
 
 # ---- loads and CPU configurations ----

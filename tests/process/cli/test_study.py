@@ -1,4 +1,5 @@
-"""`hardstone study`: the parts of each paper on made-up targets, cut off, resumed and laid out."""
+"""`hardstone study`: the parts of each paper on made-up targets, cut off, resumed and laid out; and
+the answers of `hardstone questionnaire`."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ from hardstone.store.store import RunEntry, Store
 from hardstone.study.json_document import STUDY_SCHEMA
 from hardstone.study.papers import load_papers
 from hardstone.study.procedure import measured_tests
+from hardstone.study.questionnaire import load_questions, template
 from tests import sweeps
 from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.forked import Forked, at_run, interrupt
@@ -375,3 +377,30 @@ def test_a_questionnaire_stands_among_the_exhibits(hardstone: Hardstone, tmp_pat
     for more in (words, words[1:]):  # also before anything is measured
         assert hardstone("study", LONGER, *more).code == EXIT_USAGE
     assert Store().runs() == []
+
+
+# ---- questionnaire ----
+
+
+def test_answers_are_shown_beside_the_study(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    path = tmp_path / "answers.toml"
+    text = template().replace('system = ""', 'system = "Debian \\u001b[31m13"')
+    start = text.index("[source]")
+    asked = text[start:].replace('"not known"', '"yes"', 1).replace('""', '"kernel.org"', 1)
+    path.write_text(text[:start] + asked)
+    done = hardstone("questionnaire", path)
+    assert (done.code, done.err) == (EXIT_OK, "")
+    lines = done.out.splitlines()
+    assert max(map(len, lines)) <= 80 and "\x1b" not in done.out
+    place = lines.index("source: yes")
+    assert lines[place + 1 : place + 5] == [
+        "  Can you read all of its source?",
+        "  kernel.org",
+        "  - QNX Neutrino 6.5 (patch 2530): not all source is open (access on request)",
+        "  + Linux 2.6.33.7.2-rt30: source at hand",
+    ]
+    assert all(f"{one.id}: " in done.out for one in load_questions())
+    assert f"1 yes, 0 partly, 0 no, {len(load_questions()) - 1} not known." in done.out

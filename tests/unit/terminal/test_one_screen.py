@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import pytest
 
+from hardstone.calling import as_typed
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.model import Conditions, Event, Result, RunDocument, Trust, Verdict
 from hardstone.present.answer import answer_of
 from hardstone.present.notices import idle_remarks, timer_remark
-from hardstone.stats.consistency import MARK
 from hardstone.terminal.one_screen import MOST_LINES, print_screen, spread_text
 from tests.process.targets import sample
+from tests.unit.golden import assert_as_stored
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
 from tests.unit.systems.rated_runs import full_run
@@ -34,11 +36,6 @@ def lines_of(*results: Result, **changed: Any) -> list[str]:
 
 def text_of(*results: Result, **changed: Any) -> str:
     return flat(" ".join(lines_of(*results, **changed)))
-
-
-def line_of(start: str, *results: Result) -> str:
-    (found,) = [line for line in lines_of(*results) if line.startswith(start)]
-    return found
 
 
 def battery(*conditions: Conditions, **changed: Any) -> list[Result]:
@@ -217,66 +214,101 @@ def test_claims_that_are_not_shown_are_counted(count: int) -> None:
     assert alone == [str(every)] or len(shown) + sum(more) == every
 
 
-def test_a_problem_of_the_run_is_named() -> None:
+# Rows, conditions, trust and stars
+
+
+def on_cpu(cpu: int, worst: int, conditions: Conditions) -> Result:
+    result = make.result(values=(1000, worst), conditions=conditions)
+    result.series[0].labels = {"part": "total", "cpu": cpu}
+    return result
+
+
+def of_rows() -> Iterator[tuple[str, list[Result]]]:
     denied = make.result("THR-B-NEW", status="denied", series=[], conditions=where(), reason="no")
-    assert any(line.startswith("problem   THR-B-NEW denied: no") for line in lines_of(denied))
-    assert "how late  Nothing was measured: THR-B-NEW denied: no" in lines_of(denied)
-
-
-# Rows
-
-
-def test_a_row_that_was_not_run_or_is_unsupported_says_so() -> None:
-    results = battery(where())
-    kept = [one for one in results if one.test not in ("THR-P-PRE", "MSG-P-LAT")]
+    yield "a problem of the run", [denied]
+    kept = [one for one in battery(where()) if one.test not in ("THR-P-PRE", "MSG-P-LAT")]
     lacking = make.result(
         "MSG-P-LAT", status="unsupported", series=[], reason="no mqueue", conditions=where()
     )
-    assert re.search(r"^preemption +not run .*THR-P-PRE$", line_of("preemption ", *kept, lacking))
-    assert "unsupported: no mqueue" in line_of("message ", *kept, lacking)
-
-
-def test_of_few_rows_those_that_were_not_run_share_a_line_and_other_series_follow() -> None:
-    series = make.series((5000, 9000), "create")
-    text = text_of(
-        make.result("THR-P-NEW", series=[series], conditions=where()),
-        make.result(conditions=where()),
-    )
-    assert "not run: interrupt to thread, kernel preemption, tick" in text
-    assert "create, total 9 us" in text and text.count("wake-up") == 2
-
-
-def test_good_and_bad_systems_look_different() -> None:
-    def marks(worst_ns: int) -> list[str]:
+    yield "rows that were not run or are not supported", [*kept, lacking]
+    created = make.result("THR-P-NEW", series=[make.series((5000, 9000), "create")])
+    created.conditions = where()
+    yield "few rows, and another series", [created, make.result(conditions=where())]
+    for name, worst_ns in (("good", 2000), ("bad", 50_000_000)):
         trip = make.series((500,) * 30 + (worst_ns,), "round_trip")
         trip.labels = {"kind": "unnamed", "scope": "thread"}
-        results = [
-            make.result(values=(500,) * 30 + (worst_ns,), conditions=where()),
-            make.result("SEM-P-RTP", series=[trip], conditions=where()),
-        ]
-        rows = [line for line in lines_of(*results) if re.search(r" x[^ ]+ +.*-P-", line)]
-        return [re.findall(r" ([+=-]+) +x", line)[0] for line in rows]
-
-    assert marks(2000) == ["+", "+"] and marks(50_000_000) == ["--", "--"]
-
-
-def test_a_figure_that_contradicts_others_is_marked() -> None:
-    result = make.result()
-    result.series[0].count = 7
-    assert f"3 ns{MARK} " in line_of("wake-up ", result, make.result("SEM-P-SIG"))
-    result.conditions = where("heavy")
-    line = line_of("wake-up ", make.result(values=(1, 2), conditions=where()), result)
-    assert "2 ns " in line and f"3 ns{MARK} " in line
-
-
-def test_what_stands_for_a_figure_says_so_with_and_without_references() -> None:
+        late = make.result(values=(500,) * 30 + (worst_ns,), conditions=where())
+        trips = make.result("SEM-P-RTP", series=[trip], conditions=where())
+        yield f"a {name} system", [late, trips]
+    wrong = make.result()
+    wrong.series[0].count = 7
+    yield "a contradictory figure", [wrong, make.result("SEM-P-SIG")]
+    wrong = make.result(conditions=where("heavy"))
+    wrong.series[0].count = 7
+    yield "one of two conditions", [make.result(values=(1, 2), conditions=where()), wrong]
     sent = make.series((5000,) * 30, "send_to_thread")
     sent.labels = {"source": "ipi"}
     both = [make.result("IRQ-P-TLT", series=[sent], conditions=where()), make.result("SEM-P-SIG")]
     both[1].conditions = where()
-    assert "sent by a CPU" in line_of("interrupt to thread", *both, make.result(conditions=where()))
-    guest = make.document(results=both, system={"virtual.time": "instructions"})
-    assert any(line.startswith("interrupt to thread, sent by a CPU ") for line in screen(guest))
+    yield "what stands for a figure", [*both, make.result(conditions=where())]
+
+
+def of_conditions() -> Iterator[tuple[str, list[Result]]]:
+    results = []
+    for load, worst in (("none", 2000), ("heavy", 9000)):
+        result = make.result(values=(1000, worst), conditions=where(load))
+        derived = make.series((1, 900_000), "sum")  # does not stand for its test
+        derived.derived = "wakeup + wakeup"
+        result.series.append(derived)
+        results.append(result)
+    yield "two conditions", results
+    # the first, and those with the highest ratios
+    many = [
+        make.result(values=(10, 1000 * number), conditions=where(f"load{number}"))
+        for number in (3, 1, 9, 4, 5, 2)
+    ]
+    yield "many conditions", many
+    elsewhere = on_cpu(0, 9_000_000, where(config="single"))
+    same = on_cpu(1, 2_000_000, where()), on_cpu(1, 6_000_000, where(config="shielded"))
+    yield "one of them on another CPU has no ratio", [same[0], elsewhere, same[1]]
+    results = [on_cpu(1, 1000 + n, where(f"load{n}")) for n in range(8)]
+    results.append(on_cpu(0, 9_000_000, where("last")))
+    yield "the highest of many is on another CPU", results
+    of_two = [on_cpu(0, 1500, where(config=one)) for one in ("shared", "shielded")]
+    for result, worst in zip(of_two, (2_000_000, 5_000_000), strict=True):
+        result.series += on_cpu(1, worst, where()).series
+    yield "of several CPUs the highest", of_two
+
+
+def of_trust() -> Iterator[tuple[str, RunDocument]]:
+    many = [f"reason {number} with some words" for number in range(9)]
+    long = ["virtual machine", "steal time " + "during TMR-P-LAT, " * 9, "no load"]
+    for name, reasons in (("many", many), ("long", long)):
+        trust = Trust(grade="indicative", reasons=reasons)
+        yield f"{name} reasons", make.document(results=[make.result()], trust=trust)
+    _, results = [*of_rows()][-1]
+    counted = {"virtual.time": "instructions"}
+    yield "counted instructions", make.document(results=results, system=counted)
+    unrated = [make.result("FIO-P-STR", conditions=where())]
+    yield "no stars", make.document(results=unrated)
+
+
+@pytest.mark.slow
+def test_what_a_screen_says(request: pytest.FixtureRequest) -> None:
+    shown = [
+        *((name, make.document(results=one)) for name, one in (*of_rows(), *of_conditions())),
+        *of_trust(),
+    ]
+    own = as_typed("hardstone")
+    texts = {name: "\n".join(screen(run)).replace(own, "hardstone") for name, run in shown}
+    assert_as_stored(request, "screens.txt", texts)
+
+
+def test_stars_have_their_meaning_where_nothing_but_ascii_is_written() -> None:
+    """The others are in tests/process/cli/golden/show.txt."""
+    plain = screen(full_run(), 80, "ascii")
+    assert "stars     ***** 5 of 5: excellent, hard real-time is met (--why)" in plain
+    assert all(line.isascii() for line in plain)
 
 
 # The distribution on one line
@@ -305,50 +337,6 @@ def test_a_distribution_needs_values_and_a_histogram() -> None:
 
 
 # Conditions
-
-
-def on_cpu(cpu: int, worst: int, conditions: Conditions) -> Result:
-    result = make.result(values=(1000, worst), conditions=conditions)
-    result.series[0].labels = {"part": "total", "cpu": cpu}
-    return result
-
-
-def test_conditions_stand_side_by_side_with_their_ratio_to_the_first() -> None:
-    results = []
-    for load, worst in (("none", 2000), ("heavy", 9000)):
-        result = make.result(values=(1000, worst), conditions=where(load))
-        derived = make.series((1, 900_000), "sum")  # does not stand for its test
-        derived.derived = "wakeup + wakeup"
-        result.series.append(derived)
-        results.append(result)
-    line = line_of("wake-up ", *results).split()
-    assert line[-5:] == ["9", "us", "x4.5", "+?", "TMR-P-LAT"] and "2 us" in " ".join(line)
-
-
-def test_of_many_conditions_the_first_and_those_with_the_highest_ratios_are_shown() -> None:
-    results = [
-        make.result(values=(10, 1000 * number), conditions=where(f"load{number}"))
-        for number in (3, 1, 9, 4, 5, 2)
-    ]
-    (heading,) = [one for one in lines_of(*results) if one.startswith("worst observed")]
-    assert heading.split()[-4:] == ["load3", "load9", "load4", "load5"]
-
-
-def test_a_condition_that_was_measured_on_another_cpu_has_its_value_and_no_ratio() -> None:
-    line = line_of(
-        "wake-up ",
-        on_cpu(1, 2_000_000, where()),
-        on_cpu(0, 9_000_000, where(config="single")),
-        on_cpu(1, 6_000_000, where(config="shielded")),
-    )
-    assert "9 ms, CPU 0" in line and "6 ms x3.0" in line and line.count(" x") == 1
-    results = [on_cpu(1, 1000 + n, where(f"load{n}")) for n in range(8)]
-    results.append(on_cpu(0, 9_000_000, where("last")))  # the highest is shown all the same
-    assert "9 ms, CPU" in " ".join(screen(make.document(results=results)))
-    of_two = [on_cpu(0, 1500, where(config=one)) for one in ("shared", "shielded")]
-    for result, worst in zip(of_two, (2_000_000, 5_000_000), strict=True):
-        result.series += on_cpu(1, worst, where()).series
-    assert "5 ms x2.5" in line_of("wake-up ", *of_two)  # of several CPUs the highest
 
 
 @pytest.mark.parametrize(
@@ -387,32 +375,3 @@ def test_a_clock_as_coarse_as_the_tick_is_said_of_timers_only() -> None:
     document = make.document(results=[late, made], system=coarse)
     assert timer_remark(document).startswith("Timers expire at multiples of 1 ms: in TMR-P-LAT ")
     assert not idle_remarks(document)  # its remedy is of Linux
-
-
-# Trust and stars
-
-
-def test_reasons_of_trust_that_do_not_fit_are_counted() -> None:
-    reasons = [f"reason {number} with some words" for number in range(9)]
-    text = text_of(make.result(), trust=Trust(grade="indicative", reasons=reasons))
-    shown = [reason for reason in reasons if reason in text]
-    assert shown == reasons[: len(shown)] and shown
-    assert f"and {len(reasons) - len(shown)} more" in text
-    reasons = ["virtual machine", "steal time " + "during TMR-P-LAT, " * 9, "no load"]
-    trust = Trust(grade="indicative", reasons=reasons)
-    assert "indicative: virtual machine; no load; and 1 more" in text_of(make.result(), trust=trust)
-
-
-def test_stars_have_their_meaning_and_their_range() -> None:
-    """The others are in tests/process/cli/golden/show.txt."""
-    plain = screen(full_run(), 80, "ascii")
-    assert "stars     ***** 5 of 5: excellent, hard real-time is met (--why)" in plain
-    assert all(line.isascii() for line in plain)
-    assert "no overall rating" in line_of("stars", make.result())
-    assert "timers <= 5" in line_of("stars", make.result())
-    unrated = lines_of(make.result("FIO-P-STR", conditions=where()))
-    assert not any(line.startswith("stars") for line in unrated)
-    counted = screen(
-        make.document(results=[make.result()], system={"virtual.time": "instructions"})
-    )
-    assert any(line.startswith("stars     none: time counts instructions") for line in counted)
