@@ -4,7 +4,7 @@ each; and of a recording that grows. Variants and warm-up of a test are in its p
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 import msgspec
@@ -29,7 +29,6 @@ from hardstone.present.overview import (
     conditions_text,
     headline,
     result_conditions_text,
-    state_text,
     status_text,
 )
 from hardstone.report.opening import head_of
@@ -39,6 +38,7 @@ from hardstone.terminal.distribution import bar_rows, recording_lines
 from hardstone.terminal.explain import print_plan
 from hardstone.terminal.one_screen import not_realtime_lines, print_screen
 from hardstone.terminal.whole_run import cells_of, note_rows, print_whole
+from tests.unit.golden import assert_as_stored
 from tests.unit.report import sample
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
@@ -55,70 +55,54 @@ def shown(*results: Result) -> str:
 # Conditions
 
 
-@pytest.mark.parametrize(
-    ("lengths_ns", "told"),
-    [
-        ((), ""),
-        ((6_000_000_000,), " (6 s or more of it stopped)"),
-        ((2_000_000_000, 3_000_000_000), " (5 s or more of it stopped)"),
-        ((0,), ""),
-    ],
-)
-def test_time_in_which_the_program_was_stopped_is_no_measuring(
-    lengths_ns: tuple[int, ...], told: str
-) -> None:
-    result = make.result(duration_ns=8_000_000_000)
-    result.events = [
-        Event(name="stopped", text="", data={"least_ns": length_ns}) for length_ns in lengths_ns
-    ]
-    assert state_text(document(result)).endswith(f", 8 s of measuring{told}")
-
-
-def header(*results: Result) -> list[str]:
-    found = document(*results)
-    return [*(line.plain for line in not_realtime_lines(found)), *headline(found)]
-
-
-def conditions_of(*results: Result) -> str:
-    (line,) = [line for line in header(*results) if ", load " in line or line.startswith("load ")]
-    return line
-
-
 def ran(test: str = "TMR-P-LAT", **changed: object) -> Result:
     usual = {"load": "none", "cpu_config": "shared", "policy": "fifo", "priority": 98, "cpu": 1}
     locked = {"realtime": True, "memory_locked": True}
     return make.result(test, conditions=Conditions(**(usual | locked | changed)))  # type: ignore[arg-type]
 
 
-def test_conditions_that_all_tests_share_are_said_once_and_others_say_of_how_many() -> None:
-    same = "policy fifo 98, {}, memory locked{}, idle states allowed, load none, CPUs shared"
-    both = ran(), ran("CLK-P-BIN")
-    assert conditions_of(*both) == same.format("CPU 1", "")
+def of_conditions() -> Iterator[tuple[str, list[Result]]]:
+    for lengths_s in ((), (6,), (2, 3), (0,)):
+        result = ran()
+        result.duration_ns = 8_000_000_000
+        result.events = [
+            Event(name="stopped", text="", data={"least_ns": length_s * 10**9})
+            for length_s in lengths_s
+        ]
+        yield f"stopped for {lengths_s} seconds", [result]
+    both = [ran(), ran("CLK-P-BIN")]
+    yield "conditions that all tests share", both
     free = ran("SEM-P-RTP", memory_locked=False, cpu=None)
-    assert conditions_of(*both, free) == same.format("2 of 3 tests pinned to CPU 1", " (2 of 3)")
-    assert "not bound to a CPU" in conditions_of(free)
-    assert ", not bound to a CPU," in result_conditions_text(free)
-
-
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        ([["offline"], ["offline"]], "CPUs shared, single (others offline)"),
-        ([[], []], "CPUs shared, single (others online)"),
-        ([["offline"], []], "CPUs shared, single (others offline in 1 of 2)"),
-    ],
-)
-def test_single_says_where_the_other_cpus_were(settings: list[list[str]], text: str) -> None:
-    single = [ran("TMR-P-JIT", cpu_config="single", settings=names) for names in settings]
-    assert conditions_of(ran("TMR-P-JIT"), *single).endswith(text)
-    assert "single (others " in result_conditions_text(single[0])
-
-
-def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:
+    yield "others say of how many", [*both, free]
+    yield "not bound", [free]
+    for settings in ([["offline"], ["offline"]], [[], []], [["offline"], []]):
+        single = [ran("TMR-P-JIT", cpu_config="single", settings=names) for names in settings]
+        yield f"single with {settings}", [ran("TMR-P-JIT"), *single]
     denied = make.result("TMR-P-LAT", status="denied", series=[])
-    assert "nothing was measured" in conditions_of(denied)
-    said = conditions_of(make.result("TMR-P-LAT", status="failed", complete=False))
-    assert "nothing was measured" not in said and "how the tests ran is not known" in said
+    yield "nothing was measured", [denied]
+    yield "not known", [make.result("TMR-P-LAT", status="failed", complete=False)]
+    ordinary = Conditions(policy="other", realtime=False)
+    for status in ("failed", "timeout"):
+        failed = make.result("TMR-P-LAT", status=status, series=[], conditions=Conditions())
+        yield f"{status} before scheduling", [failed, ran("CLK-P-BIN")]
+        lacking = make.result("TMR-P-LAT", status=status, conditions=ordinary)
+        yield f"{status} without real-time", [lacking]
+    yield "timeout and denied", [ran("CLK-P-BIN"), failed, denied]
+
+
+def test_conditions_and_how_a_run_ended(request: pytest.FixtureRequest) -> None:
+    texts = {}
+    for name, results in of_conditions():
+        run = document(*results)
+        lines = [*(line.plain for line in not_realtime_lines(run)), *headline(run)]
+        texts[name] = "\n".join(
+            [*lines, f"{results[-1].test}: {result_conditions_text(results[-1])}"]
+        )
+    assert_as_stored(request, "conditions.txt", texts)
+    assert (
+        status_text(make.document(results=[make.result(status="failed")], status="interrupted"))
+        == "interrupted"
+    )
 
 
 def test_a_repeat_says_which_of_how_many_it_is() -> None:
@@ -131,24 +115,6 @@ def test_a_repeat_says_which_of_how_many_it_is() -> None:
         assert text in flat(printed(print_whole, run)) and text in head_of(run).summary
         assert "repeat 3 of 10" in flat(printed(print_screen, run))
         assert "repeat" not in conditions_text(document(found))
-
-
-def test_a_run_is_complete_only_where_its_tests_were_measured() -> None:
-    measured, failed = make.result("CLK-P-BIN"), make.result("TMR-P-LAT", status="failed")
-    denied = make.result("SEM-P-ARC", status="denied", series=[])
-    assert status_text(make.document(results=[measured])) == "complete"
-    said = status_text(make.document(results=[measured, failed, denied]))
-    assert said == "1 failed, 1 denied of 3"
-    assert status_text(make.document(results=[failed], status="interrupted")) == "interrupted"
-
-
-@pytest.mark.parametrize("status", ["failed", "timeout"])
-def test_what_failed_before_scheduling_is_no_lack_of_realtime(status: str) -> None:
-    failed = make.result("TMR-P-LAT", status=status, series=[], conditions=Conditions())
-    assert "not scheduled as real-time" not in " ".join(header(failed, ran("CLK-P-BIN")))
-    ordinary = Conditions(policy="other", realtime=False)
-    lacking = make.result("TMR-P-LAT", status=status, conditions=ordinary)
-    assert header(lacking)[0] == "not scheduled as real-time"
 
 
 def test_a_dry_run_does_not_claim_any_cpu(capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,114 +187,62 @@ SHORT = "{} reached 3.0 % of a CPU (requested: 10.0 %)"
 ELEMENTS = ("cpu", "disk", "memory")
 
 
-def told(name: str, text: str) -> Event:
-    """An event of a load names its element in its data, as in its text."""
-    element = text.split(maxsplit=1)[0]
-    of_load = name.startswith("load_") and element in ELEMENTS
-    return Event(name=name, text=text, data={"element": element} if of_load else {})
-
-
 def under(config: str, *events: tuple[str, str], test: str = "TMR-P-LAT") -> Result:
+    """Under a load that fell short; an event of a load names its element in its data, as in its
+    text."""
     reached = [
         LoadReached(element=one, degree="", asked=0.1, reached=0.03, unit="share", processes=2)
         for one in ELEMENTS
     ]
-    return make.result(
-        test,
-        conditions=Conditions(load="heavy", cpu_config=config),
-        events=[told(name, text) for name, text in events],
-        load=reached,
-    )
+    found = []
+    for name, text in events:
+        element = text.split(maxsplit=1)[0]
+        of_load = name.startswith("load_") and element in ELEMENTS
+        found.append(Event(name=name, text=text, data={"element": element} if of_load else {}))
+    conditions = Conditions(load="heavy", cpu_config=config)
+    return make.result(test, conditions=conditions, events=found, load=reached)
 
 
-def noted(*results: Result) -> list[tuple[str, str]]:
-    rows, _ = note_rows(document(*results))
-    return [(who.plain, text.plain) for who, text in rows]
-
-
-LATE = {place: ("late", f"late by {place} ns") for place in (1, 2)}
-OFF = ("not_offline", "it is read-only")
-
-
-@pytest.mark.parametrize(
-    ("results", "rows"),
-    [
-        # one condition keeps each of its notes, and other words are another note
-        (
-            [under("shared", LATE[1], LATE[2])],
-            [("TMR-P-LAT", "late by 1 ns"), ("TMR-P-LAT", "late by 2 ns")],
-        ),
-        (
-            [under("a", LATE[1]), under("b", ("late", "early by 1 ns"))],
-            [("TMR-P-LAT [a]", "late by 1 ns"), ("TMR-P-LAT [b]", "early by 1 ns")],
-        ),
-        # one of many conditions names the first and counts the others
-        (
-            [under(one, ("late", "late")) for one in "abcd"],
-            [("TMR-P-LAT [a]\nand 3 more conditions", "late")],
-        ),
-        # CPUs that stayed online are told once for all tests
-        (
-            [under("shared"), under("single", OFF), under("single", OFF, test="CLK-P-BIN")],
-            [("TMR-P-LAT [single]\nCLK-P-BIN [single]", "it is read-only")],
-        ),
-    ],
-)
-def test_a_note_is_told_once(results: list[Result], rows: list[tuple[str, str]]) -> None:
-    assert noted(*results) == rows
-
-
-def test_what_differs_in_its_figures_is_told_once_for_all_conditions() -> None:
+def of_notes() -> Iterator[tuple[str, list[Result]]]:
+    late = {place: ("late", f"late by {place} ns") for place in (1, 2)}
+    yield "one condition keeps each of its notes", [under("shared", late[1], late[2])]
+    other = ("late", "early by 1 ns")
+    yield "other words are another note", [under("a", late[1]), under("b", other)]
+    same = [under(one, ("late", "late")) for one in "abcd"]
+    yield "of many conditions the first is named", same
+    off = ("not_offline", "it is read-only")
+    single = [under("single", off), under("single", off, test="CLK-P-BIN")]
+    yield "CPUs that stayed online are told once", [under("shared"), *single]
     results = [under(one) for one in "abc"]
     for late_ns, result in enumerate(results):
         data = {"kind": "sleep", "late_ns": late_ns}
         result.events = [Event(name="late", text=f"late by {late_ns} ns", data=data)]
-    said = "late by 0 ns (and 2 similar, in the report)"
-    assert noted(*results) == [("TMR-P-LAT [a]", said)]
-
-
-@pytest.mark.parametrize(
-    ("events", "texts"),
-    [
-        # elements that fell short are one line that names all
-        (
-            [("load_short", SHORT.format(one)) for one in ELEMENTS],
-            [f"load: {SHORT.format('cpu')}; also short: disk, memory"],
-        ),
-        # a text without a known element is kept whole, and another kind of event is another line
-        (
-            [("load_short", SHORT.format("cpu")), ("load_short", "the keeper was killed")],
-            [f"load: {SHORT.format('cpu')}", "load: the keeper was killed"],
-        ),
-        (
-            [("load_short", SHORT.format("cpu")), ("load_ended_early", "disk : 1 of 2 ended")],
-            [f"load: {SHORT.format('cpu')}", "load: disk : 1 of 2 ended"],
-        ),
-    ],
-)
-def test_a_load_that_fell_short(events: list[tuple[str, str]], texts: list[str]) -> None:
-    found = deviations(document(under("a", *events)))
-    assert [one.text for one in found if one.kind == "load"] == texts
-
-
-def test_what_was_not_put_back_stands_first_and_once_with_what_to_type() -> None:
+    yield "what differs in its figures is told once", results
+    short = [("load_short", SHORT.format(one)) for one in ELEMENTS]
+    yield "elements that fell short are one line", [under("a", *short)]
+    killed = ("load_short", "the keeper was killed")
+    yield "a text without a known element is kept whole", [under("a", short[0], killed)]
+    ended = ("load_ended_early", "disk : 1 of 2 ended")
+    yield "another kind of event is another line", [under("a", short[0], ended)]
     left = ("not_put_back", "/proc/sys/kernel/watchdog: Invalid argument")
-    result = under("shielded", ("load_short", SHORT.format("cpu")), left, left)
-    other = make.result("SEM-P-SIG", status="failed", reason="it broke")
-    first, *others = deviations(document(other, result))
-    assert (first.kind, first.who) == ("left", "TMR-P-LAT [shielded]")
-    assert first.text == f"not restored: {left[1]}"
-    assert first.command == "sudo hardstone shield --restore"
-    assert all(one.kind != "left" for one in others)
-    assert left[1] not in str(noted(other, result))
-
-
-def test_what_to_type_is_not_in_the_words_of_a_deviation() -> None:
+    failed = make.result("SEM-P-SIG", status="failed", reason="it broke")
+    yield "what was not put back comes first", [failed, under("shielded", short[0], left, left)]
     refused = {"status": "denied", "reason": "EPERM", "remedy": "grant it"}
     tests = [make.result(n, command="hardstone x", **refused) for n in ("TMR-P-LAT", "TMR-P-JIT")]
-    found = deviations(document(*tests))
-    assert [one.text for one in found] == ["denied: EPERM; grant it", "denied: EPERM"]
-    assert [one.command for one in found] == ["hardstone x", "hardstone x"]
+    yield "what to type is not in the words", tests
+
+
+def test_notes_and_deviations(request: pytest.FixtureRequest) -> None:
+    texts = {}
+    for name, results in of_notes():
+        rows, _ = note_rows(document(*results))
+        lines = [f"note: {' / '.join(who.plain.splitlines())}: {text.plain}" for who, text in rows]
+        lines += [
+            f"{one.kind}: {one.who}: {one.text} [{one.command}]"
+            for one in deviations(document(*results))
+        ]
+        texts[name] = "\n".join(lines)
+    assert_as_stored(request, "notes.txt", texts)
 
 
 # A recording
