@@ -72,16 +72,6 @@ TEST(several_in_one)
     CHECK_SAME(results[2].gap, 1);
 }
 
-TEST(readings_wrap)
-{
-    const struct gap gaps[] = {{UINT64_MAX - 4, 20}};
-    const struct sent sent = {UINT64_MAX - 20, UINT64_MAX - 10, 5};
-    const struct sent_watch watch = {UINT64_MAX - 100, 100};
-    memset(&counts, 0, sizeof counts);
-    sent_match(gaps, 1, &watch, &sent, 1, results, &counts);
-    CHECK(results[0].fate == SENT_SEEN);
-}
-
 static uint64_t sum(void)
 {
     uint64_t all = 0;

@@ -2,85 +2,56 @@
 #include "family/mutex/inversion.h"
 #include "tap.h"
 
-static struct inversion_repeats repeats;
+/* Ends of rounds: "g" good, "b" bad, "w" by the watchdog, "p" out of patience, "d" disturbed, "n"
+ * not waited. Of each the answer, "c" counts, "a" again, "u" undecided, and the scale after it. */
+static const char ends[] = "gbwpdn", answers[] = "cau";
 
-static enum inversion_answer after(enum inversion_end end)
+static const struct {
+    const char *name, *ends, *answers;
+} rows[] = {
+    {"an order counts at once", "gb", "c1c1"},
+    {"ended by the watchdog once in each round", "wgwgwg", "a2c1a2c1a2c1"},
+    {"out of patience once in each round", "pgpgpg", "a2c1a2c1a2c1"},
+    {"ended by the watchdog each time", "www", "a2a4c1"},
+    {"out of patience each time", "ppp", "a2a4c1"},
+    {"late in two ways", "wpw", "a2a4u1"},
+    {"another order after a late round", "wb", "a2c1"},
+};
+
+TEST(rounds)
 {
-    return inversion_answer(&repeats, end);
-}
-
-static bool begin_claim(void)
-{
-    repeats = (struct inversion_repeats){0};
-    return true;
-}
-
-#define CLAIM_TEST(what) TEST_IN(begin_claim(), (void)0, what)
-
-CLAIM_TEST(an_order_counts_at_once)
-{
-    CHECK_SAME(after(INVERSION_GOOD), INVERSION_COUNTS);
-    CHECK_SAME(after(INVERSION_BAD), INVERSION_COUNTS);
-    CHECK_SAME(inversion_scale(&repeats), 1);
-}
-
-static const enum inversion_end late_ends[] = {INVERSION_ENDED_BY_WATCHDOG,
-                                               INVERSION_OUT_OF_PATIENCE};
-
-TEST(late_once_in_each_round)
-{
-    for (int i = 0; i < 2; i++) {
-        begin_claim();
-        for (int round = 0; round < 20; round++) {
-            CHECK_SAME(after(late_ends[i]), INVERSION_AGAIN);
-            CHECK_SAME(inversion_scale(&repeats), 2);
-            CHECK_SAME(after(INVERSION_GOOD), INVERSION_COUNTS);
-            CHECK_SAME(inversion_scale(&repeats), 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct inversion_repeats repeats = {0};
+        char got[20] = "";
+        tap_row(rows[i].name);
+        for (const char *end = rows[i].ends; *end; end++) {
+            char *answer = got + strlen(got);
+            *answer = answers[inversion_answer(&repeats,
+                                               (enum inversion_end)(strchr(ends, *end) - ends))];
+            answer[1] = (char)('0' + inversion_scale(&repeats));
         }
+        CHECK_TEXT(got, rows[i].answers);
     }
-}
-
-TEST(late_each_time)
-{
-    for (int i = 0; i < 2; i++) {
-        begin_claim();
-        CHECK_SAME(after(late_ends[i]), INVERSION_AGAIN);
-        CHECK_SAME(after(late_ends[i]), INVERSION_AGAIN);
-        CHECK_SAME(inversion_scale(&repeats), 4);
-        CHECK_SAME(after(late_ends[i]), INVERSION_COUNTS);
-        CHECK_SAME(inversion_scale(&repeats), 1);
-    }
-}
-
-CLAIM_TEST(late_in_two_ways)
-{
-    CHECK_SAME(after(INVERSION_ENDED_BY_WATCHDOG), INVERSION_AGAIN);
-    CHECK_SAME(after(INVERSION_OUT_OF_PATIENCE), INVERSION_AGAIN);
-    CHECK_SAME(after(INVERSION_ENDED_BY_WATCHDOG), INVERSION_UNDECIDED);
-}
-
-CLAIM_TEST(another_order_after_a_late_round)
-{
-    CHECK_SAME(after(INVERSION_ENDED_BY_WATCHDOG), INVERSION_AGAIN);
-    CHECK_SAME(after(INVERSION_BAD), INVERSION_COUNTS);
 }
 
 /* However long the claim is: the CPU that is always taken ends it, without a count. */
-CLAIM_TEST(disturbed)
+TEST(disturbed)
 {
+    struct inversion_repeats repeats = {0};
     for (int i = 0; i < INVERSION_DISTURBED; i++) {
-        CHECK_SAME(after(INVERSION_DISTURBED_BAD), INVERSION_AGAIN);
+        CHECK_SAME(inversion_answer(&repeats, INVERSION_DISTURBED_BAD), INVERSION_AGAIN);
         CHECK_SAME(inversion_scale(&repeats), 1);
-        CHECK_SAME(after(INVERSION_GOOD), INVERSION_COUNTS);
+        CHECK_SAME(inversion_answer(&repeats, INVERSION_GOOD), INVERSION_COUNTS);
     }
-    CHECK_SAME(after(INVERSION_DISTURBED_BAD), INVERSION_UNDECIDED);
+    CHECK_SAME(inversion_answer(&repeats, INVERSION_DISTURBED_BAD), INVERSION_UNDECIDED);
 }
 
-CLAIM_TEST(high_does_not_wait)
+TEST(high_does_not_wait)
 {
+    struct inversion_repeats repeats = {0};
     for (int i = 0; i < INVERSION_NOT_WAITED_MOST; i++) {
-        CHECK_SAME(after(INVERSION_NOT_WAITED), INVERSION_AGAIN);
+        CHECK_SAME(inversion_answer(&repeats, INVERSION_NOT_WAITED), INVERSION_AGAIN);
         CHECK_SAME(inversion_scale(&repeats), 1);
     }
-    CHECK_SAME(after(INVERSION_NOT_WAITED), INVERSION_UNDECIDED);
+    CHECK_SAME(inversion_answer(&repeats, INVERSION_NOT_WAITED), INVERSION_UNDECIDED);
 }

@@ -110,7 +110,6 @@ static bool begin(void)
         (struct inversion_setup){.kind = LOCK_KIND_INHERIT, .links = 1, .is_logged = true};
     fake.now_ns = CLOCK_NS_PER_S;
     fake.gives_up_ns = NEVER;
-    fake.then = blocked;
     return true;
 }
 
@@ -124,70 +123,55 @@ static const char *judged(void)
                                          : "failed";
 }
 
+static const struct {
+    const char *name;
+    const char *const *then;
+    int asked_late_count; /* rounds before */
+    enum lock_kind kind;
+    bool high_gives_up;
+    const char *judged;
+    int rounds; /* 0: not looked at */
+    const char *event, *text;
+} rows[] = {
+    {"the promised order", blocked, 0, LOCK_KIND_INHERIT, false, "passed", 20},
+    {"an inversion", inverted, 0, LOCK_KIND_INHERIT, false, "failed", 1},
+    {"high waits late, and then waits", blocked, 7, LOCK_KIND_INHERIT, false, "passed", 27,
+     "round_repeated", "high did not wait for the lock"},
+    {"high waits late, and then there is an inversion", inverted, 7, LOCK_KIND_INHERIT, false,
+     "failed"},
+    {"high never waits", asked_late, 0, LOCK_KIND_INHERIT, false, "none",
+     INVERSION_NOT_WAITED_MOST + 1, "not_seen",
+     "avoided/inherit: no verdict, because high did not wait"},
+    {"high never waits and gives up", asked_late_and_gave_up, 0, LOCK_KIND_INHERIT, true, "none", 0,
+     "not_seen", "high did not wait"},
+    {"the mutex does not exclude", let_in, 0, LOCK_KIND_INHERIT, false, "failed"},
+    /* with a ceiling high asks when low has let go */
+    {"high need not wait", asked_late, 0, LOCK_KIND_PROTECT, false, "failed"},
+};
+
+TEST(orders_are_judged)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        begin();
+        tap_row(rows[i].name);
+        fake.first = asked_late;
+        fake.first_count = rows[i].asked_late_count;
+        fake.then = rows[i].then;
+        scenario.setup.kind = rows[i].kind;
+        scenario.setup.high_gives_up = rows[i].high_gives_up;
+        CHECK_TEXT(judged(), rows[i].judged);
+        if (rows[i].rounds)
+            CHECK_SAME(fake.rounds, rows[i].rounds);
+        if (rows[i].event)
+            expect_event(rows[i].event, rows[i].text);
+        CHECK(!run_should_stop());
+        run_free();
+    }
+}
+
+/* ---- how long low keeps the lock ---- */
+
 #define ORDER_TEST(what) TEST_IN(begin(), run_free(), what)
-
-ORDER_TEST(the_promised_order)
-{
-    CHECK_TEXT(judged(), "passed");
-    CHECK_SAME(fake.rounds, 20);
-}
-
-ORDER_TEST(an_inversion)
-{
-    fake.then = inverted;
-    CHECK_TEXT(judged(), "failed");
-    CHECK_SAME(fake.rounds, 1);
-}
-
-ORDER_TEST(high_waits_late_and_then_waits)
-{
-    fake.first = asked_late;
-    fake.first_count = 7;
-    CHECK_TEXT(judged(), "passed");
-    CHECK_SAME(fake.rounds, 27);
-    expect_event("round_repeated", "high did not wait for the lock");
-}
-
-ORDER_TEST(high_waits_late_and_then_there_is_an_inversion)
-{
-    fake.first = asked_late;
-    fake.first_count = 7;
-    fake.then = inverted;
-    CHECK_TEXT(judged(), "failed");
-}
-
-ORDER_TEST(high_never_waits)
-{
-    fake.then = asked_late;
-    CHECK_TEXT(judged(), "none");
-    CHECK_SAME(fake.rounds, INVERSION_NOT_WAITED_MOST + 1);
-    expect_event("not_seen", "avoided/inherit: no verdict, because high did not wait");
-    CHECK(!run_should_stop());
-}
-
-/* Also where it waits with a timeout. */
-ORDER_TEST(high_never_waits_and_gives_up)
-{
-    scenario.setup.high_gives_up = true;
-    fake.then = asked_late_and_gave_up;
-    CHECK_TEXT(judged(), "none");
-    expect_event("not_seen", "high did not wait");
-}
-
-/* The mutex does not exclude. */
-ORDER_TEST(high_gets_the_lock_that_low_has)
-{
-    fake.then = let_in;
-    CHECK_TEXT(judged(), "failed");
-}
-
-/* With a ceiling high asks when low has let go. */
-ORDER_TEST(high_need_not_wait_with_a_ceiling)
-{
-    scenario.setup.kind = LOCK_KIND_PROTECT;
-    fake.then = asked_late;
-    CHECK_TEXT(judged(), "failed");
-}
 
 static void keep(void)
 {

@@ -4,209 +4,130 @@
 #include "family/timer/part_match.h"
 #include "tap.h"
 
-static struct part_match match;
-static struct part_split split;
-
-static bool begin(void)
+/* "i" and "I": an interrupt begins and ends; "w" and "v": the thread is woken, in an interrupt or
+ * not; "s" and "h": the CPU is given to it by cc1 7 and by hog 9; "L": something was lost; each
+ * with its time. "t1000-1100" takes the sample of that release and stamp: its three parts, or "-",
+ * and who had the CPU before. */
+static void play(struct part_match *match, const char *events, char *taken)
 {
-    memset(&match, 0, sizeof match);
-    memset(&split, 0, sizeof split);
-    return true;
+    struct part_split split;
+    for (char *next; *events; events = next + strspn(next, " ")) {
+        int64_t at_ns = strtoll(events + 1, &next, 10);
+        if (*events == 'i' || *events == 'I')
+            part_match_interrupt(match, at_ns, *events == 'i');
+        else if (*events == 'w' || *events == 'v')
+            part_match_waking(match, at_ns, *events == 'w');
+        else if (*events == 's')
+            part_match_switch(match, at_ns, 7, "cc1", 4);
+        else if (*events == 'h')
+            part_match_switch(match, at_ns, 9, "hog", 4);
+        else if (*events == 'L')
+            part_match_lost(match, at_ns);
+        if (*events != 't')
+            continue;
+        const struct part_sample sample = {at_ns, strtoll(next + 1, &next, 10)};
+        if (part_match_take(match, &sample, &split))
+            taken += sprintf(taken, "%d %d %d", (int)split.ns[PART_INTERRUPT],
+                             (int)split.ns[PART_DISPATCH], (int)split.ns[PART_RETURN]);
+        else
+            taken += sprintf(taken, "-");
+        bool is_known = split.before_thread != -1 || split.before[0];
+        taken += sprintf(taken, is_known ? " %s %d; " : " nobody; ", split.before,
+                         (int)split.before_thread);
+    }
 }
 
-#define MATCH_TEST(what) TEST_IN(begin(), (void)0, what)
+#define WAKE_UP "i1010 w1020 I1030 s1050 "
+#define TAKE "t1000-1100 "
 
-static bool take(int64_t release_ns, int64_t user_ns)
-{
-    const struct part_sample sample = {release_ns, user_ns};
-    return part_match_take(&match, &sample, &split);
-}
+static const struct {
+    const char *name, *events, *taken;
+    struct part_counts counts;
+} rows[] = {
+    {"plain", WAKE_UP TAKE, "10 40 50 cc1 7; ", {.matched = 1}},
+    /* the tick, a handler of its own, comes between the release and ours, or after the wake-up */
+    {"several interrupts",
+     "i1001 I1004 " WAKE_UP "i1060 I1070 " TAKE,
+     "10 40 50 cc1 7; ",
+     {.matched = 1}},
+    /* it already ran for another timer: nothing had to be waited for */
+    {"a handler begun before",
+     "i990 w1020 I1030 s1050 " TAKE,
+     "0 50 50 cc1 7; ",
+     {.matched = 1, .begun_early = 1}},
+    /* in a handler that is not among the events, of another line or CPU; the tick, alone since the
+     * release, is not ours */
+    {"another handler",
+     "i990 I995 w1020 s1050 " TAKE "i2005 I2008 w2020 s2050 t2000-2100",
+     "- cc1 7; - cc1 7; ",
+     {.unmatched = 2}},
+    /* after the handler: only an interrupt that is alone since the release is ours */
+    {"in a softirq", "i990 I992 i1010 I1012 v1020 s1050 " TAKE, "10 40 50 cc1 7; ", {.matched = 1}},
+    {"in a softirq of two",
+     "i1002 I1004 i1010 I1012 v1020 s1050 " TAKE,
+     "- cc1 7; ",
+     {.unmatched = 1}},
+    {"in a softirq of none",
+     "i980 I982 i990 I992 v1020 s1050 " TAKE,
+     "- cc1 7; ",
+     {.unmatched = 1}},
+    /* on its way to user space: the first switch ends the dispatch, and whoever had the CPU before
+     * the last one kept the thread waiting */
+    {"preempted", WAKE_UP "h1080 " TAKE, "10 40 50 hog 9; ", {.matched = 1}},
+    {"preempted after its stamp", WAKE_UP "h1110 " TAKE, "10 40 50 nobody; ", {.matched = 1}},
+    {"no handler, and no sleep",
+     "w1020 s1050 " TAKE "t1200-1300",
+     "- cc1 7; - nobody; ",
+     {.unmatched = 1, .not_slept = 1}},
+    /* the events before are not used again; woken before it had left the CPU */
+    {"not slept",
+     WAKE_UP TAKE "t1090-1110 w1200 t1190-1210",
+     "10 40 50 cc1 7; - nobody; - nobody; ",
+     {.matched = 1, .not_slept = 1, .not_switched = 1}},
+    /* it comes before the sample of the one before is taken */
+    {"the next waits",
+     WAKE_UP "t900-950 " TAKE,
+     "- nobody; 10 40 50 cc1 7; ",
+     {.matched = 1, .out_of_order = 1}},
+    {"switched to after its stamp",
+     "i1010 w1020 I1030 s1101 " TAKE,
+     "- nobody; ",
+     {.out_of_order = 1}},
+    {"woken before its release", "i980 w990 I995 s1050 " TAKE, "- nobody; ", {.out_of_order = 1}},
+    /* the entry; all, where no stamp is after the latest event. After the gap it is a matter of the
+     * sample again */
+    {"lost",
+     "i1010 L1015 w1020 s1050 " TAKE "i2010 w2020 I2030 s2050 L0 t2000-2100 "
+     "i3010 w3020 I3030 s3050 t3000-3100 t3090-3110",
+     "- cc1 7; - nobody; 10 40 50 cc1 7; - nobody; ",
+     {.lost = 2, .matched = 1, .not_slept = 1}},
+    {"lost before a softirq", "i1010 I1012 L1015 v1020 s1050 " TAKE, "- cc1 7; ", {.lost = 1}},
+    {"lost at a known time", "i2010 w2020 I2030 s2050 L2060 t2000-2100", "- nobody; ", {.lost = 1}},
+};
 
-static void wake_up(int64_t entry_ns, int64_t waking_ns, int64_t exit_ns, int64_t switch_ns)
+TEST(wake_ups_by_tracepoints)
 {
-    part_match_interrupt(&match, entry_ns, true);
-    part_match_waking(&match, waking_ns, true);
-    part_match_interrupt(&match, exit_ns, false);
-    part_match_switch(&match, switch_ns, 7, "cc1", 4);
-}
-
-static void expect(int64_t interrupt_ns, int64_t dispatch_ns, int64_t return_ns)
-{
-    CHECK_SAME(split.ns[PART_INTERRUPT], interrupt_ns);
-    CHECK_SAME(split.ns[PART_DISPATCH], dispatch_ns);
-    CHECK_SAME(split.ns[PART_RETURN], return_ns);
-}
-
-MATCH_TEST(plain)
-{
-    wake_up(1010, 1020, 1030, 1050);
-    CHECK(take(1000, 1100));
-    expect(10, 40, 50);
-    CHECK_SAME(split.before_thread, 7);
-    CHECK_TEXT(split.before, "cc1");
-    CHECK_SAME(match.counts.matched, 1);
-    CHECK_SAME(match.counts.begun_early, 0);
-}
-
-/* The tick, a handler of its own, comes between the release and ours, or after the wake-up. */
-MATCH_TEST(several_interrupts)
-{
-    part_match_interrupt(&match, 1001, true);
-    part_match_interrupt(&match, 1004, false);
-    wake_up(1010, 1020, 1030, 1050);
-    part_match_interrupt(&match, 1060, true);
-    part_match_interrupt(&match, 1070, false);
-    CHECK(take(1000, 1100));
-    expect(10, 40, 50);
-}
-
-/* At the release the handler already ran for another timer: nothing had to be waited for. */
-MATCH_TEST(handler_begun_before)
-{
-    wake_up(990, 1020, 1030, 1050);
-    CHECK(take(1000, 1100));
-    expect(0, 50, 50);
-    CHECK_SAME(match.counts.begun_early, 1);
-}
-
-/* Woken in a handler that is not among the events: of another line, or on another CPU. */
-MATCH_TEST(other_handler)
-{
-    part_match_interrupt(&match, 990, true);
-    part_match_interrupt(&match, 995, false);
-    part_match_waking(&match, 1020, true);
-    part_match_switch(&match, 1050, 0, "swapper", 8);
-    CHECK(!take(1000, 1100));
-    CHECK_SAME(match.counts.unmatched, 1);
-    part_match_interrupt(&match, 2005, true); /* the tick, alone since the release, is not ours */
-    part_match_interrupt(&match, 2008, false);
-    part_match_waking(&match, 2020, true);
-    part_match_switch(&match, 2050, 0, "swapper", 8);
-    CHECK(!take(2000, 2100));
-    CHECK_SAME(match.counts.unmatched, 2);
-}
-
-static void softirq(int64_t first_ns, int64_t second_ns)
-{
-    begin();
-    part_match_interrupt(&match, first_ns, true);
-    part_match_interrupt(&match, first_ns + 2, false);
-    part_match_interrupt(&match, second_ns, true);
-    part_match_interrupt(&match, second_ns + 2, false);
-    part_match_waking(&match, 1020, false);
-    part_match_switch(&match, 1050, 0, "swapper", 8);
-}
-
-/* Woken after the handler: only an interrupt that is alone since the release is ours. */
-TEST(softirq)
-{
-    softirq(990, 1010);
-    CHECK(take(1000, 1100));
-    expect(10, 40, 50);
-    softirq(1002, 1010);
-    CHECK(!take(1000, 1100));
-    CHECK_SAME(match.counts.unmatched, 1);
-    softirq(980, 990);
-    CHECK(!take(1000, 1100));
-    CHECK_SAME(match.counts.unmatched, 1);
-}
-
-/* Preempted on its way to user space: the first switch ends the dispatch, and whoever had the CPU
- * before the last one kept the thread waiting. */
-MATCH_TEST(preempted)
-{
-    wake_up(1010, 1020, 1030, 1050);
-    part_match_switch(&match, 1080, 9, "hog", 4);
-    CHECK(take(1000, 1100));
-    expect(10, 40, 50);
-    CHECK_TEXT(split.before, "hog");
-}
-
-static void expect_nobody(void)
-{
-    CHECK_SAME(split.before_thread, -1);
-    CHECK_TEXT(split.before, "");
-}
-
-/* What ran before is known without the interrupt, and never guessed. */
-MATCH_TEST(what_ran_before)
-{
-    part_match_waking(&match, 1020, true);
-    part_match_switch(&match, 1050, 7, "cc1", 4);
-    CHECK(!take(1000, 1100));
-    CHECK_SAME(split.before_thread, 7);
-    CHECK(!take(1200, 1300)); /* did not sleep */
-    expect_nobody();
-    wake_up(2010, 2020, 2030, 2050);
-    part_match_lost(&match, 2060);
-    CHECK(!take(2000, 2100));
-    expect_nobody();
-    wake_up(3010, 3020, 3030, 3050);
-    part_match_switch(&match, 3110, 9, "hog", 4); /* after the stamp */
-    CHECK(take(3000, 3100));
-    expect_nobody();
-}
-
-MATCH_TEST(not_slept)
-{
-    wake_up(1010, 1020, 1030, 1050);
-    CHECK(take(1000, 1100));
-    CHECK(!take(1090, 1110)); /* the events before are not used again */
-    CHECK_SAME(match.counts.not_slept, 1);
-    CHECK_SAME(match.counts.matched, 1);
-    part_match_waking(&match, 1200, true); /* woken before it had left the CPU */
-    CHECK(!take(1190, 1210));
-    CHECK_SAME(match.counts.not_switched, 1);
-    CHECK_SAME(match.counts.not_slept, 1);
-}
-
-/* A wake-up that comes before the sample of the one before is taken. */
-MATCH_TEST(next_waits)
-{
-    wake_up(1010, 1020, 1030, 1050);
-    CHECK(!take(900, 950));
-    CHECK(take(1000, 1100));
-    expect(10, 40, 50);
-}
-
-MATCH_TEST(order)
-{
-    wake_up(1010, 1020, 1030, 1101); /* switched to after its own stamp */
-    CHECK(!take(1000, 1100));
-    begin();
-    wake_up(980, 990, 995, 1050); /* woken before its release */
-    CHECK(!take(1000, 1100));
-    CHECK_SAME(match.counts.out_of_order, 1);
-    CHECK_SAME(match.counts.matched, 0);
-}
-
-MATCH_TEST(lost)
-{
-    part_match_interrupt(&match, 1010, true);
-    part_match_lost(&match, 1015);
-    part_match_waking(&match, 1020, true);
-    part_match_switch(&match, 1050, 0, "swapper", 8);
-    CHECK(!take(1000, 1100)); /* the entry was lost */
-    CHECK_SAME(match.counts.lost, 1);
-    wake_up(2010, 2020, 2030, 2050);
-    part_match_lost(&match, 0); /* no stamp: after the latest event */
-    CHECK(!take(2000, 2100));
-    CHECK_SAME(match.counts.lost, 2);
-    wake_up(3010, 3020, 3030, 3050);
-    CHECK(take(3000, 3100));
-    CHECK(!take(3090, 3110)); /* after the gap it is a matter of the sample again */
-    CHECK_SAME(match.counts.not_slept, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct part_match match = {0};
+        char taken[200] = "";
+        tap_row(rows[i].name);
+        play(&match, rows[i].events, taken);
+        CHECK_TEXT(taken, rows[i].taken);
+        CHECK(memcmp(&match.counts, &rows[i].counts, sizeof match.counts) == 0);
+    }
 }
 
 /* A name that fills its field has no end. */
 TEST(long_name)
 {
     static const char name[32] = "0123456789abcdefghijklmnopqrstu";
-    begin();
+    const struct part_sample sample = {1000, 1100};
+    struct part_match match = {0};
+    struct part_split split;
     part_match_interrupt(&match, 1010, true);
     part_match_waking(&match, 1020, true);
     part_match_switch(&match, 1050, 1, name, sizeof name);
-    CHECK(take(1000, 1100));
+    CHECK(part_match_take(&match, &sample, &split));
     CHECK_TEXT(split.before, "0123456789abcde");
 }
 
