@@ -10,6 +10,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -54,6 +55,7 @@ def kestrel() -> Path:
         return build_port(BUILD, "kestrel", PORT, [include, f"-Dc_link_args=-L{BUILD}"])
 
 
+@cache
 def facts_of(probe: Path, fault: str = "") -> Facts:
     told = subprocess.check_output(
         [probe, "facts", "--json"], env={**os.environ, "KESTREL_FAULT": fault}
@@ -62,15 +64,7 @@ def facts_of(probe: Path, fault: str = "") -> Facts:
 
 
 def run_with(fault: str, probe: Path, test: str, *options: str) -> Stream:
-    words = [str(probe), "run", test, "--json", *options]
-    done = subprocess.run(
-        words,
-        env={**os.environ, "KESTREL_FAULT": fault},
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    return Stream(test, done.returncode, done.stdout)
+    return run(probe, test, *QUICK, *options, variables={"KESTREL_FAULT": fault})
 
 
 # ---- what it says of itself ----
@@ -166,15 +160,15 @@ def test_a_part_that_it_lacks_has_a_reason(kestrel: Path) -> None:
 
 def test_no_cpus_are_no_choice_of_a_cpu(kestrel: Path) -> None:
     assert facts_of(kestrel, "cpus").facts["cpu.allowed"] is None
-    result = run_with("cpus", kestrel, "TMR-P-LAT", "--cpu", "0", *QUICK).result
+    result = run_with("cpus", kestrel, "TMR-P-LAT", "--cpu", "0").result
     assert (result.status, result.reason) == ("unsupported", "this port cannot choose a CPU")
-    unbound = run_with("cpus", kestrel, "SEM-P-SIG", *QUICK).result
+    unbound = run_with("cpus", kestrel, "SEM-P-SIG").result
     assert (unbound.status, unbound.conditions.cpu) == ("measured", None)
 
 
 @pytest.mark.parametrize("test", ["CLK-B-RES", "SEM-P-SIG", "TMR-P-LAT"])
 def test_a_clock_that_stands_still_measures_nothing(kestrel: Path, test: str) -> None:
-    stream = run_with("clock", kestrel, test, *QUICK)
+    stream = run_with("clock", kestrel, test)
     assert stream.code == 3 and stream.result.status == "failed"
     assert stream.result.reason == "CLOCK_MONOTONIC stands still: no time can be measured"
     assert not any(series.count for series in stream.of(StreamSeries))
@@ -187,7 +181,7 @@ def test_facts_say_that_the_clock_stands_still(kestrel: Path) -> None:
 
 
 def test_a_call_that_links_and_fails_is_no_figure(kestrel: Path) -> None:
-    stream = run_with("timers", kestrel, "TMR-P-JIT", *QUICK)
+    stream = run_with("timers", kestrel, "TMR-P-JIT")
     said = Counter(
         (event.data["mechanism"], event.data["error"])
         for event in stream.told("mechanism_unsupported")
@@ -198,7 +192,7 @@ def test_a_call_that_links_and_fails_is_no_figure(kestrel: Path) -> None:
 
 
 def test_a_cpu_that_cannot_be_bound_to_ends_the_test(kestrel: Path) -> None:
-    result = run_with("bind", kestrel, "TMR-P-LAT", "--cpu", "0", *QUICK).result
+    result = run_with("bind", kestrel, "TMR-P-LAT", "--cpu", "0").result
     assert result.status == "unsupported" and "Operation not supported" in (result.reason or "")
 
 

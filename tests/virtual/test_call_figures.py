@@ -4,17 +4,15 @@ times: each value is the sum of the calls between its two moments, and of nothin
 from __future__ import annotations
 
 import os
-import subprocess
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tests import machine
+from tests.process.targets import sample
 from tests.running import Stream
 from tests.virtual.calls import (
     COST,
@@ -30,12 +28,14 @@ from tests.virtual.calls import (
 pytestmark = machine.needs(machine.no_realtime())
 
 Measured = Callable[..., Stream]
-Called = Callable[..., tuple[Stream, list[Call]]]
+Called = Callable[..., list[Call]]
 
 SAMPLES = 50
 BURN_NS = 20_011  # of reading the clock: each ns of it is one read
 SCOPES = ("thread", "process")
 POST, WAIT, TIMED = COST["sem_post"], COST["sem_wait"], COST["sem_timedwait"]
+# Values at the start of a variant that are not recorded.
+WARM_UP = {one.id: one.warm_up_samples for one in sample.register().tests}
 FREE = Cost(0, 0, 0)  # an integer that nobody waits for: no call
 
 # V and P of each kind where nobody waits, and where somebody does.
@@ -63,13 +63,24 @@ FORMS = dict.fromkeys(ALONE, ("both",)) | {"unnamed": SCOPES, "mutex": SCOPES}
 
 @pytest.fixture
 def measured(shared_probe: Path, virtual_libc: Path) -> Measured:
-    return partial(measure, shared_probe, virtual_libc)
+    def measured(*words: str, **told: str | int) -> Stream:
+        stream = measure(shared_probe, virtual_libc, *words, **told)
+        assert stream.result.status == "measured", stream.result.reason
+        return stream
+
+    return measured
 
 
 @pytest.fixture
 def called(shared_probe: Path, virtual_libc: Path, tmp_path: Path) -> Called:
-    """With all calls that were made, in their order."""
-    return partial(measure_with_calls, shared_probe, virtual_libc, tmp_path)
+    """All calls that were made, in their order."""
+
+    def called(*words: str) -> list[Call]:
+        stream, calls = measure_with_calls(shared_probe, virtual_libc, tmp_path, *words)
+        assert stream.result.status == "measured", stream.result.reason
+        return calls
+
+    return called
 
 
 def constant(count: int, values: dict[tuple[str, ...], int]) -> dict[tuple[str, ...], list[int]]:
@@ -106,23 +117,16 @@ def test_creation_and_deletion(measured: Measured) -> None:
     ],
 )
 def test_used_means_used(
-    shared_probe: Path, called: Called, kind: str, first: str, last: str, between: list[str]
+    called: Called, kind: str, first: str, last: str, between: list[str]
 ) -> None:
     """In half of the lives a V and a P, in the order of the cases; nothing in the others. Each case
     begins with a look whether the kind is here and with lives that are not recorded."""
-    _, calls = called("SEM-P-NEW", "--samples", "10", "-p", f"kinds={kind}", "-p", "scopes=thread")
+    calls = called("SEM-P-NEW", "--samples", "10", "-p", f"kinds={kind}", "-p", "scopes=thread")
     begun = [one for one in calls if not one.is_leave]
     uses = [use_of(begun[i + 1 :], kind, last) for i, one in enumerate(begun) if one.name == first]
-    before = 1 + warm_up(shared_probe, "SEM-P-NEW")
+    before = 1 + WARM_UP["SEM-P-NEW"]
     assert uses[-10:] == [between] * 10
     assert uses[-20 - before : -10 - before] == [[]] * 10
-
-
-def warm_up(probe: Path, test: str) -> int:
-    """Values at the start of a variant that are not recorded."""
-    register = msgspec.json.decode(subprocess.check_output([probe, "list", "--json"]))
-    (count,) = [one["warm_up_samples"] for one in register["tests"] if one["id"] == test]
-    return int(count)
 
 
 def use_of(calls: list[Call], kind: str, last: str) -> list[str]:
@@ -156,7 +160,7 @@ def test_shared_is_made_for_processes(
     """What is timed was made for several processes in the one scope, and not in the other."""
     for scope, maker in (("thread", made), ("process", f"{made}_shared")):
         words = (test, "--samples", "20", "-p", f"kinds={kind}", "-p", f"scopes={scope}")
-        _, calls = called(*words)
+        calls = called(*words)
         uses = [one for one in calls if one.name in used and not one.is_leave]
         place = max({one.object for one in uses}, key=[one.object for one in uses].count)
         makers = {one.name for one in calls if one.object == place} & {made, f"{made}_shared"}
@@ -206,7 +210,7 @@ def test_a_mutex_between_two_is_made_for_their_scope(
     called: Called, test: str, scope: str, mark: str
 ) -> None:
     """The condition variable and the mutex, one of each for each direction."""
-    _, calls = called(test, "--samples", "20", "-p", "kinds=mutex", "-p", f"scopes={scope}")
+    calls = called(test, "--samples", "20", "-p", "kinds=mutex", "-p", f"scopes={scope}")
     waited = {one.object for one in calls if one.name == "cond_wait"}
     assert len(waited) == 2
     for place in waited:
@@ -238,19 +242,18 @@ def test_contention(measured: Measured) -> None:
                 expected["acquire", *one] = wait.enter + POST.leave + READ_NS
                 expected["release", *one] = signal.enter + wait.woken + READ_NS
     assert figures(stream) == constant(60, expected)
-    assert stream.result.status == "measured", stream.result.reason
     assert set(stream.events) <= {"stacks_not_locked"}  # of 30 waiters
 
 
 @pytest.mark.parametrize("kind", CONTENDED)
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("waiters", [2, 20])
-def test_who_waits(shared_probe: Path, called: Called, kind: str, scope: str, waiters: int) -> None:
+def test_who_waits(called: Called, kind: str, scope: str, waiters: int) -> None:
     """In each round so many threads block, each of a priority of its own and above the
     creator, the highest first; and then each is woken, the highest first."""
     words = ("SEM-P-ARC", "-p", f"kinds={kind}", "-p", f"waiters={waiters}", "--priority", "60")
     words += ("-p", f"scopes={scope}")
-    stream, calls = called(*words, "--samples", str(3 * waiters))
+    calls = called(*words, "--samples", str(3 * waiters))
     names = {"sysv": "semop_wait", "eventfd": "read", "futex": "futex_wait"}
     name = names.get(kind, "sem_wait")
     makers = {one.thread for one in calls if one.name == "pthread_create"}
@@ -262,13 +265,12 @@ def test_who_waits(shared_probe: Path, called: Called, kind: str, scope: str, wa
     waits = [one for one in others if one.object == place]
     asked = [one.priority for one in waits if not one.is_leave]
     order = list(range(60, 60 - waiters, -1))
-    assert asked == order * (warm_up(shared_probe, "SEM-P-ARC") + 3)
+    assert asked == order * (WARM_UP["SEM-P-ARC"] + 3)
     rounds = [waits[i : i + 2 * waiters] for i in range(0, len(waits), 2 * waiters)]
     for one in rounds:
         assert [call.is_leave for call in one] == [False] * waiters + [True] * waiters
         assert [call.priority for call in one] == order * 2
     assert creator_priorities(calls, kind, place) == {60 - waiters}
-    assert stream.result.status == "measured", stream.result.reason
 
 
 def most_shared(calls: list[Call]) -> str:
@@ -332,7 +334,6 @@ def test_locking_with_contention(measured: Measured) -> None:
         },
     )
     assert figures(stream) == {**expected, ("acquire", "protect"): [0, 0, 0]}
-    assert stream.result.status == "measured", stream.result.reason
     assert list(stream.events) == ["no_contention"]
     assert "protect" in stream.events["no_contention"].text
 
@@ -341,9 +342,7 @@ def test_locking_with_contention(measured: Measured) -> None:
 def test_medium_is_made_ready_before_the_release(called: Called, protocol: str) -> None:
     """By low, in every round: its gate is opened before low's unlock; it runs before that
     with `none`, and after high is done with the others."""
-    _, calls = called(
-        "MUT-P-ARC", "-p", f"protocols={protocol}", "--samples", "8", "--priority", "60"
-    )
+    calls = called("MUT-P-ARC", "-p", f"protocols={protocol}", "--samples", "8", "--priority", "60")
     low, medium, high = 57, 58, 59  # of the threads: the priority at which they rest
     threads = threads_at_rest(calls, (low, medium, high))
     asked = [i for i, one in enumerate(calls) if is_enter(one, f"lock_{protocol}", threads[high])]
@@ -402,7 +401,6 @@ def test_delay_by_inversion(measured: Measured) -> None:
         expected["delay", protocol] = delay + (0 if protocol == "inherit" else medium)
     expected["delay", "protect"] = both + waited + unlock("protect").enter + lock("protect").whole
     assert figures(stream) == constant(10, expected)
-    assert stream.result.status == "measured", stream.result.reason
 
 
 def test_the_table_of_primitives(measured: Measured) -> None:
@@ -450,17 +448,15 @@ def test_a_switch_is_one_yield(measured: Measured) -> None:
     stream = measured("THR-P-SLS", "-p", f"threads={rings}", "--samples", str(RING_SAMPLES))
     value = YIELD.whole + READ_NS
     assert figures(stream) == {("switch", str(n)): [RING_SAMPLES, value, value] for n in RINGS}
-    assert stream.result.status == "measured", stream.result.reason
 
 
 def test_rings_are_those_asked_for(called: Called) -> None:
     """One after the other in one run: each label's turns are made by so many threads, which come
     in one order at one priority."""
-    stream, calls = called("THR-P-SLS", "-p", "threads=2,7,5", "--samples", "100")
+    calls = called("THR-P-SLS", "-p", "threads=2,7,5", "--samples", "100")
     yields = [one for one in calls if one.name == "sched_yield" and not one.is_leave]
     turns = [one.thread for one in yields]
     assert len({one.priority for one in yields}) == 1
-    assert stream.result.status == "measured", stream.result.reason
     counts: list[int] = []
     while turns:
         size = 1 + next((i for i, one in enumerate(turns[1:]) if one == turns[0]), 0)
@@ -477,7 +473,7 @@ def test_a_preemption_is_a_wake_up(measured: Measured) -> None:
     assert set(figures(stream)) == {("preemption", "thread"), ("preemption", "timer")}
     assert figures(stream)["preemption", "thread"] == [100, by_thread, by_thread]
     assert_by_timer(figures(stream)["preemption", "timer"])
-    assert stream.result.status == "measured" and not stream.events
+    assert not stream.events
 
 
 def assert_by_timer(figure: list[int]) -> None:
@@ -494,7 +490,6 @@ def test_who_has_not_started_is_not_preempted(measured: Measured) -> None:
     words = ("THR-P-PRE", "-p", "by=timer", "--samples", "100")
     costs = in_words(slow, SLOW_READ_NS)
     stream = measured(*words, HARDSTONE_COSTS=costs)
-    assert stream.result.status == "measured", stream.result.reason
     assert set(figures(stream)) == {("preemption", "timer")}
     assert_by_timer(figures(stream)["preemption", "timer"])
     assert set(stream.events) == {"low_not_started"}
@@ -502,7 +497,7 @@ def test_who_has_not_started_is_not_preempted(measured: Measured) -> None:
 
 def test_who_is_preempted(called: Called) -> None:
     """The wakers are one thread, one below the woken one."""
-    _, calls = called("THR-P-PRE", "-p", "by=thread", "--samples", "64", "--priority", "50")
+    calls = called("THR-P-PRE", "-p", "by=thread", "--samples", "64", "--priority", "50")
     pairs = Counter(pairs_of(calls))
     assert pairs[(49, 50)] >= 64
 
@@ -525,7 +520,6 @@ def test_the_first_cancellation_loads_the_unwinder(measured: Measured) -> None:
             os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     stream = measured("THR-P-NEW", "-p", "cases=never-run", "--samples", "50")
     assert "not_the_case" not in stream.events
-    assert stream.result.status == "measured", stream.result.reason
 
 
 def test_creation_and_deletion_of_threads(measured: Measured) -> None:
@@ -542,7 +536,6 @@ def test_creation_and_deletion_of_threads(measured: Measured) -> None:
         ("delete", "run-and-block"): end + lowered,
     }
     assert figures(stream) == {key: [50, value, value] for key, value in expected.items()}
-    assert stream.result.status == "measured", stream.result.reason
 
 
 # ---- signals ----
