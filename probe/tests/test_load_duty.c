@@ -158,15 +158,6 @@ TEST(stopped_time_does_not_count)
     CHECK_SAME(counted(COUNTER_BUSY_NS), 2 * 10 * MS);
 }
 
-TEST(waiting_for_a_cpu_does_not_count)
-{
-    if (!tap_is_wrapped())
-        return;
-    keep((struct piece){.ns = 100 * MS, .waits_ns = 100 * MS, .left = 3}, &by_wall, 900 * MS,
-         1000 * MS);
-    check_busy(3 * 100 * MS);
-}
-
 /* Wherever it falls between two readings, before a piece, after it or between two. */
 TEST(a_wait_between_two_readings_does_not_count)
 {

@@ -53,6 +53,7 @@ SHIELD_TEST(interrupts_that_cannot_be_moved)
     made_up_put(SERVED(1), "3");
     made_up_put(IRQ(2), "3"); /* managed, as newer and as older kernels say it */
     made_up_put(IRQ(3), "2-3");
+    made_up_put(SERVED(3), "3");
     made_up_put(IRQ(4), "0-3");
     made_up_put(IRQ(5), "1,3");
     made_up_refuse(IRQ(2), EPERM, NULL);
@@ -65,8 +66,8 @@ SHIELD_TEST(interrupts_that_cannot_be_moved)
     CHECK(made_up_is_noted("interrupts", "managed, or of one CPU"));
     CHECK(made_up_is_noted("interrupts", "no interrupt vector left"));
     CHECK(made_up_is_noted("interrupts", "did not keep it"));
-    /* number 1 is served there */
     CHECK(made_up_is_noted("interrupts", "they move when they next fire"));
+    CHECK_TEXT(made_up.notes.note[made_up.notes.count - 1].names, "1"); /* of those that moved */
     CHECK_TEXT(made_up_text(IRQ(1)), "0-2");
     CHECK_TEXT(made_up_text(DEFAULT), "7");
     put_back(2, 0, 0);
