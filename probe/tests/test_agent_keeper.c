@@ -120,6 +120,25 @@ static void queue(const char *number, const char *what, const char *more)
     CHECK_ANSWER(&host, "K queued|", 'J', number, LONG_MS, what, more);
 }
 
+/* Once it runs: its pipe. */
+static int start_job(const char *number, const char *what)
+{
+    queue(number, what, NULL);
+    return wait_until_alive(folder);
+}
+
+static void stop_job(int alive)
+{
+    CHECK_ANSWER(&host, "K ", 'P', "stop");
+    CHECK(wait_until_dead(alive));
+}
+
+static void let_job_go(int alive)
+{
+    write_file(folder, "go", "\n", 0600);
+    CHECK(wait_until_dead(alive));
+}
+
 static void wait_for(const char *number)
 {
     CHECK_HOLDS(ASK(&host, 'W', number, LONG_MS), "K ");
@@ -130,14 +149,12 @@ static void wait_for(const char *number)
 KEEPER_TEST(jobs_run_one_after_another)
 {
     CHECK_TEXT(state(&host), "K none|");
-    queue("2", "until_go", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("2", "until_go");
     queue("10", "say", "5");
     queue("1", "say", "0");
     CHECK_TEXT(state(&host), "K keeper|PID|1|queued||2|running|PID|10|queued||");
     CHECK(!is_there(folder, "10.begun"));
-    write_file(folder, "go", "\n", 0600);
-    CHECK(wait_until_dead(alive));
+    let_job_go(alive);
     wait_for("1");
     CHECK_TEXT(state(&host), "K keeper|PID|1|ended|0|2|ended|0|10|ended|5|");
     CHECK_TEXT(file_text(folder, "10.out"), "out say 5\n");
@@ -219,22 +236,18 @@ TEST(as_many_jobs_as_there_may_be)
 KEEPER_TEST(a_wait_ends_after_its_time_and_at_once_for_what_is_not_known)
 {
     CHECK_TEXT(ASK(&host, 'W', "1", LONG_MS), "K none|");
-    queue("1", "until_go", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "until_go");
     CHECK_HOLDS(ASK(&host, 'W', "1", "1"), "|1|running|");
     CHECK_HOLDS(ASK(&host, 'W', "2", LONG_MS), "|1|running|");
-    write_file(folder, "go", "\n", 0600);
-    CHECK(wait_until_dead(alive));
+    let_job_go(alive);
     CHECK_HOLDS(ASK(&host, 'W', "1", LONG_MS), "|1|ended|0|");
 }
 
 KEEPER_TEST(a_stop_ends_the_input_and_drops_the_queue)
 {
-    queue("1", "until_eof", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "until_eof");
     queue("2", "say", "0");
-    CHECK_ANSWER(&host, "K ", 'P', "stop");
-    CHECK(wait_until_dead(alive));
+    stop_job(alive);
     wait_for("1");
     CHECK_TEXT(state(&host), "K keeper|PID|1|ended|0|2|dropped||");
     CHECK_TEXT(file_text(folder, "1.out"), "stopped\n");
@@ -245,8 +258,7 @@ KEEPER_TEST(a_stop_ends_the_input_and_drops_the_queue)
 
 KEEPER_TEST(a_kill_reaches_all_of_a_job)
 {
-    queue("1", "ignore", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "ignore");
     queue("2", "say", "0");
     CHECK_ANSWER(&host, "K ", 'P', "kill");
     CHECK(wait_until_dead(alive));
@@ -336,8 +348,7 @@ PROC_TEST(a_keeper_is_a_daemon)
 /* Also a job that does not read its input. */
 PROC_TEST(a_job_ends_with_its_keeper)
 {
-    queue("1", "hang", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "hang");
     kill(keeper_pid(&host), SIGKILL);
     CHECK(wait_until_dead(alive));
     CHECK_TEXT(ASK(&host, 'W', "1", LONG_MS), "K none|1|lost||");
@@ -348,14 +359,12 @@ PROC_TEST(a_job_ends_with_its_keeper)
 PROC_TEST(a_keeper_sleeps_while_a_job_runs)
 {
     static const char name[] = "\nvoluntary_ctxt_switches:\t";
-    queue("1", "compute", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "compute");
     pid_t keeper = keeper_pid(&host);
     long long before = line_of(keeper, name);
     close(wait_for_pipe(folder, "later"));
     CHECK(before > 0 && line_of(keeper, name) <= before + 1);
-    write_file(folder, "go", "\n", 0600);
-    CHECK(wait_until_dead(alive));
+    let_job_go(alive);
 }
 
 /* ---- the lock ---- */
@@ -434,15 +443,13 @@ KEEPER_TEST(locks_that_cannot_be_opened)
 /* Also an agent that waits for it. */
 KEEPER_TEST(a_job_outlives_its_agent)
 {
-    queue("1", "until_go", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "until_go");
     host_say(&host, 'W', "1", LONG_MS, NULL);
     host_close(&host);
     host_open(&host, folder);
     CHECK_TEXT(state(&host), "K keeper|PID|1|running|PID|");
     host_close(&host);
-    write_file(folder, "go", "\n", 0600);
-    CHECK(wait_until_dead(alive));
+    let_job_go(alive);
     host_open(&host, folder);
     wait_for("1");
     CHECK_TEXT(state(&host), "K keeper|PID|1|ended|0|");
@@ -451,8 +458,7 @@ KEEPER_TEST(a_job_outlives_its_agent)
 KEEPER_TEST(an_agent_is_served_while_another_one_waits)
 {
     struct host other;
-    queue("1", "until_eof", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "until_eof");
     host_say(&host, 'W', "1", LONG_MS, NULL);
     host_open(&other, folder);
     CHECK_TEXT(state(&other), "K keeper|PID|1|running|PID|");
@@ -493,15 +499,13 @@ KEEPER_TEST(agents_that_start_at_once_have_one_keeper)
 /* Also one that reads ahead while it waits. */
 KEEPER_TEST(frames_that_come_while_the_agent_waits)
 {
-    queue("1", "until_go", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "until_go");
     host_say(&host, 'W', "1", LONG_MS, NULL);
     host_say(&host, 'R', "/bin/sh", "-c", "cat", NULL);
     host_send(&host, 'I', "a", 1);
     host_send(&host, 'Z', "", 0);
     host_send(&host, 'C', "", 0);
-    write_file(folder, "go", "\n", 0600);
-    CHECK(wait_until_dead(alive));
+    let_job_go(alive);
     char types[8] = "";
     size_t count = 0;
     while (count < 5 && host_receive(&host))
@@ -514,8 +518,7 @@ KEEPER_TEST(frames_that_come_while_the_agent_waits)
 
 KEEPER_TEST(an_agent_killed_between_frames_and_in_one)
 {
-    queue("1", "until_eof", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "until_eof");
     kill(host.agent, SIGKILL);
     CHECK_SAME(host_wait(&host), -SIGKILL);
     host_open(&host, folder);
@@ -526,16 +529,14 @@ KEEPER_TEST(an_agent_killed_between_frames_and_in_one)
     CHECK_SAME(host_wait(&host), -SIGKILL);
     host_open(&host, folder);
     CHECK_TEXT(state(&host), "K keeper|PID|1|running|PID|");
-    CHECK_ANSWER(&host, "K ", 'P', "stop");
-    CHECK(wait_until_dead(alive));
+    stop_job(alive);
 }
 
 ADOPTING_TEST(a_keeper_that_is_killed)
 {
     CHECK_HOLDS(ASK(&host, 'L', in_folder(folder, "lock")), "K locked|");
     queue("1", "say", "5");
-    queue("2", "until_eof", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("2", "until_eof");
     queue("3", "say", "0");
     pid_t keeper = keeper_pid(&host);
     kill(keeper, SIGKILL);
@@ -559,8 +560,7 @@ ADOPTING_TEST(a_keeper_that_is_killed)
 /* The link of the other agent ends in its wait. */
 ADOPTING_TEST(a_keeper_that_is_killed_while_an_agent_waits)
 {
-    queue("1", "until_eof", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "until_eof");
     pid_t keeper = keeper_pid(&host);
     host_say(&host, 'W', "1", LONG_MS, NULL);
     kill(keeper, SIGKILL);
@@ -571,8 +571,7 @@ ADOPTING_TEST(a_keeper_that_is_killed_while_an_agent_waits)
 
 ADOPTING_TEST(a_keeper_that_is_asked_to_end)
 {
-    queue("1", "until_eof", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "until_eof");
     queue("2", "say", "0");
     pid_t keeper = keeper_pid(&host);
     kill(keeper, SIGTERM);
@@ -584,14 +583,12 @@ ADOPTING_TEST(a_keeper_that_is_asked_to_end)
 
 ADOPTING_TEST(signals_of_a_session_do_not_reach_a_keeper)
 {
-    queue("1", "until_eof", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "until_eof");
     pid_t keeper = keeper_pid(&host);
     for (const int *one = (const int[]){SIGHUP, SIGINT, SIGQUIT, SIGPIPE, 0}; *one; one++)
         kill(keeper, *one);
     CHECK_TEXT(state(&host), "K keeper|PID|1|running|PID|");
-    CHECK_ANSWER(&host, "K ", 'P', "stop");
-    CHECK(wait_until_dead(alive));
+    stop_job(alive);
 }
 
 /* ---- the settling time ---- */
@@ -626,12 +623,10 @@ BRIEF_TEST(close_agent(), a_keeper_leaves_without_jobs_and_agents)
     queue("1", "say", "5");
     wait_for("1");
     CHECK_SAME(keeper_pid(&host), keeper); /* while an agent is there it stays */
-    queue("2", "until_go", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("2", "until_go");
     host_close(&host);
     CHECK_SAME(waitpid(keeper, NULL, WNOHANG), 0);
-    write_file(folder, "go", "\n", 0600);
-    CHECK(wait_until_dead(alive));
+    let_job_go(alive);
     CHECK_SAME(end_of(keeper), 0);
     CHECK(!is_locked(in_folder(folder, "lock")));
     CHECK(!is_there(folder, "socket"));
@@ -822,8 +817,7 @@ ADOPTING_TEST(the_end_of_a_folder_ends_keeper_and_job)
     char lock[HOST_PATH_BYTES];
     snprintf(lock, sizeof lock, "%s", in_folder(tap_folder(), "lock"));
     CHECK_HOLDS(ASK(&host, 'L', lock), "K locked|");
-    queue("1", "ignore", NULL);
-    int alive = wait_until_alive(folder);
+    int alive = start_job("1", "ignore");
     queue("2", "say", "0");
     pid_t keeper = keeper_pid(&host);
     CHECK_ANSWER(&host, "K ", 'B');

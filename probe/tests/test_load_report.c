@@ -332,37 +332,27 @@ TEST(background_that_waits_for_a_cpu_is_there)
               "\"unit\":\"processes\"}");
 }
 
-TEST(how_the_background_runs_is_told)
+TEST(how_a_load_runs_is_told)
 {
     static const struct {
-        int first, second;
+        const char *spec;
+        int first, second; /* of the background */
         const char *how;
-    } cases[] = {{BEHIND_IDLE, BEHIND_IDLE, "SCHED_IDLE"},
-                 {BEHIND_NICE, BEHIND_NICE, "nice 19"},
-                 {BEHIND_IDLE, BEHIND_NICE, "SCHED_IDLE and nice 19"},
-                 {BEHIND_NONE, BEHIND_NONE, ""}};
+    } cases[] = {{"storm=2", BEHIND_IDLE, BEHIND_IDLE, "SCHED_IDLE"},
+                 {"storm=2", BEHIND_NICE, BEHIND_NICE, "nice 19"},
+                 {"storm=2", BEHIND_IDLE, BEHIND_NICE, "SCHED_IDLE and nice 19"},
+                 {"storm=2", BEHIND_NONE, BEHIND_NONE, ""},
+                 {"interrupt=5/s", 0, 0, "kernel timers"},
+                 {"interrupt=5/s@/dev/uio17", 0, 0, "device /dev/uio17"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct load_reached one;
-        make_up("storm=2", 2, 1);
+        make_up(cases[i].spec, 2, 1);
         atomic_store(&load.map->slots[0].behind, cases[i].first);
         atomic_store(&load.map->slots[1].behind, cases[i].second);
         load_reached(&load, 0, &one);
         CHECK_TEXT(one.how, cases[i].how);
         munmap(load.map, load.map_bytes);
     }
-}
-
-TEST(the_source_of_interrupts_is_told)
-{
-    struct load_reached one;
-    make_up("interrupt=5/s", 1, 1);
-    load_reached(&load, 0, &one);
-    CHECK_TEXT(one.how, "kernel timers");
-    munmap(load.map, load.map_bytes);
-    make_up("interrupt=5/s@/dev/uio17", 1, 1);
-    load_reached(&load, 0, &one);
-    CHECK_TEXT(one.how, "device /dev/uio17");
-    munmap(load.map, load.map_bytes);
 }
 
 /* A group counts where all its members were there at both ends, and passed messages in between. */
