@@ -49,6 +49,7 @@ FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
 BEGUN = sample.stream(FIRST)[:3]  # with its series, and without a result
 FAILED = EXIT_UNTRUSTWORTHY
 Play = Callable[..., Outcome]
+Fake = Callable[..., FakeTarget]
 
 
 def make(tests: tuple[str, ...], **request: Any) -> Plan:
@@ -62,7 +63,22 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def play(tmp_path: Path, store: Store) -> Play:
+def fake(tmp_path: Path) -> Fake:
+    """A target that has the given streams, else that of FIRST."""
+
+    def target(
+        streams: dict[str, list[Any]] | None = None,
+        kind: type[FakeTarget] = FakeTarget,
+        **more: Any,
+    ) -> FakeTarget:
+        streams = {FIRST: sample.stream(FIRST)} if streams is None else streams
+        return kind(sample.scenario(tmp_path, streams, **more))
+
+    return target
+
+
+@pytest.fixture
+def play(fake: Fake, store: Store) -> Play:
     """Runs the two tests with the steps given, and hands over the outcome."""
 
     def run(
@@ -72,7 +88,7 @@ def play(tmp_path: Path, store: Store) -> Play:
         **request: Any,
     ) -> Outcome:
         whole = {FIRST: first or sample.stream(FIRST), SECOND: second or sample.stream(SECOND)}
-        target = FakeTarget(sample.scenario(tmp_path, whole))
+        target = fake(whole)
         seen = [] if events is None else events
         campaign = Campaign(target, store, seen.append)
         outcome = campaign.run(make((FIRST, SECOND), **request), target.facts())
@@ -146,7 +162,7 @@ def test_a_probe_that_goes_wrong_loses_one_test(
         assert warned == []
 
 
-def test_a_bad_stream_is_not_read_on(tmp_path: Path, store: Store) -> None:
+def test_a_bad_stream_is_not_read_on(fake: Fake, store: Store) -> None:
     taken: list[bytes] = []
 
     class Babbling(FakeTarget):
@@ -155,13 +171,12 @@ def test_a_bad_stream_is_not_read_on(tmp_path: Path, store: Store) -> None:
                 taken.append(b"garbage")
                 yield b"garbage"
 
-    target = Babbling(sample.scenario(tmp_path, {}))
-    outcome = alone(target, store)
+    outcome = alone(fake({}, Babbling), store)
     assert outcome.exit_code == EXIT_USAGE
     assert len(taken) == 1
 
 
-def test_empty_lines_are_not_kept(tmp_path: Path, store: Store) -> None:
+def test_empty_lines_are_not_kept(fake: Fake, store: Store) -> None:
     held: list[int] = []
 
     class Spaced(FakeTarget):
@@ -171,11 +186,9 @@ def test_empty_lines_are_not_kept(tmp_path: Path, store: Store) -> None:
             (journal,) = store.path.glob("journals/*/journal.jsonl")
             held.append(sum(b'"kind":"line"' in one for one in journal.read_bytes().splitlines()))
 
-    steps = sample.stream(FIRST)
-    target = Spaced(sample.scenario(tmp_path, {FIRST: steps}))
-    outcome = alone(target, store)
+    outcome = alone(fake(kind=Spaced), store)
     assert outcome.document.results[0].complete
-    assert held == [len(steps)]
+    assert held == [len(sample.stream(FIRST))]
 
 
 @pytest.mark.slow
@@ -191,9 +204,8 @@ def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None
     assert ("killed by signal 9" in (outcome.document.results[0].reason or "")) == kill
 
 
-def test_garbage_as_the_facts_at_the_end_is_bad_input(tmp_path: Path, store: Store) -> None:
-    path = sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}, facts={"schema": "x"})
-    outcome = Campaign(FakeTarget(path), store).run(make((FIRST,)), sample.facts())
+def test_garbage_as_the_facts_at_the_end_is_bad_input(fake: Fake, store: Store) -> None:
+    outcome = Campaign(fake(facts={"schema": "x"}), store).run(make((FIRST,)), sample.facts())
     assert outcome.exit_code == EXIT_USAGE
     assert outcome.document.status == "incomplete"
 
@@ -217,57 +229,35 @@ def test_only_a_test_that_ran_exits_zero_also_where_a_behaviour_fails(
     assert [one.passed for one in result.verdicts] == [False] * ("verdicts" in changed)
 
 
-UNSUPPORTED = sample.stream(FIRST, status="unsupported", reason="this kernel has no such timer")
-
-
 @pytest.mark.parametrize(
-    ("tests", "code"),
+    ("asked", "measured", "changed", "reason", "code"),
     [
-        (("*",), EXIT_OK),  # evaluate
-        (("tmr-*", SECOND), EXIT_OK),
-        ((FIRST, SECOND), FAILED),
-        (("*", FIRST.lower()), FAILED),  # a pattern does not excuse what is named as well
+        (("*",), (FIRST, SECOND), {}, "no such timer", EXIT_OK),
+        (("tmr-*", SECOND), (FIRST, SECOND), {}, "no such timer", EXIT_OK),
+        ((FIRST, SECOND), (FIRST, SECOND), {}, "no such timer", FAILED),
+        # a pattern does not excuse what is named as well
+        (("*", FIRST.lower()), (FIRST, SECOND), {}, "no such timer", FAILED),
+        (("*",), (FIRST, SECOND), {"command": ["evaluate"]}, "no such timer", EXIT_OK),
+        (("*",), (FIRST, SECOND), {}, "", FAILED),  # a reason is what excuses it
+        # which needs the figures of its limits
+        (("*",), (FIRST, SECOND), {"command": ["gate", "*"]}, "no such timer", FAILED),
+        (("*",), (FIRST,), {}, "no such timer", FAILED),  # no figure at all
     ],
 )
 def test_an_unsupported_test_is_a_failure_only_where_it_was_named(
-    tmp_path: Path, store: Store, tests: tuple[str, ...], code: int
-) -> None:
-    known = {one: one for one in (FIRST, SECOND)}
-    streams = {one: sample.stream(one) for one in known} | {FIRST: UNSUPPORTED}
-    target = FakeTarget(sample.scenario(tmp_path, streams))
-    plan = make(tests)
-    few = [one for one in plan.tests if one.test in known]
-    outcome = Campaign(target, store).run(msgspec.structs.replace(plan, tests=few), target.facts())
-    assert sorted(one.status for one in outcome.document.results) == ["measured", "unsupported"]
-    assert outcome.exit_code == code
-
-
-@pytest.mark.parametrize(
-    ("command", "reason", "code"),
-    [
-        (["evaluate"], "no such timer", EXIT_OK),
-        (["evaluate"], "", FAILED),  # a reason is what excuses it
-        (["gate", "*"], "no such timer", FAILED),  # which needs the figures of its limits
-    ],
-)
-def test_what_excuses_an_unsupported_test(
-    tmp_path: Path, store: Store, command: list[str], reason: str, code: int
-) -> None:
+    fake: Fake, store: Store, asked: tuple[str, ...], measured: tuple[str, ...],
+    changed: dict[str, Any], reason: str, code: int,
+) -> None:  # fmt: skip
     lacking = sample.stream(FIRST, status="unsupported", reason=reason)
-    streams = {one: sample.stream(one) for one in (FIRST, SECOND)} | {FIRST: lacking}
-    target = FakeTarget(sample.scenario(tmp_path, streams))
-    plan = make(("*",))
-    few = [one for one in plan.tests if one.test in streams]
-    plan = msgspec.structs.replace(plan, tests=few, command=command)
-    assert Campaign(target, store).run(plan, target.facts()).exit_code == code
-
-
-def test_a_battery_without_any_figure_does_not_exit_zero(tmp_path: Path, store: Store) -> None:
-    target = FakeTarget(sample.scenario(tmp_path, {FIRST: UNSUPPORTED}))
-    plan = make(("*",))
-    few = [one for one in plan.tests if one.test == FIRST]
-    plan = msgspec.structs.replace(plan, tests=few)
-    assert Campaign(target, store).run(plan, target.facts()).exit_code == FAILED
+    target, plan = fake({FIRST: lacking, SECOND: sample.stream(SECOND)}), make(asked)
+    few = [one for one in plan.tests if one.test in measured]
+    plan = msgspec.structs.replace(plan, tests=few, **changed)
+    outcome = Campaign(target, store).run(plan, target.facts())
+    statuses = {FIRST: "unsupported", SECOND: "measured"}
+    assert {one.test: one.status for one in outcome.document.results} == {
+        one: statuses[one] for one in measured
+    }
+    assert outcome.exit_code == code
 
 
 def test_without_realtime_it_measures_and_says_what_to_grant_unless_it_was_not_asked_for(
@@ -297,8 +287,8 @@ def test_a_target_that_vanishes(play: Play) -> None:
     assert any(isinstance(event, Warned) and "gone" in event.text for event in events)
 
 
-def test_facts_that_moved_are_recorded(tmp_path: Path, store: Store) -> None:
-    target = FakeTarget(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+def test_facts_that_moved_are_recorded(fake: Fake, store: Store) -> None:
+    target = fake()
     before = sample.facts(power__governor="powersave", machine__node="elsewhere")
     document = Campaign(target, store).run(make((FIRST,)), before).document
     (moved,) = document.environment_moved
@@ -318,8 +308,8 @@ def test_a_fact_that_comes_or_goes_has_moved() -> None:
     }
 
 
-def test_a_reporter_that_fails_leaves_a_journal_to_recover(tmp_path: Path, store: Store) -> None:
-    target = FakeTarget(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+def test_a_reporter_that_fails_leaves_a_journal_to_recover(fake: Fake, store: Store) -> None:
+    target = fake()
 
     def fail(event: CampaignEvent) -> None:
         if isinstance(event, MeasuringFinished):
@@ -365,11 +355,9 @@ class Stopped(FakeTarget):
         yield from super().run(planned, options, backing, stop, on_idle)
 
 
-def test_a_person_is_told_of_a_silence(tmp_path: Path, store: Store) -> None:
+def test_a_person_is_told_of_a_silence(fake: Fake, store: Store) -> None:
     events: list[CampaignEvent] = []
-    outcome = alone(
-        Stopped(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)})), store, events.append
-    )
+    outcome = alone(fake(kind=Stopped), store, events.append)
     assert outcome.exit_code == EXIT_OK
     said = [event.text for event in events if isinstance(event, Warned)]
     assert said == [f"{FIRST}: the probe is stopped"]
@@ -388,11 +376,10 @@ class Recorded(FakeTarget):
     [("hang", "timeout", EXIT_UNREACHABLE), ("vanish", "failed", EXIT_UNREACHABLE)],
 )
 def test_the_recording_of_a_probe_that_hung_or_was_lost_is_read(
-    tmp_path: Path, store: Store, step: str, status: str, code: int
+    fake: Fake, store: Store, step: str, status: str, code: int
 ) -> None:
     dump = sample.stream(FIRST, calibrated={"turns": 7})
-    target = Recorded(sample.scenario(tmp_path, {FIRST: [{step: True}]}, dump=dump))
-    outcome = alone(target, store)
+    outcome = alone(fake({FIRST: [{step: True}]}, Recorded, dump=dump), store)
     (result,) = outcome.document.results
     assert (result.status, result.complete, outcome.exit_code) == (status, False, code)
     assert result.series[0].count == 2000
@@ -403,12 +390,8 @@ def test_the_recording_of_a_probe_that_hung_or_was_lost_is_read(
 CLOCK = {"host_ns": 60_000_000_000, "target_ns": 609_000_000_000, "uncertainty_ns": 40_000}
 
 
-def test_a_clock_that_ran_too_fast_makes_the_run_untrustworthy(
-    tmp_path: Path, store: Store
-) -> None:
-    path = sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}, clock_check=CLOCK)
-    target = FakeTarget(path)
-    outcome = alone(target, store)
+def test_a_clock_that_ran_too_fast_makes_the_run_untrustworthy(fake: Fake, store: Store) -> None:
+    outcome = alone(fake(clock_check=CLOCK), store)
     document = store.load(outcome.document.id)
     assert document.clock_check == ClockCheck(**CLOCK)
     assert document.trust.grade == "untrustworthy"
@@ -489,19 +472,18 @@ class _Mute(FakeTarget):
 
 
 @pytest.mark.slow
-def test_a_target_lost_at_the_end_keeps_its_results(tmp_path: Path, store: Store) -> None:
-    target = _Mute(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+def test_a_target_lost_at_the_end_keeps_its_results(fake: Fake, store: Store) -> None:
     events: list[CampaignEvent] = []
-    outcome = alone(target, store, events.append)
+    outcome = alone(fake(kind=_Mute), store, events.append)
     assert outcome.exit_code == EXIT_UNREACHABLE
     assert outcome.document.results[0].series[0].count == 2000
     (said,) = [event.text for event in events if isinstance(event, Warned)]
     assert said.startswith("the clock could not be read") and "no answer" in said
 
 
-def test_more_tests_are_asked_for_until_there_are_none(tmp_path: Path, store: Store) -> None:
+def test_more_tests_are_asked_for_until_there_are_none(fake: Fake, store: Store) -> None:
     """Each is in the plan of the document, and of its journal, before it is measured."""
-    target = FakeTarget(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+    target = fake()
     plan, asked, noted = make((FIRST,)), [], []
 
     def more(document: RunDocument) -> list[PlannedTest]:
@@ -520,10 +502,9 @@ def test_more_tests_are_asked_for_until_there_are_none(tmp_path: Path, store: St
     assert [(one.position, one.total) for one in started] == [(1, 1), (2, 2), (3, 3)]
 
 
-def test_a_target_that_is_gone_is_asked_for_nothing_more(tmp_path: Path, store: Store) -> None:
+def test_a_target_that_is_gone_is_asked_for_nothing_more(fake: Fake, store: Store) -> None:
     """Neither for another test nor for its clock."""
-    path = sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}, clock_check=CLOCK)
-    target, plan = FakeTarget(path), make((FIRST,))
+    target, plan = fake({FIRST: [{"vanish": True}]}, clock_check=CLOCK), make((FIRST,))
     outcome = Campaign(target, store, more=lambda document: plan.tests).run(plan, target.facts())
     assert len(outcome.document.results) == 1 and outcome.document.clock_check is None
     assert outcome.exit_code == EXIT_UNREACHABLE
