@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hardstone.errors import InputError
+from hardstone.facts import load_facts
 from hardstone.importers import recognise
 from hardstone.importers.imported import Added, document_of
 from hardstone.importers.reading import Reading, ReadSeries
 from hardstone.importers.recognise import SourceFile, all_formats
 from hardstone.model import Series
+from hardstone.stats.consistency import contradictions
 from hardstone.systems.moments import load_moments
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -51,11 +55,6 @@ def refused(content: bytes | str) -> str:
     return re.sub(r"^file(?: \([^)]*\))?: ", "", caught.value.cause)
 
 
-def by_label(reading: Reading, name: str, label: str = "cpu") -> dict[int | str | None, ReadSeries]:
-    """The series of one quantity, by a label."""
-    return {one.labels.get(label): one for one in reading.series if one.name == name}
-
-
 def us(one: ReadSeries) -> tuple[int | None, float | None, float | None, float | None]:
     """Count, minimum, mean and maximum, in us."""
     least, most = (None if ns is None else ns / 1000 for ns in (one.min, one.max))
@@ -64,3 +63,87 @@ def us(one: ReadSeries) -> tuple[int | None, float | None, float | None, float |
 
 def losses(reading: Reading) -> set[str]:
     return {loss.what for loss in reading.losses}
+
+
+MOST = 12  # events and unknown keys of a file that are told
+
+
+def told(content: bytes | str) -> str:
+    """All that it says, in lines, or why it is refused. Two formats may not both recognise it."""
+    content = content.encode() if isinstance(content, str) else content
+    assert len([one for one in all_formats() if one.recognises(content)]) <= 1
+    try:
+        reading = recognise.read(source(content))
+    except InputError:
+        return f"refused: {refused(content)}"
+    document = document_of(reading, source(content), "id")
+    assert set(document.system) <= set(load_facts())
+    described = {one.id for one in document.descriptors}
+    assert {one.test for one in document.results if one.series} == described
+    tests = {one.test: sorted({series.name for series in one.series}) for one in document.results}
+    doubts = [f"contradiction: {one}" for one in contradictions(document)]
+    if document.trust.grade != "indicative":
+        doubts.append(f"trust: {document.trust.grade}")
+    return "\n".join([*_lines(reading), f"results: {_pairs(tests)}", *doubts])
+
+
+def _lines(reading: Reading) -> Iterator[str]:
+    conditions = msgspec.structs.asdict(reading.conditions)
+    about = {
+        "version": reading.version,
+        "started": reading.started_utc,
+        "duration_ns": reading.duration_ns,
+        "command": reading.command,
+        "unit": reading.unit_doubt,
+        "params": _pairs(reading.params),
+        "conditions": _pairs(
+            {name: one for name, one in conditions.items() if one not in (None, [])}
+        ),
+        "facts": _pairs(reading.facts),
+    }
+    yield f"{reading.tool}, {reading.format}{', cut' if reading.is_cut else ''}"
+    yield from (f"{title}: {text}" for title, text in about.items() if text not in (None, ""))
+    for one in reading.series:
+        yield from _of_series(one)
+    for verdict in reading.verdicts:
+        yield f"{verdict.name} {'passed' if verdict.passed else 'failed'}: {verdict.evidence}"
+    for event in reading.events[:MOST]:
+        yield f"event {event.name}: {event.text} {_pairs(event.data)}"
+    for loss in reading.losses:
+        yield f"loss {loss.what}: {loss.text}"
+    for name, value in list(reading.unknown.items())[:MOST]:
+        yield f"unknown {name}: {value}"
+    for title, count in (("events", len(reading.events)), ("unknown", len(reading.unknown))):
+        if count > MOST:
+            yield f"{count} {title}"
+
+
+def _of_series(one: ReadSeries) -> Iterator[str]:
+    name = f"{one.name} {_pairs(one.labels)}".rstrip()
+    unit = f" in {one.unit}" if one.unit != "ns" else ""
+    figures = {name: getattr(one, name) for name in ("count", "min", "mean", "max", "stddev")}
+    told = " ".join(f"{name} {value}" for name, value in figures.items() if value is not None)
+    yield f"{name}{unit}: {told or 'no figures'}, step {one.step_ns}"
+    if one.buckets is not None:
+        total, mass = (sum(n * low**power for low, n in one.buckets) for power in (0, 1))
+        first, last = [*one.buckets][:3], [*one.buckets][-1:]
+        yield (
+            f"  {len(one.buckets)} buckets of {one.bucket_width_ns} with {total}, {one.underflow} "
+            f"below, {one.overflow} above: {first} ... {last}, sum {mass}"
+        )
+    elif (one.underflow, one.overflow) != (0, 0):
+        yield f"  {one.underflow} below, {one.overflow} above"
+    if one.values is not None:
+        values = [*one.values]
+        yield f"  {len(values)} values: {values[:5]} ... {values[-1:]}, sum {sum(values)}"
+    if one.worst:
+        yield f"  worst: {[(each.index, each.value_ns) for each in one.worst[:3]]}"
+    if one.maxima_per_s:
+        yield f"  maxima: {list(one.maxima_per_s[:8])} of {len(one.maxima_per_s)}"
+    if one.derived is not None:
+        yield f"  derived: {one.derived}"
+
+
+def _pairs(found: Mapping[str, object]) -> str:
+    text = " ".join(f"{name}={value}" for name, value in found.items())
+    return text if len(text) < 600 else f"{text[:600]} ..."

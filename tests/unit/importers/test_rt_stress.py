@@ -1,48 +1,11 @@
-"""pi_stress, ssdd, hackbench, queuelat, deadline_test: what they judge, and
-what is refused."""
+"""pi_stress, ssdd, hackbench, queuelat, deadline_test: what they judge, and what is refused."""
 
 from __future__ import annotations
 
-from tests.unit.importers.one_file import by_label, read, refused, sample, us
+import pytest
 
-
-def test_deadlock_of_pi_stress() -> None:
-    text = b"Starting PI Stress Test\nWATCHDOG triggered: group 1 is deadlocked!\n"
-    reading = read(text)
-    assert not reading.series
-    assert [each.passed for each in reading.verdicts] == [False]
-    json = sample("pi_stress.json").replace(b'"return_code": 0', b'"return_code": 1')
-    assert [each.passed for each in read(json).verdicts] == [False]
-    assert "'4486x1' is not a count" in refused(
-        sample("pi_stress.stdout").replace(b"448611", b"4486x1")
-    )
-    assert "the JSON.inversion: it is missing" in refused(
-        sample("pi_stress.json").replace(b"inversion", b"inversions")
-    )
-
-
-def test_ssdd_that_failed() -> None:
-    text = sample("ssdd-v.stdout").replace(b"EXITING, no error", b"EXITING, ERROR: step", 1)
-    text = text.replace(b"All tests PASSED.", b"One or more tests FAILED.")
-    (verdict,) = read(text).verdicts
-    assert not verdict.passed and "forktest#1/19760: EXITING, ERROR: step" in verdict.evidence
-    assert read(text).params == {"forks": 4, "steps": 2000}
-    assert "before the verdict" in refused(sample("ssdd-v.stdout")[:-20])
-
-
-def test_several_runs_of_hackbench() -> None:
-    text = sample("hackbench.stdout")
-    reading = read(text + text.replace(b"0.806", b"0.9"))
-    assert reading.series[0].values == [806_000_000, 900_000_000]
-    assert "different settings" in refused(text + sample("hackbench-pt.stdout"))
-    assert "no line 'Time:'" in refused(text.replace(b"Time:", b"Tim"))
-    assert "line 3: '0.8x6' is not a number" in refused(text.replace(b"0.806", b"0.8x6"))
-    old = read(b"Running with 10*40 (== 400) tasks.\nTime: 1.234\n")
-    assert old.series[0].values == [1_234_000_000] and old.params["tasks"] == 400
-    cut = read(text + text.partition(b"Time:")[0])
-    assert cut.is_cut and cut.series[0].count == 1
-    assert read(b"Signal 2 caught, longjmp'ing out!\n" + text).is_cut
-
+from tests.unit.golden import assert_as_stored
+from tests.unit.importers.one_file import sample, told
 
 QUEUELAT = b"""\
 max_queue_len = 400
@@ -62,25 +25,6 @@ Min loop processing time: [100 - 199] = 5
 Max loop processing time: [400 - 499] = 9
 Avg loop processing time: 374
 """
-
-
-def test_queuelat_leaves_out_buckets_that_are_equal() -> None:
-    """For "..." each bucket has as many values as the next row: 100 and 200 have five each. The
-    table with fill rates is that of the calibration."""
-    reading = read(QUEUELAT)
-    (one,) = reading.series
-    assert one.buckets == [(100, 5), (200, 5), (300, 5), (400, 9)]
-    assert (one.count, one.mean, one.overflow) == (24, 374.0, 0)
-    assert not reading.is_cut and [each.passed for each in reading.verdicts] == [True]
-    late = QUEUELAT.replace(
-        b"\n[0 - 99] = 0\n",
-        b"\nqueue length exceeded:  queue_size=401 max_queue_len=400\n[0 - 99] = 0\n",
-    )
-    assert [each.passed for each in read(late).verdicts] == [False]
-    over = QUEUELAT.replace(b"[70000 - END] = 0\n\n", b"[69900 - 69999] = 0\n[70000 - END] = 2\n\n")
-    assert read(over).series[0].overflow == 2
-
-
 DEADLINE = b"""
 [2211]
 missed deadlines  = 0
@@ -95,18 +39,41 @@ ctx switches vol:998 nonvol:3 migration:0
 highest prime: 8011
 
 """
+HACKBENCH, SSDD = sample("hackbench.stdout"), sample("ssdd-v.stdout")
+PI_STRESS = sample("pi_stress.json")
+TEXTS = {
+    "pi_stress, a deadlock": (
+        b"Starting PI Stress Test\nWATCHDOG triggered: group 1 is deadlocked!\n"
+    ),
+    "pi_stress, a code": PI_STRESS.replace(b'"return_code": 0', b'"return_code": 1'),
+    "pi_stress, a broken total": sample("pi_stress.stdout").replace(b"448611", b"4486x1"),
+    "pi_stress, a missing key": PI_STRESS.replace(b"inversion", b"inversions"),
+    "ssdd that failed": SSDD.replace(b"EXITING, no error", b"EXITING, ERROR: step", 1).replace(
+        b"All tests PASSED.", b"One or more tests FAILED."
+    ),
+    "ssdd that is cut": SSDD[:-20],
+    "several runs of hackbench": HACKBENCH + HACKBENCH.replace(b"0.806", b"0.9"),
+    "hackbench with different settings": HACKBENCH + sample("hackbench-pt.stdout"),
+    "hackbench without a time": HACKBENCH.replace(b"Time:", b"Tim"),
+    "hackbench with a broken time": HACKBENCH.replace(b"0.806", b"0.8x6"),
+    "an older hackbench": b"Running with 10*40 (== 400) tasks.\nTime: 1.234\n",
+    "hackbench that is cut": HACKBENCH + HACKBENCH.partition(b"Time:")[0],
+    "hackbench that was stopped": b"Signal 2 caught, longjmp'ing out!\n" + HACKBENCH,
+    # The table with fill rates is that of the calibration.
+    "queuelat: for '...' each bucket has as many as the next row, 5 of 100 and of 200": QUEUELAT,
+    "queuelat that was late": QUEUELAT.replace(
+        b"\n[0 - 99] = 0\n",
+        b"\nqueue length exceeded:  queue_size=401 max_queue_len=400\n[0 - 99] = 0\n",
+    ),
+    "queuelat with values above": QUEUELAT.replace(
+        b"[70000 - END] = 0\n\n", b"[69900 - 69999] = 0\n[70000 - END] = 2\n\n"
+    ),
+    "deadline_test": sample("deadline_test.stdout") + DEADLINE,
+    "deadline_test that was late": DEADLINE.replace(b"deadlines  = 0", b"deadlines  = 5"),
+    "deadline_test that is cut": DEADLINE.replace(b"nr_periods", b"nr"),
+    "deadline_test with a broken time": DEADLINE.replace(b"4321us", b"x 4321us"),
+}
 
 
-def test_deadline_test() -> None:
-    reading = read(sample("deadline_test.stdout") + DEADLINE)
-    assert {name: us(one) for name, one in by_label(reading, "work", "thread").items()} == {
-        0: (998, 4100, 4150, 4321)
-    }
-    assert [one.values for one in reading.series[1:]] == [[0], [2]]
-    assert [each.passed for each in reading.verdicts] == [True]
-    late = read(DEADLINE.replace(b"deadlines  = 0", b"deadlines  = 5"))
-    assert [each.passed for each in late.verdicts] == [False]
-    assert "thread 0: it ends before 'nr_periods'" in refused(
-        DEADLINE.replace(b"nr_periods", b"nr")
-    )
-    assert "line 10: 'max_time: x" in refused(DEADLINE.replace(b"4321us", b"x 4321us"))
+def test_each_is_read_or_refused(request: pytest.FixtureRequest) -> None:
+    assert_as_stored(request, "rt-stress.txt", {name: told(text) for name, text in TEXTS.items()})

@@ -3,103 +3,14 @@ condition of any tool is seen. Compare a line that changed with the file itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
-import msgspec
 import pytest
 
-from hardstone.errors import InputError
-from hardstone.facts import load_facts
-from hardstone.importers import recognise
-from hardstone.importers.imported import document_of
-from hardstone.importers.reading import Reading, ReadSeries
-from hardstone.importers.recognise import all_formats
-from hardstone.stats.consistency import contradictions
 from tests.unit.golden import assert_as_stored
-from tests.unit.importers.one_file import SAMPLES, refused, source
-
-MOST = 12  # events and unknown keys of a file that are stored
+from tests.unit.importers.one_file import SAMPLES, told
 
 
 @pytest.mark.slow
 def test_all_samples(request: pytest.FixtureRequest) -> None:
     paths = sorted(one for one in SAMPLES.rglob("*") if one.is_file() and one.suffix != ".md")
-    told = {str(path.relative_to(SAMPLES)): _told(path.read_bytes()) for path in paths}
-    assert_as_stored(request, "samples.txt", told)
-
-
-def _told(content: bytes) -> str:
-    assert len([one for one in all_formats() if one.recognises(content)]) <= 1
-    try:
-        reading = recognise.read(source(content))
-    except InputError:
-        return f"refused: {refused(content)}"
-    document = document_of(reading, source(content), "id")
-    assert document.trust.grade == "indicative" and not [*contradictions(document)]
-    assert set(document.system) <= set(load_facts())
-    described = {one.id for one in document.descriptors}
-    assert {one.test for one in document.results if one.series} == described
-    tests = {one.test: sorted({series.name for series in one.series}) for one in document.results}
-    return "\n".join([*_lines(reading), f"results: {_pairs(tests)}"])
-
-
-def _lines(reading: Reading) -> Iterator[str]:
-    conditions = msgspec.structs.asdict(reading.conditions)
-    about = {
-        "version": reading.version,
-        "started": reading.started_utc,
-        "duration_ns": reading.duration_ns,
-        "command": reading.command,
-        "unit": reading.unit_doubt,
-        "params": _pairs(reading.params),
-        "conditions": _pairs(
-            {name: one for name, one in conditions.items() if one not in (None, [])}
-        ),
-        "facts": _pairs(reading.facts),
-    }
-    yield f"{reading.tool}, {reading.format}{', cut' if reading.is_cut else ''}"
-    yield from (f"{title}: {text}" for title, text in about.items() if text not in (None, ""))
-    for one in reading.series:
-        yield from _of_series(one)
-    for verdict in reading.verdicts:
-        yield f"{verdict.name} {'passed' if verdict.passed else 'failed'}: {verdict.evidence}"
-    for event in reading.events[:MOST]:
-        yield f"event {event.name}: {event.text} {_pairs(event.data)}"
-    for loss in reading.losses:
-        yield f"loss {loss.what}: {loss.text}"
-    for name, value in list(reading.unknown.items())[:MOST]:
-        yield f"unknown {name}: {value}"
-    for title, count in (("events", len(reading.events)), ("unknown", len(reading.unknown))):
-        if count > MOST:
-            yield f"{count} {title}"
-
-
-def _of_series(one: ReadSeries) -> Iterator[str]:
-    name = f"{one.name} {_pairs(one.labels)}".rstrip()
-    unit = f" in {one.unit}" if one.unit != "ns" else ""
-    figures = {name: getattr(one, name) for name in ("count", "min", "mean", "max", "stddev")}
-    told = " ".join(f"{name} {value}" for name, value in figures.items() if value is not None)
-    yield f"{name}{unit}: {told or 'no figures'}, step {one.step_ns}"
-    if one.buckets is not None:
-        total, mass = (sum(n * low**power for low, n in one.buckets) for power in (0, 1))
-        first, last = ([*one.buckets][:3], [*one.buckets][-1])
-        yield (
-            f"  {len(one.buckets)} buckets of {one.bucket_width_ns} with {total}, {one.underflow} "
-            f"below, {one.overflow} above: {first} ... {last}, sum {mass}"
-        )
-    elif (one.underflow, one.overflow) != (0, 0):
-        yield f"  {one.underflow} below, {one.overflow} above"
-    if one.values is not None:
-        values = [*one.values]
-        yield f"  {len(values)} values: {values[:5]} ... {values[-1:]}, sum {sum(values)}"
-    if one.worst:
-        yield f"  worst: {[(each.index, each.value_ns) for each in one.worst[:3]]}"
-    if one.maxima_per_s:
-        yield f"  maxima: {list(one.maxima_per_s[:8])} of {len(one.maxima_per_s)}"
-    if one.derived is not None:
-        yield f"  derived: {one.derived}"
-
-
-def _pairs(found: Mapping[str, object]) -> str:
-    text = " ".join(f"{name}={value}" for name, value in found.items())
-    return text if len(text) < 600 else f"{text[:600]} ..."
+    texts = {str(path.relative_to(SAMPLES)): told(path.read_bytes()) for path in paths}
+    assert_as_stored(request, "samples.txt", texts)
