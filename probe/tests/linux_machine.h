@@ -2,7 +2,9 @@
 #ifndef HS_LINUX_MACHINE_H
 #define HS_LINUX_MACHINE_H
 
-#include "made_up_files.h"
+#include "tap.h"
+
+#include <sys/stat.h>
 
 #define MACHINE_TEST(what) TEST_IN(machine_open(), machine_close(), what)
 
@@ -10,6 +12,7 @@
 extern char machine_root[64];
 
 bool machine_open(void); /* true */
+/* Writes a file; creates the folders on the way. */
 void machine_put(const char *path, const char *text);
 void machine_put_in(const char *folder, const char *name, const char *text);
 /* Path of its file for others than the port, until the next call. */

@@ -1,8 +1,6 @@
 #include "made_up_kernel.h"
-#include "made_up_files.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -13,7 +11,7 @@
 #define HERE "0-3"
 #define CPU_FOLDER "/sys/devices/system/cpu/cpu"
 
-enum { PATHS = 200, PATH_BYTES = 160, TEXT_BYTES = 160, THREADS = 24, FULL_BYTES = 320 };
+enum { PATHS = 200, PATH_BYTES = 160, TEXT_BYTES = 160, THREADS = 24 };
 
 struct made_up_kernel made_up;
 
@@ -64,9 +62,7 @@ static char *text_of(const char *path)
 
 static void store(const char *path, const char *text)
 {
-    char full[FULL_BYTES];
-    snprintf(full, sizeof full, "%s%s", made_up.root, path);
-    FILE *file = fopen(full, "w");
+    FILE *file = fopen(machine_path(path), "w");
     if (!file)
         abort();
     fprintf(file, "%s\n", text);
@@ -76,7 +72,7 @@ static void store(const char *path, const char *text)
 void made_up_put(const char *path, const char *text)
 {
     state.is_filling = true;
-    made_up_file(made_up.root, path, "");
+    machine_put(path, "");
     state.is_filling = false;
     char *place = text_of(path);
     if (!place) {
@@ -404,10 +400,8 @@ static void switch_own_file(int file, bool is_on)
                                             {"/scaling_governor", "schedutil"},
                                             {"/scaling_min_freq", "100"},
                                             {"/scaling_max_freq", "900"}};
-    char full[FULL_BYTES];
-    snprintf(full, sizeof full, "%s%.159s", made_up.root, files[file].path);
     if (!is_on)
-        unlink(full);
+        unlink(machine_path(files[file].path));
     for (size_t i = 0; is_on && i < sizeof values / sizeof values[0]; i++)
         if (has_end(files[file].path, values[i][0])) {
             snprintf(files[file].text, TEXT_BYTES, "%s", values[i][1]);
@@ -539,13 +533,13 @@ static ssize_t answer(const char *path, const char *text, size_t count)
 
 static bool path_of(int file, char path[PATH_BYTES])
 {
-    char link[64], full[FULL_BYTES];
+    char link[64], full[320];
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     ssize_t length = readlink(link, full, sizeof full - 1);
     full[length > 0 ? length : 0] = '\0';
-    if (!state.is_open || !has_prefix(full, made_up.root))
+    if (!state.is_open || !has_prefix(full, machine_root))
         return false;
-    snprintf(path, PATH_BYTES, "%.*s", PATH_BYTES - 1, full + strlen(made_up.root));
+    snprintf(path, PATH_BYTES, "%.*s", PATH_BYTES - 1, full + strlen(machine_root));
     return true;
 }
 
@@ -591,10 +585,10 @@ WRAP(int, fsync, int file)
 
 static const char *group_path(const char *full)
 {
-    if (!state.is_open || state.is_filling || !*state.mount || !has_prefix(full, made_up.root) ||
-        !has_prefix(full + strlen(made_up.root), state.mount))
+    if (!state.is_open || state.is_filling || !*state.mount || !has_prefix(full, machine_root) ||
+        !has_prefix(full + strlen(machine_root), state.mount))
         return NULL;
-    return full + strlen(made_up.root);
+    return full + strlen(machine_root);
 }
 
 WRAP(int, mkdir, const char *path, mode_t mode)
@@ -630,13 +624,12 @@ WRAP(int, rmdir, const char *path)
     add_to_log("rmdir %s%.*s;", group, "", 0);
     if (is_in_use(group))
         return tap_fail(EBUSY);
-    char inside[PATH_BYTES], full[FULL_BYTES];
+    char inside[PATH_BYTES];
     snprintf(inside, sizeof inside, "%s/", group);
     for (int i = 0; i < state.files; i++) {
         if (!has_prefix(files[i].path, inside))
             continue;
-        snprintf(full, sizeof full, "%s%.159s", made_up.root, files[i].path);
-        unlink(full);
+        unlink(machine_path(files[i].path));
         files[i].path[0] = '\0';
     }
     return __real_rmdir(path);
@@ -742,33 +735,21 @@ WRAP(int, uname, struct utsname *names)
 
 /* ---- the whole ---- */
 
-/* In the place of the port's: facts of the boot line are read below it too. */
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return made_up.root;
-}
-
 bool made_up_open(void)
 {
     struct journal_head head = {.boot = "abc", .owner = 5, .owner_start = 40};
-    /* In memory where that can be had: each line of the journal waits for the disk. */
-    char root[] = "/dev/shm/hardstone-test-XXXXXX", on_disk[] = "/tmp/hardstone-test-XXXXXX";
     if (!tap_is_wrapped())
         return false;
     memset(&made_up, 0, sizeof made_up);
     memset(&state, 0, sizeof state);
-    const char *place = mkdtemp(root) ? root : mkdtemp(on_disk);
-    if (!place)
-        abort();
-    snprintf(made_up.root, sizeof made_up.root, "%s", place);
+    machine_open();
     state.mount = "";
     made_up.release = "6.12.0";
     made_up.start = 30;
     made_up.parent = 1;
     made_up.has_exclusive = true;
     cpus_parse_list(HERE, &state.own_mask);
-    made_up.shield = (struct port_shield){.root = made_up.root,
+    made_up.shield = (struct port_shield){.root = machine_root,
                                           .log = &shield_log,
                                           .journal = &made_up.journal,
                                           .notes = &made_up.notes,
@@ -776,23 +757,18 @@ bool made_up_open(void)
     cpus_parse_list("3", &made_up.shield.reserved);
     cpus_parse_list("0-2", &made_up.shield.others);
     head.reserved = made_up.shield.reserved;
-    if (journal_create(&made_up.journal, place) != 0 || journal_begin(&made_up.journal, &head) != 0)
+    if (journal_create(&made_up.journal, machine_root) != 0 ||
+        journal_begin(&made_up.journal, &head) != 0)
         abort();
     state.is_open = true;
     return true;
-}
-
-static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
-{
-    (void)facts, (void)kind, (void)where;
-    return remove(path);
 }
 
 void made_up_close(void)
 {
     state.is_open = false;
     journal_close(&made_up.journal);
-    nftw(made_up.root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    machine_close();
 }
 
 const char *made_up_undo(int counts[MADE_UP_UNDO_KINDS])

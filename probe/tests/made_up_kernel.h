@@ -1,4 +1,4 @@
-/* A made-up kernel for the Linux shield: a folder that stands for /, with the real kernel's rules
+/* A made-up kernel for the Linux shield: a machine (linux_machine.h) with the real kernel's rules
  * behind its files. The linker wraps write, fsync, mkdir, rmdir, nanosleep, uname,
  * sched_getaffinity and sched_setaffinity (--wrap); if it cannot, tests skip (made_up_open).
  *
@@ -13,6 +13,7 @@
 #ifndef HS_MADE_UP_KERNEL_H
 #define HS_MADE_UP_KERNEL_H
 
+#include "linux_machine.h"
 #include "port/linux/shield.h"
 #include "shield/shield.h"
 
@@ -29,7 +30,6 @@ enum {
 };
 
 struct made_up_kernel {
-    char root[64];
     char log[MADE_UP_LOG_BYTES]; /* "/path=text;", "sync;", "journal;", "mkdir /path;" ... */
     struct {
         const char *path;

@@ -1,6 +1,5 @@
 /* The Linux shield on a made-up kernel: it restores what it has written, and does nothing that a
  * damaged or hostile journal names. */
-#include "made_up_files.h"
 #include "made_up_shield.h"
 
 #include <sched.h>
@@ -41,19 +40,16 @@ static bool begin(void)
 /* A link in the place of a file, to one of the same text. */
 static void make_link(const char *path, const char *content)
 {
-    char full[300], target[300];
+    char target[300];
     made_up_put("/target", content);
-    snprintf(target, sizeof target, "%s/target", made_up.root);
-    snprintf(full, sizeof full, "%s%s", made_up.root, path);
-    unlink(full);
-    CHECK_SAME(symlink(target, full), 0);
+    snprintf(target, sizeof target, "%s/target", machine_root);
+    unlink(machine_path(path));
+    CHECK_SAME(symlink(target, machine_path(path)), 0);
 }
 
 static void undo_link(const char *path, const char *content)
 {
-    char full[300];
-    snprintf(full, sizeof full, "%s%s", made_up.root, path);
-    unlink(full);
+    unlink(machine_path(path));
     made_up_put(path, content);
 }
 
@@ -278,7 +274,7 @@ static void expect_lines(int wanted, const char *first)
     struct journal found;
     struct journal_image image;
     char reason[200];
-    enum journal_state state = journal_find(&found, made_up.root, &image, reason, sizeof reason);
+    enum journal_state state = journal_find(&found, machine_root, &image, reason, sizeof reason);
     bool is_there = state == JOURNAL_STALE || state == JOURNAL_HELD;
     CHECK_SAME(is_there ? (int)image.changes.count : -1, wanted);
     if (is_there) {
@@ -307,7 +303,7 @@ SHIELD_TEST(what_cannot_be_put_back_is_kept)
         made_up_put(TIMERS, "0"); /* somebody's wish by now */
     }
     /* one was killed at the next attempt */
-    made_up_file(made_up.root, "/hardstone-shield.journal.new", "cut sh");
+    machine_put("/hardstone-shield.journal.new", "cut sh");
     undo_link(WATCHDOG, "0-2");
     CHECK_SAME(undo_whole(&told).undone, 1);
     CHECK_SAME(told.count, 0);
@@ -444,12 +440,12 @@ SHIELD_TEST(forgetting)
     CHECK_SAME(journal_sync(&made_up.journal), 0);
     CHECK_SAME(undo_whole(&told).failed, 1);
     expect_lines(1, "rm");
-    CHECK_SAME(journal_forget(&other, made_up.root), EBUSY); /* its owner lives */
+    CHECK_SAME(journal_forget(&other, machine_root), EBUSY); /* its owner lives */
     expect_lines(1, "rm");
     journal_close(&made_up.journal);
-    CHECK_SAME(journal_forget(&other, made_up.root), 0);
+    CHECK_SAME(journal_forget(&other, machine_root), 0);
     expect_lines(-1, "");
-    CHECK_SAME(journal_forget(&other, made_up.root), ENOENT);
+    CHECK_SAME(journal_forget(&other, machine_root), ENOENT);
 }
 
 /* The kernel says EINVAL for a thread that it has bound, and for CPUs that are not there. */

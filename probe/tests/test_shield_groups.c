@@ -214,17 +214,16 @@ V1_TEST(groups_inside_of_ours_that_stay_let_their_cpus_go)
 
 V1_TEST(a_link_inside_of_ours_is_not_followed)
 {
-    char link[256];
+    const char *link = RESERVED_1 "/link";
     CHECK_SAME(apply(SHIELD_CPUSET), 0);
     made_up_group("victim", "0");
     made_up_group("victim/inner", "0");
     move_to("victim", "103");
-    snprintf(link, sizeof link, "%s" RESERVED_1 "/link", made_up.root);
-    CHECK_SAME(symlink("../victim", link), 0);
+    CHECK_SAME(symlink("../victim", machine_path(link)), 0);
     made_up_undo(counts);
     CHECK_TEXT(made_up_group_of(NARROW), "/victim");
     CHECK_TEXT(cpus_of("victim victim/inner"), "0 0 ");
-    unlink(link);
+    unlink(machine_path(link));
 }
 
 /* Nothing is changed, and the answer says who has it. */
