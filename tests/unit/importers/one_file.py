@@ -81,7 +81,7 @@ def told(content: bytes | str) -> str:
     described = {one.id for one in document.descriptors}
     assert {one.test for one in document.results if one.series} == described
     tests = {one.test: sorted({series.name for series in one.series}) for one in document.results}
-    doubts = [f"contradiction: {one}" for one in contradictions(document)]
+    doubts = [f"contradiction: {one.where}: {one.what}" for one in contradictions(document)]
     if document.trust.grade != "indicative":
         doubts.append(f"trust: {document.trust.grade}")
     return "\n".join([*_lines(reading), f"results: {_pairs(tests)}", *doubts])
