@@ -8,9 +8,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from hardstone.calling import stay_in
 from hardstone.cli.main import run
+from hardstone.schema import FOLDER, file_name
 from hardstone.targets.base import Target
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.transport import Transport
@@ -38,8 +40,14 @@ class Done:
         return json.loads(self.out)
 
 
+Hardstone = Callable[..., Done]
+
+
+Hardstone = Callable[..., Done]
+
+
 @pytest.fixture
-def hardstone(capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Done]]:
+def hardstone(capfd: pytest.CaptureFixture[str]) -> Iterator[Hardstone]:
     """Runs the command line in this process."""
 
     def call(*arguments: object) -> Done:
@@ -78,3 +86,9 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
         monkeypatch.setitem(sys.modules, module.__name__, module)
 
     return install
+
+
+def validate(document: Any) -> None:
+    """A document that a command prints is as its schema says."""
+    contract = json.loads((FOLDER / file_name(document["schema"])).read_text())
+    Draft202012Validator(contract).validate(document)

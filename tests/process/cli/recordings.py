@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hardstone.event_names import THRESHOLD
 from hardstone.model import RunDocument
 from hardstone.store.store import Store
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone
 from tests.process.targets import sample
 
-Hardstone = Callable[..., Done]
 TEST = "TMR-P-LAT"
 SECOND_NS = 1_000_000_000
 BOOT = "0b1f7d3e-boot"

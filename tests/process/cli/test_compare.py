@@ -3,23 +3,18 @@ usage is in golden/compare.txt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
-from jsonschema import Draft202012Validator
 
 from hardstone.errors import EXIT_OK, EXIT_USAGE
 from hardstone.model import Conditions
-from hardstone.schema import schema_texts
 from hardstone.store.documents import write_document
 from hardstone.store.place import Place
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Done, Hardstone, validate
 from tests.unit.comparison.compared import made_run
 from tests.unit.stats import make
 
-Hardstone = Callable[..., Done]
 FIRST, SECOND, BOTH = (
     "20261125T200100Z-000001",
     "20261125T200200Z-000002",
@@ -63,8 +58,7 @@ def test_a_run_is_a_system_for_each_condition(hardstone: Hardstone, store: Path)
 
 def test_the_json_document_is_as_its_schema_says(hardstone: Hardstone, store: Path) -> None:
     done = hardstone("compare", FIRST, SECOND, *STUDY, "--json", "--store", store)
-    text = schema_texts()["hardstone.comparison-1.schema.json"]
-    Draft202012Validator(msgspec.json.decode(text)).validate(done.document)
+    validate(done.document)
     assert done.document["reference"] == 0
 
 

@@ -24,13 +24,11 @@ from hardstone.model import PlannedTest, SelfTest
 from hardstone.store.store import Store
 from hardstone.targets.base import ProbeError, ProbeExitError, ProbeTimeoutError
 from hardstone.targets.fake import FakeTarget
-from tests.process.cli.conftest import Done, Lab
+from tests.process.cli.conftest import Done, Hardstone, Lab
 from tests.process.cli.forked import Forked, interrupt
 from tests.process.targets import sample
 from tests.unit.doctor.machine import machine
 from tests.unit.doctor.test_rules import BLOCKING, SPOILT
-
-Hardstone = Callable[..., Done]
 
 
 def fake(

@@ -6,7 +6,6 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -18,11 +17,10 @@ from hardstone.exporters.registry import EXPORTERS, Exporter, find_exporter
 from hardstone.store.documents import write_document
 from hardstone.store.place import Place
 from tests.imported import cyclictest, imported_run
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Done, Hardstone
 from tests.process.cli.forked import Forked
 from tests.unit.stats import make
 
-Hardstone = Callable[..., Done]
 ROOT = Path(__file__).parents[3]
 ONE, OTHER, WRONG = (f"202611{day}T032200Z-1a2b3c" for day in (21, 22, 23))
 TABLES = {"csv", "parquet"}

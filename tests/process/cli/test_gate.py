@@ -15,7 +15,6 @@ from typing import Any
 from xml.etree import ElementTree as Tree
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from hardstone.calling import stay_in
 from hardstone.catalogue import load_catalogue
@@ -29,19 +28,16 @@ from hardstone.errors import (
     TargetError,
 )
 from hardstone.gate.limits import read_limits
-from hardstone.gate.outcome import GATE_SCHEMA
-from hardstone.schema import FOLDER, file_name
 from hardstone.stats.two_runs import AS_ONE, values_for_share, values_needed
 from hardstone.store.documents import encode_document
 from hardstone.store.store import Store
 from hardstone.units import format_count
 from tests.conftest import ROOT
-from tests.process.cli.conftest import Done, Lab
+from tests.process.cli.conftest import Done, Hardstone, Lab, validate
 from tests.process.cli.forked import Forked, at_run, interrupt
 from tests.process.targets import sample
 from tests.waiting import wait_until
 
-Hardstone = Callable[..., Done]
 TEST = "SEM-P-SIG"
 ADDRESS = f"{TEST}/total/wakeup"
 QUICK, SLOW = tuple(range(1000, 3000)), tuple(range(2000, 6000, 2))
@@ -96,8 +92,7 @@ def test_files_and_json(gate: Hardstone, tmp_path: Path, monkeypatch: pytest.Mon
     path = limits(tmp_path, PASSES, FAILS)
     done = gate("last", "--limits", path, "--json", "--junit", junit, "--github")
     assert done.code == EXIT_GATE and done.document["outcome"] == "FAIL"
-    contract = json.loads((FOLDER / file_name(GATE_SCHEMA)).read_text())
-    Draft202012Validator(contract).validate(done.document)
+    validate(done.document)
     assert Tree.parse(junit).getroot().get("failures") == "1"  # noqa: S314 - our own
     assert summary.read_text().startswith("of another step\n## hardstone gate: ")
     own = tmp_path / "own"
@@ -136,8 +131,7 @@ def test_equal_sides_pass_and_each_run_is_stored(gate: Hardstone, tmp_path: Path
 
 def test_a_slower_side_fails(once: Path) -> None:
     document = json.loads((once / "gate.json").read_text())
-    contract = json.loads((FOLDER / file_name(GATE_SCHEMA)).read_text())
-    Draft202012Validator(contract).validate(document)
+    validate(document)
     assert {one["outcome"] for one in document["checks"]} == {"FAIL"}
     assert document["systems"][0].endswith("--load heavy")
     runs = Store(once / "store")
@@ -451,8 +445,7 @@ def test_runs_that_are_repeated_are_the_baselines_of_another(
     hardstone("run", TEST, "--target", target, "--store", store, "--name", "new", "-q")
     found = gate("new", "--baseline", "good", "--json")
     assert found.code == EXIT_OK and len(found.document["baselines"]) == 10, found.out
-    contract = json.loads((FOLDER / file_name(GATE_SCHEMA)).read_text())
-    Draft202012Validator(contract).validate(found.document)
+    validate(found.document)
     slow = scenario(tmp_path / "slow", sample.stream(TEST, values=SLOW))
     made_s = int(time.time())
     wait_until(lambda: int(time.time()) > made_s)  # ids count seconds: the others are older

@@ -31,11 +31,10 @@ from tests.process.cli.bad_documents import (
     with_blanks,
     with_numbers,
 )
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Done, Hardstone
 from tests.process.store import odd
 from tests.unit.stats.make import document, result, series
 
-Hardstone = Callable[..., Done]
 BEFORE = b"what was there before"
 VALUES = tuple(range(900, 2_900))
 

@@ -7,7 +7,7 @@ import io
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,13 +16,12 @@ import hardstone as notebook
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
 from hardstone.model import RunDocument
 from hardstone.store.store import Store
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone
 from tests.process.cli.forked import Forked
 from tests.process.cli.test_looking import keep
 from tests.unit.stats import make
 from tests.waiting import wait_until
 
-Hardstone = Callable[..., Done]
 SAMPLES = Path(__file__).parents[2] / "samples"
 JSON, TEXT = SAMPLES / "cyclictest-hist.json", SAMPLES / "cyclictest-histfile.txt"
 NOTHING = SAMPLES / "qemu-uname.stdout"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,13 +16,11 @@ from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.local import LocalTransport
-from tests.process.cli.conftest import Done, Lab
+from tests.process.cli.conftest import Hardstone, Lab
 from tests.process.lab import made_up
 from tests.process.lab.made_up_archive import MadeUpArchive
 from tests.process.targets import sample
 from tests.process.targets.test_transport import playing
-
-Call = Callable[..., Done]
 
 
 @pytest.fixture
@@ -46,7 +44,7 @@ def install_emulator(archive: MadeUpArchive, arch: str = "x86_64") -> None:
 
 
 def test_get_says_what_came_what_to_type_and_what_changed(
-    hardstone: Call, archive: MadeUpArchive
+    hardstone: Hardstone, archive: MadeUpArchive
 ) -> None:
     archive.add_release("6.1.0-7-amd64", "6.1.9-1")
     install_emulator(archive)
@@ -66,7 +64,7 @@ def test_get_says_what_came_what_to_type_and_what_changed(
     assert told[0] == "hardstone: it was 6.1.0-7-amd64, x86_64, linux-image-6.1.0-7-amd64=6.1.9-1"
 
 
-def test_add_list_remove(hardstone: Call, archive: MadeUpArchive, kernel: list[str]) -> None:
+def test_add_list_remove(hardstone: Hardstone, archive: MadeUpArchive, kernel: list[str]) -> None:
     assert hardstone("lab", "list", "--json").document == []
     done = hardstone("lab", "add", "mine", *kernel, "--append", "threadirqs quiet")
     assert (done.code, done.out) == (0, f"mine: {made_up.RELEASE}, x86_64, threadirqs quiet\n")
@@ -99,7 +97,7 @@ def test_add_list_remove(hardstone: Call, archive: MadeUpArchive, kernel: list[s
 
 
 def test_a_damaged_kernel_is_told(
-    hardstone: Call, archive: MadeUpArchive, kernel: list[str]
+    hardstone: Hardstone, archive: MadeUpArchive, kernel: list[str]
 ) -> None:
     hardstone("lab", "add", "mine", *kernel)
     find_kernel("mine").image.unlink()
@@ -111,7 +109,7 @@ def test_a_damaged_kernel_is_told(
 
 @pytest.mark.parametrize("text", ["a\nb", "\x1b[2J", "ä", "x" * 1001])
 def test_a_command_line_that_no_kernel_reads_is_refused(
-    hardstone: Call, archive: MadeUpArchive, kernel: list[str], text: str
+    hardstone: Hardstone, archive: MadeUpArchive, kernel: list[str], text: str
 ) -> None:
     done = hardstone("lab", "add", "mine", *kernel, "--append", text)
     assert done.code == 2 and len(done.told) == 1 and "\x1b" not in done.err
@@ -124,7 +122,7 @@ def without(options: list[str], name: str) -> list[str]:
 
 @pytest.mark.parametrize("option", ["--kernel", "--modules", "--config", "--busybox"])
 def test_paths_that_cannot_be_read_are_told(
-    hardstone: Call, archive: MadeUpArchive, kernel: list[str], tmp_path: Path, option: str
+    hardstone: Hardstone, archive: MadeUpArchive, kernel: list[str], tmp_path: Path, option: str
 ) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     (tmp_path / "file").touch()
@@ -136,7 +134,7 @@ def test_paths_that_cannot_be_read_are_told(
 
 
 def test_without_busybox_that_of_another_kernel_is_taken(
-    hardstone: Call, archive: MadeUpArchive, kernel: list[str]
+    hardstone: Hardstone, archive: MadeUpArchive, kernel: list[str]
 ) -> None:
     options = without(kernel, "--busybox")
     done = hardstone("lab", "add", "mine", *options)
@@ -148,7 +146,7 @@ def test_without_busybox_that_of_another_kernel_is_taken(
 
 
 def test_only_a_busybox_that_a_guest_could_run_is_taken(
-    hardstone: Call, archive: MadeUpArchive, kernel: list[str], tmp_path: Path
+    hardstone: Hardstone, archive: MadeUpArchive, kernel: list[str], tmp_path: Path
 ) -> None:
     """Of this machine, or named."""
     installed, named = archive.programs / "busybox", tmp_path / "busybox"
@@ -173,7 +171,7 @@ def test_only_a_busybox_that_a_guest_could_run_is_taken(
 
 
 def test_a_folder_that_is_read_only_is_told(
-    hardstone: Call, archive: MadeUpArchive, kernel: list[str], monkeypatch: pytest.MonkeyPatch
+    hardstone: Hardstone, archive: MadeUpArchive, kernel: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HARDSTONE_LAB_DIR", "/proc/lab")
     done = hardstone("lab", "add", "mine", *kernel)
@@ -182,7 +180,6 @@ def test_a_folder_that_is_read_only_is_told(
 
 # ---- options ----
 
-Hardstone = Callable[..., Done]
 ALL: dict[str, Any] = {
     "lab_cpus": "4",
     "lab_memory": "2G",

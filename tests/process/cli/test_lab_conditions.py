@@ -20,13 +20,12 @@ from hardstone.lab.debian import read_kernel
 from hardstone.lab.kernels import add_kernel
 from hardstone.lab.lab_folder import make_guest_folder
 from hardstone.store.store import Store
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone
 from tests.process.cli.forked import Forked
 from tests.process.lab import made_up
 from tests.process.lab.made_up_lab import MadeUpLab
 from tests.waiting import wait_until
 
-Hardstone = Callable[..., Done]
 BOOTING = "hardstone: booting lab:made,cpus=1 (6.1.0-7-amd64, tcg, 1 CPU)"
 TARGET = ("--target", "lab:made,cpus=1")
 COMMANDS = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -24,12 +24,11 @@ from hardstone.targets.base import LeftAloneError, Notices
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.probe_target import ProbeTarget
 from tests.conftest import PROBE
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone
 from tests.process.targets import sample
 from tests.process.targets.made_ssh import MadeSsh
 from tests.waiting import soon
 
-Call = Callable[..., Done]
 TEST = "TMR-P-LAT"
 URL = "ssh://board"
 
@@ -67,7 +66,7 @@ def leave(board: MadeSsh) -> str:
 
 
 @pytest.fixture
-def left(hardstone: Call, board: MadeSsh) -> str:
+def left(hardstone: Hardstone, board: MadeSsh) -> str:
     """A run that waits on the named target `board`."""
     assert hardstone("target", "add", "board", URL).code == EXIT_OK
     return leave(board)
@@ -103,7 +102,7 @@ def collected(board: MadeSsh) -> str:
 
 
 def test_a_run_is_collected_by_the_name_of_its_target(
-    hardstone: Call, board: MadeSsh, left: str
+    hardstone: Hardstone, board: MadeSsh, left: str
 ) -> None:
     done = hardstone("target", "collect", "board")
     assert done.code == EXIT_OK, done.err
@@ -112,7 +111,7 @@ def test_a_run_is_collected_by_the_name_of_its_target(
 
 
 def test_a_run_is_collected_by_its_begin_when_its_keeper_has_long_ended(
-    hardstone: Call, board: MadeSsh, left: str
+    hardstone: Hardstone, board: MadeSsh, left: str
 ) -> None:
     end_keeper(board)
     done = hardstone("target", "collect", left[:10], "--quiet")
@@ -122,7 +121,7 @@ def test_a_run_is_collected_by_its_begin_when_its_keeper_has_long_ended(
 
 @pytest.mark.parametrize("name", [URL, "bench"])
 def test_a_run_is_collected_when_its_target_has_lost_its_name(
-    hardstone: Call, board: MadeSsh, left: str, name: str, tmp_path: Path
+    hardstone: Hardstone, board: MadeSsh, left: str, name: str, tmp_path: Path
 ) -> None:
     assert hardstone("target", "remove", "board").code == EXIT_OK
     assert hardstone("target", "add", "bench", URL).code == EXIT_OK
@@ -138,7 +137,7 @@ def test_a_run_is_collected_when_its_target_has_lost_its_name(
     assert collected(board) == left
 
 
-def test_a_run_is_discarded_here_and_there(hardstone: Call, board: MadeSsh, left: str) -> None:
+def test_a_run_is_discarded_here_and_there(hardstone: Hardstone, board: MadeSsh, left: str) -> None:
     done = hardstone("target", "collect", "board", "--discard")
     assert (done.code, done.out) == (EXIT_OK, "")
     assert f"hardstone: discarded run {left}" in done.told
@@ -146,7 +145,7 @@ def test_a_run_is_discarded_here_and_there(hardstone: Call, board: MadeSsh, left
 
 
 def test_a_run_is_collected_by_its_end_into_one_document_and_a_report(
-    hardstone: Call, board: MadeSsh, left: str, tmp_path: Path
+    hardstone: Hardstone, board: MadeSsh, left: str, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.html"
     end = left.rpartition("-")[2]
@@ -157,7 +156,7 @@ def test_a_run_is_collected_by_its_end_into_one_document_and_a_report(
 
 
 def test_of_several_runs_each_is_collected_and_one_file_holds_none(
-    hardstone: Call, board: MadeSsh, left: str, tmp_path: Path
+    hardstone: Hardstone, board: MadeSsh, left: str, tmp_path: Path
 ) -> None:
     end_keeper(board)
     second = leave(board)
@@ -170,7 +169,9 @@ def test_of_several_runs_each_is_collected_and_one_file_holds_none(
     assert {one.id for one in Store().runs()} == {left, second}
 
 
-def test_a_second_collector_connects_to_nothing(hardstone: Call, board: MadeSsh, left: str) -> None:
+def test_a_second_collector_connects_to_nothing(
+    hardstone: Hardstone, board: MadeSsh, left: str
+) -> None:
     """While another process waits for the run, its board measures alone."""
     target = ProbeTarget(board.transport())
     before = board.masters()
@@ -183,7 +184,7 @@ def test_a_second_collector_connects_to_nothing(hardstone: Call, board: MadeSsh,
 
 
 def test_a_board_that_does_not_answer_keeps_its_run(
-    hardstone: Call, board: MadeSsh, left: str
+    hardstone: Hardstone, board: MadeSsh, left: str
 ) -> None:
     board.tell("down")
     done = hardstone("target", "collect", "board")

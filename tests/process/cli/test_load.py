@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone
 from tests.process.cli.forked import Forked
 from tests.process.targets import sample
 
@@ -35,7 +35,6 @@ CPU = {
 SEARCH = {**CPU, "element": "search", "degree": "", "asked": None, "unit": "rounds_per_s"}
 FOOTER = {"type": "footer", "lines": 3}
 RUNS = {"type": "event", "name": "load_runs", "text": "every process works", "at_ns": None}
-Hardstone = Callable[..., Done]
 Says = Callable[..., None]
 
 

@@ -33,13 +33,11 @@ from hardstone.store.store import Store
 from hardstone.systems.subjects import published_ids
 from hardstone.terminal.explain import variants_text, warm_up_text
 from tests.conftest import ROOT
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone
 from tests.process.targets import sample
 from tests.unit.simulation.tires import real_time
 from tests.unit.stats import make
 from tests.unit.systems.rated_runs import full_run, labelled, result_of, results
-
-Hardstone = Callable[..., Done]
 
 
 def keep(store: Path, document: RunDocument) -> str:

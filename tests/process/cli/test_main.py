@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,8 @@ from hardstone.errors import (
 )
 from hardstone.model import Scalar
 from hardstone.targets.local import local_target
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone
 from tests.unit.stats import make
-
-Hardstone = Callable[..., Done]
 
 
 def test_the_version(hardstone: Hardstone) -> None:

@@ -25,13 +25,11 @@ from hardstone.model import Facts, RunDocument
 from hardstone.store.store import Store
 from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.fake import FakeTarget
-from tests.process.cli.conftest import Done, Lab
+from tests.process.cli.conftest import Done, Hardstone, Lab
 from tests.process.cli.forked import Forked, at_run
 from tests.process.targets import sample
 from tests.unit.doctor.machine import machine
 from tests.waiting import wait_until
-
-Hardstone = Callable[..., Done]
 
 
 def test_evaluate_runs_the_battery_and_stores_it(

@@ -9,18 +9,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from jsonschema import Draft202012Validator
 
-from hardstone import schema
 from hardstone.errors import EXIT_OK, EXIT_UNREACHABLE, EXIT_USAGE, worst_code
 from hardstone.model import Descriptor, StreamEvent, StreamFooter, StreamVerdict
-from hardstone.posix.analysis import POSIX_SCHEMA, TEST
+from hardstone.posix.analysis import TEST
 from hardstone.store.store import Store
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone, validate
 from tests.process.targets import sample
 from tests.unit.posix import inventories
 
-Hardstone = Callable[..., Done]
 Scenario = Callable[..., str]
 
 
@@ -91,8 +88,7 @@ def test_json_holds_the_schema(hardstone: Hardstone, scenario: Scenario) -> None
     read = hardstone("posix", "last", "--json")
     assert measured.code == read.code == EXIT_OK
     assert measured.document == read.document
-    text = (schema.FOLDER / schema.file_name(POSIX_SCHEMA)).read_text("utf-8")
-    Draft202012Validator(json.loads(text)).validate(read.document)
+    validate(read.document)
     (answer,) = read.document["answers"]
     options = {one["name"]: one for one in answer["inventory"]["options"]}
     assert options["message_passing"]["contradictions"] == ["claimed_but_fails"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,11 +17,10 @@ from hardstone.plan.make import Request, make_plan
 from hardstone.plan.params import PlanError
 from hardstone.present.overview import run_command
 from hardstone.store.store import Store
-from tests.process.cli.conftest import Done, Lab
+from tests.process.cli.conftest import Hardstone, Lab
 from tests.process.cli.test_doctor import stub
 from tests.process.targets import sample
 
-Hardstone = Callable[..., Done]
 REGISTER, FACTS, LOADS = sample.register(), sample.facts().facts, sample.loads()
 HOSTILE = "$(reboot); `id` \"'\\ -x"
 

@@ -9,7 +9,6 @@ import json
 import os
 import pty
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -20,12 +19,11 @@ from hardstone.model import Repeat
 from hardstone.store.journal import LOCK_NAME
 from hardstone.store.place import try_lock
 from hardstone.store.store import Store
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone
 from tests.process.cli.forked import Forked
 from tests.process.cli.test_looking import keep
 from tests.unit.stats import make
 
-Hardstone = Callable[..., Done]
 IDS = [f"2026112{day}T042200Z-00000{day}" for day in range(4)]
 
 

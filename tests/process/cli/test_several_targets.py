@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from jsonschema import Draft202012Validator
 
 from hardstone.errors import (
     EXIT_GATE,
@@ -26,18 +25,16 @@ from hardstone.errors import (
     worst_code,
 )
 from hardstone.model import TARGETS_SCHEMA, Facts, StreamSeries
-from hardstone.schema import FOLDER, file_name
 from hardstone.store.store import Store
 from hardstone.targets.base import SILENT, Notices, Stop, WrongModelError
 from hardstone.targets.local import LocalTransport
 from hardstone.targets.probe_target import ProbeTarget
 from tests.conftest import ROOT
-from tests.process.cli.conftest import Done, Lab
+from tests.process.cli.conftest import Done, Hardstone, Lab, validate
 from tests.process.targets import sample
 from tests.process.targets.test_transport import playing
 from tests.unit.stats import make
 
-Hardstone = Callable[..., Done]
 Make = Callable[..., str]
 TEST = "SEM-P-SIG"
 
@@ -91,8 +88,7 @@ def test_json_is_one_document_of_all_runs(
     assert (missing["target"], missing["exit_code"]) == (names[2], EXIT_USAGE)
     assert "cannot be read" in missing["reason"]
     assert done.document["schema"] == TARGETS_SCHEMA
-    contract = json.loads((FOLDER / file_name(TARGETS_SCHEMA)).read_text())
-    Draft202012Validator(contract).validate(done.document)
+    validate(done.document)
 
 
 class Gone(LocalTransport):

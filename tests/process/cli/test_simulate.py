@@ -32,9 +32,8 @@ from hardstone.simulation.sweep import curve_of, is_whole, masses_of, single
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place
 from hardstone.store.store import Store
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Done, Hardstone
 from tests.process.cli.forked import Forked
-from tests.process.cli.recordings import Hardstone
 from tests.running import has_ended
 from tests.sweeps import held, scenario
 from tests.waiting import wait_until

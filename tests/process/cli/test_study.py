@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from hardstone.errors import (
     EXIT_INTERRUPTED,
@@ -20,19 +18,16 @@ from hardstone.errors import (
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
 )
-from hardstone.schema import FOLDER, file_name
 from hardstone.store.place import default_root
 from hardstone.store.store import RunEntry, Store
-from hardstone.study.json_document import STUDY_SCHEMA
 from hardstone.study.papers import load_papers
 from hardstone.study.procedure import measured_tests
 from hardstone.study.questionnaire import load_questions, template
 from tests import sweeps
-from tests.process.cli.conftest import Done, Lab
+from tests.process.cli.conftest import Hardstone, Lab, validate
 from tests.process.cli.forked import Forked, at_run, interrupt
 from tests.process.targets import sample
 
-Hardstone = Callable[..., Done]
 PAPERS = list(load_papers())
 SHORT = "latstat-2007"  # with --quick three parts
 LONGER = "dedicated-systems-2012"  # four
@@ -280,11 +275,6 @@ def test_a_target_that_vanishes_in_a_part(hardstone: Hardstone, tmp_path: Path) 
     done = hardstone("study", LONGER, "--quick", "--target", target)
     assert done.code == EXIT_UNREACHABLE
     assert "Table 8" in done.out and "stopped in part 3 of 4" in done.err
-
-
-def validate(document: Any) -> None:
-    contract = json.loads((FOLDER / file_name(STUDY_SCHEMA)).read_text())
-    Draft202012Validator(contract).validate(document)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ is in golden/target.txt."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,12 +21,10 @@ from hardstone.store.store import Store
 from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.named import SshSettings
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Hardstone
 from tests.process.targets import sample
 from tests.unit.doctor.machine import machine
 from tests.unit.stats import make
-
-Call = Callable[..., Done]
 
 NO_RIGHTS = {
     "limits__can_realtime": False,
@@ -78,7 +75,7 @@ class Board(FakeTarget):
 
 
 def test_a_damaged_file_is_told_by_each_command(
-    hardstone: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "targets.toml"
     path.write_text("[targets.board]\nurl = 1\n")
@@ -92,7 +89,7 @@ def test_a_damaged_file_is_told_by_each_command(
 # ---- check ----
 
 
-def test_missing_rights_are_told_with_what_to_type(hardstone: Call, tmp_path: Path) -> None:
+def test_missing_rights_are_told_with_what_to_type(hardstone: Hardstone, tmp_path: Path) -> None:
     target = fake(tmp_path, facts(**NO_RIGHTS))
     done = hardstone("target", "check", target.name)
     assert done.code == 5
@@ -162,7 +159,7 @@ def _key(settings: SshSettings) -> str:
 
 
 def test_all_named_targets_are_checked(
-    hardstone: Call, tmp_path: Path, boards: dict[str, Board]
+    hardstone: Hardstone, tmp_path: Path, boards: dict[str, Board]
 ) -> None:
     hardstone("target", "add", "board", "ssh://root@192.0.2.7")
     hardstone("target", "add", "rack", "ssh://anna@rack")
@@ -184,7 +181,7 @@ def test_all_named_targets_are_checked(
 
 
 def test_where_sudo_refuses_the_rest_is_told_too(
-    hardstone: Call, tmp_path: Path, boards: dict[str, Board]
+    hardstone: Hardstone, tmp_path: Path, boards: dict[str, Board]
 ) -> None:
     hardstone("target", "add", "rack", "ssh://anna@rack", "--sudo")
     boards["rack#"] = Board(tmp_path / "a", "rack", facts())
@@ -201,7 +198,7 @@ def test_where_sudo_refuses_the_rest_is_told_too(
 
 
 def test_a_name_works_wherever_a_target_is_named(
-    hardstone: Call, tmp_path: Path, boards: dict[str, Board]
+    hardstone: Hardstone, tmp_path: Path, boards: dict[str, Board]
 ) -> None:
     hardstone("target", "add", "board", "ssh://root@192.0.2.7")
     boards["board"] = Board(tmp_path, "board", facts())
@@ -211,7 +208,7 @@ def test_a_name_works_wherever_a_target_is_named(
 
 
 def test_a_run_that_waits_there_is_told(
-    hardstone: Call, tmp_path: Path, boards: dict[str, Board]
+    hardstone: Hardstone, tmp_path: Path, boards: dict[str, Board]
 ) -> None:
     hardstone("target", "add", "board", "ssh://root@192.0.2.7")
     boards["board"] = Board(tmp_path / "a", "board", facts())
@@ -229,7 +226,7 @@ def completed(*words: str) -> list[str]:
     return [one.value for one in complete.get_completions(list(words[:-1]), words[-1])]
 
 
-def test_a_shell_completes_the_names(hardstone: Call) -> None:
+def test_a_shell_completes_the_names(hardstone: Hardstone) -> None:
     hardstone("target", "add", "board", "ssh://a")
     hardstone("target", "add", "lathe", "ssh://b")
     assert completed("run", "--target", "") == ["local", "board", "lathe"]

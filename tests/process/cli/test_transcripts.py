@@ -12,7 +12,6 @@ import json
 import os
 import shlex
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from hardstone.store.documents import write_document
 from hardstone.store.place import Place
 from hardstone.store.store import Store
 from tests import sweeps
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Done, Hardstone
 from tests.process.cli.recordings import BOOT, lines
 from tests.process.cli.test_latstat import SUS, period, search_lines, step
 from tests.process.cli.test_load import CPU, FOOTER, HEADER, RUNS, SEARCH
@@ -278,7 +277,7 @@ class Transcript:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.txt")), ids=lambda path: path.stem)
 def test_commands_print_what_they_did(
-    hardstone: Callable[..., Done], world: Path, path: Path, request: pytest.FixtureRequest
+    hardstone: Hardstone, world: Path, path: Path, request: pytest.FixtureRequest
 ) -> None:
     text = path.read_text("utf-8")
     commands = [line for line in text.splitlines() if line.startswith("$ hardstone")]
