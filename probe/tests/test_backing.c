@@ -229,6 +229,19 @@ LEFT_TEST(half_a_value_is_left_out)
     arena_free(arena);
 }
 
+/* Killed before it took the value out of its record. */
+LEFT_TEST(a_value_of_a_stop_is_taken_out)
+{
+    record_value(arena_record(left.arena, 0), 100000000, INT64_C(12000000000));
+    stops_add(left.arena, left.arena->started_ns + INT64_C(11950000000));
+    write_left();
+    struct arena *arena = open_left();
+    CHECK_SAME(arena_count(arena, 0), 1000);
+    CHECK_SAME(arena_record(arena, 0)->max, 999 * 37);
+    CHECK_SAME(count_events(arena, "stopped"), 1);
+    arena_free(arena);
+}
+
 LEFT_TEST(a_copy_made_at_work_is_told)
 {
     arena_record(left.arena, 0)->count -= 30;

@@ -85,6 +85,24 @@ STOPS_TEST(the_length_of_a_stop_is_not_known_from_a_value_alone)
     arena_settle(arena);
     CHECK_SAME(arena_record(arena, 0)->stopped_count, 1);
     CHECK_SAME(arena->stops[0].least_ns, 0);
+    arena_report_stops(arena);
+    CHECK_HOLDS(arena_event_at(arena, 0)->text, "the program was stopped and continued");
+}
+
+STOPS_TEST(values_of_each_of_two_stops)
+{
+    struct record *record = arena_record(arena, 0);
+    record_value(record, 7, 100);
+    for (int i = 1; i <= 2; i++) {
+        record_value(record, 500 * MS + i, i * 2 * SECOND_NS + 50000);
+        stops_add(arena, STARTED_NS + i * 2 * SECOND_NS);
+    }
+    arena_settle(arena);
+    CHECK_SAME(record->stopped_count, 2);
+    CHECK_SAME(record->max, 7);
+    CHECK_SAME(arena->stops[1].least_ns, 500 * MS + 2 - 7);
+    arena_report_stops(arena);
+    CHECK_HOLDS(arena_event_at(arena, 1)->text, "was stopped for at least 0.500 s and continued");
 }
 
 STOPS_TEST(figures_are_those_without_the_stop)
@@ -255,4 +273,7 @@ STOPS_TEST(a_verdict_that_failed_is_taken_back)
     CHECK_SAME(arena->verdict_count, 1);
     CHECK_TEXT(arena->verdicts[0].name, "order");
     CHECK_TEXT(arena_event_at(arena, 0)->name, "not_seen");
+    CHECK_TEXT(arena_event_at(arena, 0)->text,
+               "early: no verdict, because the program was stopped meanwhile; otherwise it would "
+               "have failed: before");
 }
