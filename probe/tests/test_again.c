@@ -191,33 +191,6 @@ WRAP_TEST(timers)
     CHECK_SAME(timer_count, 0);
 }
 
-static void on_user_signal(int number)
-{
-    (void)number;
-}
-
-TEST(signals)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-    sigset_t before, after;
-    struct sigaction mine, found;
-    memset(&mine, 0, sizeof mine);
-    sigemptyset(&mine.sa_mask);
-    mine.sa_handler = on_user_signal;
-    for (int i = 0; i < 4; i++)
-        sigaction(numbers[i], &mine, NULL);
-    pthread_sigmask(SIG_BLOCK, NULL, &before);
-    run_invented(&counts, 0);
-    pthread_sigmask(SIG_BLOCK, NULL, &after);
-    for (int number = 1; number < SIGRTMIN; number++)
-        CHECK_SAME(sigismember(&after, number), sigismember(&before, number));
-    for (int i = 0; i < 4; i++) {
-        sigaction(numbers[i], NULL, &found);
-        CHECK(found.sa_handler == on_user_signal);
-        signal(numbers[i], SIG_DFL);
-    }
-}
-
 /* Its threads and its memory lie where the first one's lay. From one that is real-time others may
  * take the CPU, and it fails by that: then both again. */
 HOST_TEST(a_second_process_after_another_test)

@@ -138,6 +138,12 @@ static void check_same(const struct state *before, const struct state *after)
 
 /* ---- commands ---- */
 
+/* Handlers of the process, which a command must give back. */
+static void on_user_signal(int number)
+{
+    (void)number;
+}
+
 /* The exit code of the command `line`, whose words are separated by one space. `bytes`: length of
  * what it writes to standard output. */
 static int command(const char *line, long *bytes)
@@ -167,9 +173,12 @@ static int command(const char *line, long *bytes)
  */
 static void check_command(const char *line, int code, bool is_fixed)
 {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     struct state before, after;
     long first = 0, second = 0;
     tap_row(line);
+    for (int i = 0; i < 4; i++)
+        signal(numbers[i], on_user_signal);
     look(&before);
     CHECK_SAME(command(line, &first), code);
     look(&after);
