@@ -152,34 +152,30 @@ TEST(stack)
 
 WRAP_TEST(memory_of_a_run)
 {
-    reset();
-    CHECK_SAME(run_own_test(), 0);
-    CHECK_TEXT(seen.log,
-               "on CPU 0, records, back, on CPU 0, lock, back, on CPU 0, own, back, on CPU 0, "
-               "thread, back");
-}
-
-WRAP_TEST(it_goes_back_after_an_error)
-{
-    reset();
-    seen.has_no_memory = true;
-    CHECK_SAME(run_own_test(), 5);
-    CHECK_TEXT(seen.log, "on CPU 0, records, back");
-}
-
-TEST(it_cannot_go_back)
-{
-    reset();
-    fake_port.pin_back_error = EINVAL;
-    CHECK_SAME(run_own_test(), 3);
-}
-
-WRAP_TEST(cpus_that_cannot_be_chosen)
-{
-    reset();
-    fake_port.cpu_count = -1;
-    CHECK_SAME(run_own_test(), 0);
-    CHECK_TEXT(seen.log, "records, lock, own, thread");
+    static const struct {
+        const char *name;
+        int cpu_count, pin_back_error;
+        bool has_no_memory;
+        int code;
+        const char *log;
+    } rows[] = {
+        {"on its CPU", 1, 0, false, 0,
+         "on CPU 0, records, back, on CPU 0, lock, back, on CPU 0, own, back, on CPU 0, thread, "
+         "back"},
+        {"back after an error", 1, 0, true, 5, "on CPU 0, records, back"},
+        {"it cannot go back", 1, EINVAL, false, 3, NULL},
+        {"CPUs that cannot be chosen", -1, 0, false, 0, "records, lock, own, thread"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].name);
+        reset();
+        fake_port.cpu_count = rows[i].cpu_count;
+        fake_port.pin_back_error = rows[i].pin_back_error;
+        seen.has_no_memory = rows[i].has_no_memory;
+        CHECK_SAME(run_own_test(), rows[i].code);
+        if (rows[i].log)
+            CHECK_TEXT(seen.log, rows[i].log);
+    }
 }
 
 /* Whoever maps a stack that is locked touches it. */

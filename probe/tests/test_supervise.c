@@ -52,13 +52,6 @@ static int end_never(struct run *run)
     return 0;
 }
 
-static int end_at_the_deadline(struct run *run)
-{
-    while (!run_should_stop())
-        nanosleep(&rest, NULL);
-    return 0;
-}
-
 /* ---- looks at the trace ---- */
 
 /* In the place of run/trace_ring.c. */
@@ -140,11 +133,6 @@ TEST(who_ends_at_once_and_who_does_not)
         const char *text = stream_of(i == 0 ? end_well : end_never, "60s", NULL, 3);
         CHECK_HOLDS(text, "\"status\":\"failed\"", "the process of the invented party ended early");
     }
-}
-
-TEST(the_deadline)
-{
-    CHECK_HOLDS(stream_of(end_at_the_deadline, "100ms", NULL, 3), "\"status\":\"timeout\"");
 }
 
 WRAP_TEST(the_trace)
