@@ -120,6 +120,26 @@ TEST(a_lost_burst)
     }
 }
 
+TEST(what_is_told_of_a_lost_burst)
+{
+    begin(true, true, true);
+    lose(0.5, 1);
+    expect_event("throttled", "in a burst of 60000 us the test's threads had the CPU for only "
+                              "30000 us: ");
+    arena_free(run.arena);
+}
+
+/* Nobody watches for stops any more: it was noted before. */
+TEST(a_stop_explains_a_loss)
+{
+    begin(true, true, true);
+    stops_add(run.arena, fake_now_ns + 1);
+    lose(0, 1);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK(!event("throttled"));
+    arena_free(run.arena);
+}
+
 /* ---- steal time ---- */
 
 /* Loses a burst, of which the host took the part `stolen`, less `untold_ns`. */
