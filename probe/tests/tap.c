@@ -2,6 +2,7 @@
 
 #include "tap.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 enum { REMARKS = 20, FOLDER_BYTES = 256 }; /* remarks: most of one test */
@@ -113,6 +114,15 @@ void tap_free_memory(void)
         free(piece->bytes);
         free(piece);
     }
+}
+
+int tap_open_files(void)
+{
+    enum { MOST = 1024 };
+    int count = 0;
+    for (int file = 0; file < MOST; file++)
+        count += fcntl(file, F_GETFD) >= 0 ? 1 : 0;
+    return count;
 }
 
 static void run_one(const struct tap_test *test, size_t number)

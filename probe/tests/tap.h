@@ -142,6 +142,9 @@ void tap_free_memory(void);
 /* A folder of this program, which must be empty when the tests are over. */
 const char *tap_folder(void);
 
+/* Open descriptors of this process. */
+int tap_open_files(void);
+
 /* Numbers that look random and are the same in each run (splitmix64). */
 uint64_t tap_random(uint64_t *state);
 

@@ -5,7 +5,6 @@
 #include "port/port.h"
 #include "work/flood.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -37,17 +36,6 @@ WRAP(int, port_event_timer_open, int64_t start_ns, int64_t period_ns)
     if (failing == EXPIRY) /* also on a port that has no such timers */
         return dup(STDERR_FILENO);
     return failing == TIMER ? tap_fail(ENOTSUP) : __real_port_event_timer_open(start_ns, period_ns);
-}
-
-static int open_descriptors(void)
-{
-    int count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    while (folder && readdir(folder))
-        count++;
-    if (folder)
-        closedir(folder);
-    return count;
 }
 
 static struct flood *new_flood(enum flood_kind kind)
@@ -123,13 +111,13 @@ TEST(each_kind)
     static const enum flood_kind kinds[] = {FLOOD_PACKETS, FLOOD_DISK, FLOOD_TIMERS};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         struct flood *flood = new_flood(kinds[i]);
-        int before = open_descriptors();
+        int before = tap_open_files();
         failing = NONE;
         if (flood_prepare(flood) != 0)
             tap_skip("a flood cannot run here");
         else
             flood_on_and_off(flood);
-        CHECK_SAME(open_descriptors(), before);
+        CHECK_SAME(tap_open_files(), before);
         munmap(flood, sizeof *flood);
     }
 }
@@ -137,12 +125,12 @@ TEST(each_kind)
 static void refuse(enum call call, enum flood_kind kind, int error, const char *reason)
 {
     struct flood *flood = new_flood(kind);
-    int before = open_descriptors();
+    int before = tap_open_files();
     failing = call;
     CHECK_SAME(flood_prepare(flood), error);
     failing = NONE;
     CHECK_HOLDS(flood->reason, reason);
-    CHECK_SAME(open_descriptors(), before);
+    CHECK_SAME(tap_open_files(), before);
     CHECK_SAME(flood->helper_count, 0);
     munmap(flood, sizeof *flood);
 }

@@ -149,26 +149,18 @@ static unsigned char command_high(void)
     return bytes[COMMAND_HIGH];
 }
 
-static int open_files(void)
-{
-    int count = 0;
-    for (int file = 0; file < 64; file++)
-        count += fcntl(file, F_GETFD) >= 0;
-    return count;
-}
-
 /* Opening device `number` is refused with this, and leaves nothing open and nothing written. */
 static void refused(int number, const struct port_uio_registers *registers, enum status status,
                     const char *reason, const char *remedy)
 {
     struct outcome outcome = {0};
-    int files = open_files();
+    int files = tap_open_files();
     CHECK_SAME(port_uio_open(number, registers, &uio, &outcome), -1);
     CHECK_SAME(outcome.status, status);
     CHECK_HOLDS(outcome.reason, reason);
     CHECK_HOLDS(outcome.remedy, remedy);
     CHECK(!uio.is_open && !uio.memory);
-    CHECK_SAME(open_files(), files);
+    CHECK_SAME(tap_open_files(), files);
 }
 
 static void opened(const struct port_uio_registers *registers)
@@ -188,7 +180,7 @@ static void take_away(void)
 
 DEVICE_TEST(edu_is_known)
 {
-    int files = open_files();
+    int files = tap_open_files();
     opened(NULL);
     CHECK_TEXT(uio.name, "uio_pci_generic");
     CHECK_SAME(uio.vendor, 0x1234);
@@ -205,7 +197,7 @@ DEVICE_TEST(edu_is_known)
     CHECK_SAME(changed_bytes(), 8);
     port_uio_close(&uio);
     CHECK(!uio.is_open);
-    CHECK_SAME(open_files(), files);
+    CHECK_SAME(tap_open_files(), files);
     port_uio_close(&uio);
     opened(&(struct port_uio_registers){RAISE, 7, ACK, 9});
     port_uio_raise(&uio);
@@ -290,7 +282,7 @@ static void opened_to_serve(void)
 
 DEVICE_TEST(who_only_serves_needs_no_registers)
 {
-    int files = open_files();
+    int files = tap_open_files();
     opened_to_serve(); /* edu is known */
     port_uio_raise(&uio);
     CHECK_SAME(register_at(RAISE), 1);
@@ -304,7 +296,7 @@ DEVICE_TEST(who_only_serves_needs_no_registers)
     CHECK_SAME(port_uio_enable(&uio), 0);
     CHECK_SAME(changed_bytes(), 0);
     port_uio_close(&uio);
-    CHECK_SAME(open_files(), files);
+    CHECK_SAME(tap_open_files(), files);
     struct outcome outcome = {0};
     CHECK_SAME(port_uio_open_to_serve(1, &uio, &outcome), -1);
     CHECK_SAME(outcome.status, STATUS_UNSUPPORTED);
@@ -312,7 +304,7 @@ DEVICE_TEST(who_only_serves_needs_no_registers)
     machine_put(UIO "/dev", "1:7\n"); /* the file is that of another device */
     CHECK_SAME(port_uio_open_to_serve(0, &uio, &outcome), -1);
     CHECK_SAME(outcome.status, STATUS_FAILED);
-    CHECK_SAME(open_files(), files);
+    CHECK_SAME(tap_open_files(), files);
 }
 
 DEVICE_TEST(a_device_that_is_not_known_needs_its_registers)

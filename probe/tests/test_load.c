@@ -379,20 +379,12 @@ TEST(where_it_runs)
     }
 }
 
-static int open_descriptors(void)
-{
-    int count = 0;
-    for (int i = 0; i < 256; i++)
-        count += fcntl(i, F_GETFD) >= 0 ? 1 : 0;
-    return count;
-}
-
 TEST(no_descriptor_stays_open)
 {
-    int before = open_descriptors();
+    int before = tap_open_files();
     for (int i = 0; i < 3 && start("cpu"); i++)
         load_free(&load);
-    CHECK_SAME(open_descriptors(), before);
+    CHECK_SAME(tap_open_files(), before);
 }
 
 int main(int argc, char *argv[])
