@@ -1,11 +1,11 @@
 """Runs `make test` many times on a host that is busy on purpose: no run may fail.
 
-    python -m bench.busy_host [--runs 20] [--at-once 1] [--share 0.25] [--folder build/busy]
+    python -m bench.busy_host [--runs 20] [--at-once 1] [--share 0.25] [--folder build/busy] [ARG...]
 
 On each CPU a hog of SCHED_FIFO 99 takes the CPU in bursts of 1 to 200 ms, with pauses so long that
 it has `--share` of the CPU; `stress-ng --cpu 4` runs beside. Each of `--at-once` clones of HEAD is
-set up first and then runs `make test` in a row, so that the second run of a clone finds the C
-tests unchanged (`--anew` repeats them in every run). Prints a line for each run and exits with 1 if
+set up first and then runs `make test ARGS="ARG..."` in a row, so that the second run of a clone
+finds the C tests unchanged (with the ARG `--anew` each run repeats them). Prints a line for each run and exits with 1 if
 one of them failed. The runs disturb each other, too: their CPU time is not that of a quiet host.
 Needs root, and stress-ng. Each hog has a deadline, and ends with this program.
 """
@@ -162,8 +162,7 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=0.25)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "busy")
     parser.add_argument("--most-hours", type=float, default=24.0)
-    parser.add_argument("--anew", action="store_true")
-    asked = parser.parse_args()
+    asked, for_make = parser.parse_known_args()
     if not 0 < asked.share <= LONGEST_SHARE:
         parser.error(f"--share: above 0, at most {LONGEST_SHARE}")
     if min(asked.runs, asked.at_once) < 1:
@@ -176,7 +175,7 @@ def main() -> int:
         signal.signal(number, signal.default_int_handler)
     asked.folder.mkdir(parents=True, exist_ok=True)
     clones = cloned(asked.folder, min(asked.at_once, asked.runs))
-    runs = Runs(asked.folder, asked.runs, ["--anew"] if asked.anew else [])
+    runs = Runs(asked.folder, asked.runs, for_make)
     with busy_host(asked.share, asked.most_hours * 3600):
         threads = [threading.Thread(target=runs.work, args=(clone,)) for clone in clones]
         try:
