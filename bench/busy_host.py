@@ -1,13 +1,13 @@
 """Runs `make test` many times on a host that is busy on purpose: no run may fail.
 
-    python -m bench.busy_host [--runs 20] [--at-once 1] [--share 0.25] [--folder build/busy] [ARG...]
+    python -m bench.busy_host [--runs 20] [--at-once 1] [--share 0.25] [--folder F] [ARG...]
 
 On each CPU a hog of SCHED_FIFO 99 takes the CPU in bursts of 1 to 200 ms, with pauses so long that
 it has `--share` of the CPU; `stress-ng --cpu 4` runs beside. Each of `--at-once` clones of HEAD is
 set up first and then runs `make test ARGS="ARG..."` in a row, so that the second run of a clone
-finds the C tests unchanged (with the ARG `--anew` each run repeats them). Prints a line for each run and exits with 1 if
-one of them failed. The runs disturb each other, too: their CPU time is not that of a quiet host.
-Needs root, and stress-ng. Each hog has a deadline, and ends with this program.
+finds the C tests unchanged (with the ARG `--anew` each run repeats them). Prints a line for each
+run and exits with 1 if one of them failed. The runs disturb each other, too: their CPU time is not
+that of a quiet host. Needs root, and stress-ng. Hogs have a deadline, and end with this program.
 """
 
 from __future__ import annotations
