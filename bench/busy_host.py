@@ -141,12 +141,15 @@ class Runs:
 
 
 def cloned(folder: Path, count: int) -> list[Path]:
-    """Clones of HEAD, set up: what `make test` needs beside the source is there."""
+    """Clones of HEAD, set up: what `make test` needs beside the source is there. Those of an
+    earlier call are brought to HEAD."""
     clones = [folder / f"clone-{number}" for number in range(1, count + 1)]
     for clone in clones:
-        shutil.rmtree(clone, ignore_errors=True)
+        if not (clone / ".git").exists():
+            subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
         for words in (
-            ["git", "clone", "-q", str(ROOT), str(clone)],
+            ["git", "-C", clone, "fetch", "-q", ROOT, "HEAD"],
+            ["git", "-C", clone, "reset", "-q", "--hard", "FETCH_HEAD"],
             ["make", "-C", clone, "setup"],
         ):
             subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
