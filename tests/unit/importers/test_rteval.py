@@ -4,48 +4,44 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.importers.one_file import read, refused, sample
+from hardstone.systems.moments import load_moments
+from tests.unit.golden import assert_as_stored
+from tests.unit.importers.one_file import refused, sample, told
 
 SUMMARY = sample("made/rteval-summary.xml").decode()
 REPORT = sample("made/rteval-3.1.txt").decode()
+HEAD, REST = SUMMARY.split("      <system ")
+LAST = SUMMARY[SUMMARY.index("      <timestamps>") :]
+FIRST, SECOND = SUMMARY.index("    <cyclictest"), SUMMARY.index("    </Profile>")
+STOPPED = (
+    '<abort_report reason="breaktrace"><breaktrace latency_threshold="50" measured_latency="61"/>'
+    "</abort_report>"
+)
+TEXTS = {
+    # cyclictest found it, but it is in no bucket: nobody knows how many there were
+    "a maximum beyond the buckets": SUMMARY.replace(
+        '<maximum unit="us">19<', '<maximum unit="us">3500<'
+    ),
+    "old versions dropped what was beyond the buckets": SUMMARY.replace(
+        '<rteval version="3.7">', '<rteval version="3.2">'
+    ),
+    "one value has no mean": REPORT.replace(
+        "Samples:           59476", "Samples:           1"
+    ).replace("Mean:              7.0us", "Mean:              0.0us"),
+    "no loads": SUMMARY.replace('<Profile loads="1"', '<Profile loads="0"'),
+    "two reports": REPORT * 2,
+    "figures that were left out": HEAD + LAST,
+    "figures that were left out at a threshold": HEAD + STOPPED + LAST,
+    "a threshold beside figures": f"{HEAD}{STOPPED}      <system {REST}",
+    "no latency test": SUMMARY.replace("cyclictest command", "sysstat command").replace(
+        "/cyclictest", "/sysstat"
+    ),
+    "two latency tests": SUMMARY[:SECOND] + SUMMARY[FIRST:],
+}
 
 
-def test_a_maximum_beyond_the_buckets() -> None:
-    """cyclictest found it, but the value is in no bucket: nobody knows how many there were."""
-    reading = read(SUMMARY.replace('<maximum unit="us">19<', '<maximum unit="us">3500<'))
-    assert reading.series[1].max == 3_500_000 and reading.series[1].overflow is None
-    assert reading.series[0].overflow == 0
-
-
-def test_old_versions_dropped_what_was_beyond_the_buckets() -> None:
-    reading = read(SUMMARY.replace('<rteval version="3.7">', '<rteval version="3.2">'))
-    assert [one.overflow for one in reading.series] == [None, None]
-    assert any("larger values" in one.text for one in reading.losses if one.what == "extremes")
-
-
-def test_one_value_has_no_mean() -> None:
-    text = REPORT.replace("Samples:           59476", "Samples:           1").replace(
-        "Mean:              7.0us", "Mean:              0.0us"
-    )
-    first, _ = read(text).series
-    assert (first.count, first.mean, first.stddev) == (1, None, None)
-
-
-def test_two_reports_in_one_file() -> None:
-    assert "a second report" in refused(REPORT * 2)
-
-
-def test_figures_that_were_left_out() -> None:
-    begin, end = SUMMARY.index("      <system "), SUMMARY.index("      <timestamps>")
-    assert "beyond its histogram" in refused(SUMMARY[:begin] + SUMMARY[end:])
-    stopped = (
-        '<abort_report reason="breaktrace"><breaktrace latency_threshold="50" '
-        'measured_latency="61"/></abort_report>'
-    )
-    assert "stopped at its threshold" in refused(SUMMARY[:begin] + stopped + SUMMARY[end:])
-    reading = read(SUMMARY[:begin] + stopped + SUMMARY[begin:])
-    (verdict,) = reading.verdicts
-    assert reading.is_cut and not verdict.passed and verdict.evidence.startswith("61 us")
+def test_each_is_read_or_refused(request: pytest.FixtureRequest) -> None:
+    assert_as_stored(request, "rteval.txt", {name: told(text) for name, text in TEXTS.items()})
 
 
 @pytest.mark.parametrize(
@@ -61,10 +57,5 @@ def test_what_is_no_xml(old: str, new: str) -> None:
     assert "no valid XML: " in refused(SUMMARY.replace(old, new))
 
 
-def test_no_latency_test_and_two() -> None:
-    only = SUMMARY.replace("cyclictest command", "sysstat command").replace(
-        "/cyclictest", "/sysstat"
-    )
-    assert "no latency test" in refused(only)
-    begin, end = SUMMARY.index("    <cyclictest"), SUMMARY.index("    </Profile>")
-    assert "more than one latency test" in refused(SUMMARY[:end] + SUMMARY[begin:])
+def test_a_sum_of_three_latencies_differs_from_each() -> None:
+    assert load_moments()["rteval"].series["timerlat-sum"].differs
