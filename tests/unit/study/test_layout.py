@@ -183,6 +183,32 @@ def primitives(*series: Series) -> Result:
     return make.result("MUT-B-INV", series=list(series), conditions=conditions())
 
 
+def switches(**values: int) -> Result:
+    found = [
+        labelled("context_switch", value, kind=kind, scope="thread")
+        for kind, value in values.items()
+    ]
+    return make.result("SEM-P-RTP", series=found, conditions=conditions())
+
+
+def impossible() -> Result:
+    found = response()
+    found.series[0].min = 11_000_000
+    return found
+
+
+SWITCH = "SEM-P-RTP/unnamed/thread/context_switch"
+PAIR = make.result(
+    "SEM-P-SIG",
+    series=[labelled("signal_wait", 60, kind="unnamed", scope="thread")],
+    conditions=conditions(),
+)
+SIGNAL_WAIT, BLOCKING = "SEM-P-SIG/unnamed/thread/signal_wait", "CLK-P-BIN/syscall/blocking"
+IN_LAB = make.plan_of([], target="lab:debian,preempt=full", loads=["none"])
+BELOW = "the minimum 11000000 is above the maximum 10000000"
+FUTEX = "on Linux this kind enters the kernel only when a thread waits"
+HOT = Trust(grade="untrustworthy", reasons=["the CPU was too hot"])
+OTHER: dict[str, Any] = {"system": {"kernel.name": "Other"}}
 NOT_SEEN = Event(name="not_seen", text="-", data={"verdict": "first_slice"})
 UNCOUNTED = "lowered_setschedparam/fifo"
 INVERSION, SPIN, SEMAPHORE = (
@@ -194,7 +220,7 @@ SETITIMER = "CLK-B-RES/setitimer/expiry_step"
 
 
 @pytest.mark.parametrize(
-    ("paper", "result", "address", "kind", "text", "reason", "notes"),
+    ("paper", "done", "address", "kind", "text", "reason", "notes"),
     [
         (OBENLAND, response(), ADD, "measured", "10 ms", "", ()),
         # another block, medium or policy than the published one: shown, and not comparable
@@ -239,6 +265,30 @@ SETITIMER = "CLK-B-RES/setitimer/expiry_step"
          "fail: lower", "", (f"{UNCOUNTED} failed, but does not count for a rating",)),
         (DEDICATED, behaviour("THR-B-RR", events=[NOT_SEEN]), "THR-B-RR", "measured", "pass", "",
          ("not seen: first_slice",)),
+        # cut off, impossible or untrustworthy
+        (OBENLAND, response(complete=False), ADD, "not comparable", "10 ms",
+         "cut off before it ended", ()),
+        (OBENLAND, response(interrupted=True), ADD, "not comparable", "10 ms",
+         "cut off before it ended", ()),
+        (OBENLAND, response(status="timeout", reason="over 10 s"), ADD, "not comparable", "10 ms",
+         "timeout: over 10 s", ()),
+        (OBENLAND, impossible(), ADD, "not comparable", "10 ms",
+         "not trustworthy: RSP-P-FIX time [kind add]: " + "; it cannot be true: ".join([BELOW] * 2),
+         ()),
+        (OBENLAND, run(response(), trust=HOT), ADD, "not comparable", "10 ms",
+         "not trustworthy: the CPU was too hot", ()),
+        # a kind that does not enter the kernel, and a pair that stays out of it
+        (OBENLAND, switches(unnamed=5_000), SWITCH, "not comparable", "5 us",
+         FUTEX, ()),
+        (OBENLAND, run(switches(unnamed=5_000, sysv=7_000), **OTHER), SWITCH, "measured", "5 us",
+         "", ()),
+        (OBENLAND, PAIR, SIGNAL_WAIT, "measured", "60 ns", "", (FUTEX,)),
+        (OBENLAND, run(PAIR, **OTHER), SIGNAL_WAIT, "measured", "60 ns", "", ()),
+        (DEDICATED,
+         make.result("SEM-P-ARC", params={"waiters": [128]}, conditions=conditions(),
+                     series=[labelled("acquire", 500, kind="unnamed", scope="thread", waiters=97)]),
+         "SEM-P-ARC/unnamed/thread/128/acquire", "measured", "0.5 us", "",
+         ("97 waiters instead of 128",)),
         # no figure, and why
         (DEDICATED, ring(threads=3), "THR-P-SLS/2/switch", "not measured", "",
          "no series with 2; there are threads 3", ()),
@@ -248,6 +298,8 @@ SETITIMER = "CLK-B-RES/setitimer/expiry_step"
          make.result("SEM-B-LCK", series=[], status="unsupported", reason="no sem_t",
                      conditions=conditions()),
          "SEM-B-LCK", "not measured", "", "unsupported: no sem_t", ()),
+        (OBENLAND, run(response(), plan=IN_LAB), BLOCKING, "not measured", "",
+         "not run; type: hardstone run CLK-P-BIN --target lab:debian,preempt=full", ()),
         (OBENLAND,
          make.result("RSP-P-FIX", series=[], status="denied", reason="no right", remedy="ask root",
                      conditions=conditions()),
@@ -255,10 +307,10 @@ SETITIMER = "CLK-B-RES/setitimer/expiry_step"
     ],
 )  # fmt: skip
 def test_the_cell_of_a_run(
-    paper: str, result: Result, address: str, kind: str, text: str, reason: str,
+    paper: str, done: Result | RunDocument, address: str, kind: str, text: str, reason: str,
     notes: tuple[str, ...],
 ) -> None:  # fmt: skip
-    cell = cell_at(view_of(paper, run(result)), address)
+    cell = cell_at(view_of(paper, run(done) if isinstance(done, Result) else done), address)
     assert (cell.kind, cell.text, cell.notes) == (kind, text, notes)
     assert cell.reason == reason
 
@@ -271,28 +323,12 @@ def test_what_was_not_run_says_what_to_type() -> None:
         assert (cell.kind, cell.text, cell.reason) == ("not measured", "", wanted)
 
 
-def test_what_to_type_names_the_target() -> None:
-    plan = make.plan_of([], target="lab:debian,preempt=full", loads=["none"])
-    cell = cell_at(view_of(OBENLAND, run(response(), plan=plan)), "CLK-P-BIN/syscall/blocking")
-    wanted = "not run; type: hardstone run CLK-P-BIN --target lab:debian,preempt=full"
-    assert cell.reason == wanted
-
-
 def test_a_quantile_that_the_run_is_too_short_for_says_what_it_needs() -> None:
     view = view_of(LATSTAT, run(make.result(conditions=conditions("latstat"))))
     cell = cell_at(view, "TMR-P-LAT/total/wakeup", statistic="p99.9999")
     assert cell.kind == "not measured" and cell.reason.startswith(
         "the 99.9999 % quantile needs 10\xa0000\xa0000 values; the run has 3"
     )
-
-
-def test_fewer_waiters_are_noted() -> None:
-    series = [labelled("acquire", 500, kind="unnamed", scope="thread", waiters=97)]
-    one = make.result(
-        "SEM-P-ARC", series=series, params={"waiters": [128]}, conditions=conditions()
-    )
-    cell = cell_at(view_of(DEDICATED, run(one)), "SEM-P-ARC/unnamed/thread/128/acquire")
-    assert (cell.kind, cell.notes) == ("measured", ("97 waiters instead of 128",))
 
 
 def test_unequal_work_is_not_comparable_and_given_work_is_noted() -> None:
@@ -310,17 +346,6 @@ def test_unequal_work_is_not_comparable_and_given_work_is_noted() -> None:
         assert cell_at(view_of(OBENLAND, one), ADD).notes == notes
 
 
-def switches(**values: int) -> Result:
-    found = [
-        labelled("context_switch", value, kind=kind, scope="thread")
-        for kind, value in values.items()
-    ]
-    return make.result("SEM-P-RTP", series=found, conditions=conditions())
-
-
-SWITCH = "SEM-P-RTP/unnamed/thread/context_switch"
-
-
 def test_a_kind_that_enters_the_kernel_stands_for_one_that_does_not() -> None:
     done = switches(unnamed=5_000, sysv=7_000, eventfd=9_000)
     cell = cell_at(view_of(OBENLAND, run(done)), SWITCH)
@@ -328,20 +353,6 @@ def test_a_kind_that_enters_the_kernel_stands_for_one_that_does_not() -> None:
     assert "sysv/thread" in cell.source
     (note,) = cell.notes
     assert "of kind sysv; unnamed 5 us is not comparable" in note and "eventfd 9 us" in note
-    cell = cell_at(view_of(OBENLAND, run(done, system={"kernel.name": "Other"})), SWITCH)
-    assert (cell.kind, cell.text, cell.notes) == ("measured", "5 us", ())
-    alone = cell_at(view_of(OBENLAND, run(switches(unnamed=5_000))), SWITCH)
-    assert (alone.kind, alone.text) == ("not comparable", "5 us")
-    assert alone.reason == "on Linux this kind enters the kernel only when a thread waits"
-
-
-def test_a_pair_that_stays_out_of_the_kernel_is_shown_with_a_note() -> None:
-    series = [labelled("signal_wait", 60, kind="unnamed", scope="thread")]
-    pair = make.result("SEM-P-SIG", series=series, conditions=conditions())
-    for kernel, noted in (("Linux", True), ("Other", False)):
-        view = view_of(OBENLAND, run(pair, system={"kernel.name": kernel}))
-        cell = cell_at(view, "SEM-P-SIG/unnamed/thread/signal_wait")
-        assert (cell.kind, cell.text, bool(cell.notes)) == ("measured", "60 ns", noted)
 
 
 def test_interrupts_of_another_source_stand_in_for_those_of_a_device_and_are_not_compared() -> None:
@@ -381,18 +392,6 @@ def test_times_of_another_kind_are_shown_and_not_compared_and_behaviours_are(
     assert cell.kind == ("not comparable" if reason else "measured")
     cell = cell_at(view_of(DEDICATED, done), "THR-B-RR")
     assert (cell.kind, cell.text) == ("measured", "fail: rotates")
-
-
-def test_figures_that_cannot_be_true_or_are_not_trustworthy_are_not_compared() -> None:
-    wrong = response()
-    wrong.series[0].min = 11_000_000
-    cell = cell_at(view_of(OBENLAND, run(wrong)), ADD)
-    assert cell.kind == "not comparable" and cell.text == "10 ms"
-    assert "it cannot be true" in cell.reason
-    trust = Trust(grade="untrustworthy", reasons=["the CPU was too hot"])
-    cell = cell_at(view_of(OBENLAND, run(response(), trust=trust)), ADD)
-    assert (cell.kind, cell.text) == ("not comparable", "10 ms")
-    assert cell.reason == "not trustworthy: the CPU was too hot"
 
 
 def test_lengths_of_kernel_sections_have_their_interval() -> None:
@@ -651,19 +650,6 @@ def test_a_larger_figure_that_may_not_be_compared_is_named() -> None:
     assert (cell.kind, cell.text) == ("measured", "11 ms")
     (note,) = [one for one in cell.notes if "not comparable" in one]
     assert note == f"30 ms in run {cut.id}, not comparable: cut off before it ended"
-
-
-@pytest.mark.parametrize(
-    ("changed", "reason"),
-    [
-        ({"complete": False}, "cut off before it ended"),
-        ({"interrupted": True}, "cut off before it ended"),
-        ({"status": "timeout", "reason": "over 10 s"}, "timeout: over 10 s"),
-    ],
-)
-def test_what_was_cut_off_is_not_compared(changed: Mapping[str, Any], reason: str) -> None:
-    cell = cell_at(view_of(OBENLAND, run(response(**changed))), ADD)
-    assert (cell.kind, cell.text, cell.reason) == ("not comparable", "10 ms", reason)
 
 
 def test_a_figure_that_may_be_compared_goes_before_a_later_one_that_may_not() -> None:

@@ -34,6 +34,11 @@ WORDS, TABLES = by_key("words"), by_key("tables")
 CONCLUSIONS, SAID = APPENDIX["conclusions"], APPENDIX["said"]
 
 PAPERS = load_papers()
+FIGURES_AT: dict[tuple[str, str | None, str | None], list[Figure]] = {}
+for _paper in PAPERS.values():
+    for _one in study_figures(_paper.study):
+        _key = (_paper.name, str(_one.address), _one.statistic)
+        FIGURES_AT.setdefault(_key, []).append(_one)
 
 
 class Slot(NamedTuple):
@@ -54,10 +59,8 @@ def slots(paper: Paper, exhibit: Exhibit, row: Quantity) -> Iterator[Slot]:
 def at_slot(paper: Paper, row: Quantity, slot: Slot) -> Figure | None:
     found = [
         one
-        for one in study_figures(paper.study)
-        if one.statistic == slot.statistic
-        and str(one.address) == row.at
-        and one.system in (None, slot.system)
+        for one in FIGURES_AT.get((paper.name, row.at, slot.statistic), ())
+        if one.system in (None, slot.system)
         and one.address.conditions.get("load", slot.load) == slot.load
     ]
     assert len(found) <= 1, (row.at, slot)
