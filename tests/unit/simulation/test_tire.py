@@ -4,6 +4,7 @@ real-fast, and the tables that a run keeps. What is not sound is left out and ne
 from __future__ import annotations
 
 from math import exp, log
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -78,15 +79,53 @@ def test_a_point_has_what_its_series_and_event_say() -> None:
     assert (point.is_whole, point.is_delayed, point.problems) == (True, False, ())
 
 
-def test_p99_needs_ten_values_beyond_it() -> None:
-    assert point_of(real_time(released=999)).step_time.p99_ns is None
+DENIED = {"status": "denied", "reason": "the kernel's admission refused", "remedy": "fewer"}
+OF_THE_RUN = real_time(status="timeout", series=[], events=[])
+OF_THE_RUN.params["policy"] = ["run"]
+SEVENS = {"repeats_count": 3, "mean_ns": 7, "min_ns": 5, "max_ns": 9}
 
 
-def test_a_total_time_has_its_repeats() -> None:
-    point = point_of(real_fast(totals=[5, 7, 9]))
-    total = point.total
-    assert (total.repeats_count, total.mean_ns, total.min_ns, total.max_ns) == (3, 7, 5, 9)
-    assert (point.deadlines, point.period_ns) == (None, 0)
+def contradicting(
+    data: dict[str, DataValue], missed: int, released: int | None
+) -> tuple[Result, dict[str, object]]:
+    wanted = {"deadlines.missed_count": missed, "deadlines.released_count": released}
+    return real_time(missed=2, data=data), wanted
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (real_time(released=999), {"step_time.p99_ns": None}),  # ten values beyond it are needed
+        (real_fast(totals=[5, 7, 9]), {f"total.{name}": one for name, one in SEVENS.items()}),
+        (real_fast(totals=[5, 7, 9]), {"deadlines": None, "period_ns": 0}),
+        # what was refused has its reason, and the policy of the run is that of its conditions
+        (
+            real_time(4000, 4, policy="deadline", **DENIED, series=[], events=[]),
+            {"masses": 4000, "threads": 4, "policy": "deadline", "status": DENIED["status"]}
+            | {"reason": DENIED["reason"], "deadlines.missed_count": None, "is_measured": False},
+        ),
+        (OF_THE_RUN, {"policy": "fifo"}),
+        # contradictions never flatter
+        contradicting({"missed_count": 7}, 7, 100),  # the event says more than the series
+        contradicting({"missed_count": 0}, 2, 100),  # and less
+        *(contradicting({"missed_count": odd}, 2, 100) for odd in (None, -1, True, "many", 2**62)),
+        contradicting({"released_count": 1}, 2, None),  # more missed than released
+        *(contradicting({"released_count": odd}, 2, None) for odd in (-5, None)),
+        (
+            real_time(data={"semaphore_blocked_count": 10**9}),  # of fewer operations
+            {"work.operations_count": None, "work.blocked_count": None}
+            | {"problems": ("1000000000 of 160000 semaphore operations blocked",)},
+        ),
+        (
+            real_time(missed=4, events=[]),  # what its series say
+            {"deadlines.missed_count": 4, "deadlines.released_count": None}
+            | {"work.operations_count": None},
+        ),
+    ],
+)
+def test_what_a_point_has(found: Result, wanted: dict[str, object]) -> None:
+    point = point_of(found)
+    assert {name: attrgetter(name)(point) for name in wanted} == wanted
 
 
 def test_a_result_of_several_variants_has_a_point_each() -> None:
@@ -97,61 +136,12 @@ def test_a_result_of_several_variants_has_a_point_each() -> None:
     assert found == [(1, 0), (2, 5)]
 
 
-def test_a_refused_point_has_its_reason() -> None:
-    said = {"status": "denied", "reason": "the kernel's admission refused", "remedy": "fewer"}
-    point = point_of(real_time(4000, 4, policy="deadline", **said, series=[], events=[]))
-    assert (point.masses, point.threads, point.policy) == (4000, 4, "deadline")
-    assert (point.status, point.reason) == (said["status"], said["reason"])
-    assert point.deadlines.missed_count is None
-    assert not point.is_measured
-
-
-def test_the_policy_of_the_run_is_that_of_its_conditions() -> None:
-    refused = real_time(status="timeout", series=[], events=[])
-    refused.params["policy"] = ["run"]
-    assert point_of(refused).policy == "fifo"
-
-
-@pytest.mark.parametrize(
-    ("data", "missed", "released"),
-    [
-        ({"missed_count": 7}, 7, 100),  # the event says more than the series
-        ({"missed_count": 0}, 2, 100),  # and less
-        ({"missed_count": None}, 2, 100),
-        ({"missed_count": -1}, 2, 100),
-        ({"missed_count": True}, 2, 100),
-        ({"missed_count": "many"}, 2, 100),
-        ({"missed_count": 2**62}, 2, 100),
-        ({"released_count": 1}, 2, None),  # more missed than released
-        ({"released_count": -5}, 2, None),
-        ({"released_count": None}, 2, None),
-    ],
-)
-def test_contradictions_never_flatter(
-    data: dict[str, DataValue], missed: int, released: int | None
-) -> None:
-    found = point_of(real_time(missed=2, data=data)).deadlines
-    assert (found.missed_count, found.released_count) == (missed, released)
-
-
 def test_more_late_steps_than_were_counted_are_missed_steps() -> None:
     odd = real_time(missed=0)
     odd.series[1] = labelled("lateness", "ns", [5, 6, 7], odd.series[1].labels)
     point = point_of(odd)
     assert point.deadlines.missed_count == 3
     assert "late steps" in problems_of([point])[0]
-
-
-def test_blocked_operations_are_at_most_all() -> None:
-    point = point_of(real_time(data={"semaphore_blocked_count": 10**9}))
-    assert (point.work.operations_count, point.work.blocked_count) == (None, None)
-    assert any("semaphore operations" in problem for problem in point.problems)
-
-
-def test_a_result_without_its_event_has_what_its_series_say() -> None:
-    point = point_of(real_time(missed=4, events=[]))
-    assert (point.deadlines.missed_count, point.deadlines.released_count) == (4, None)
-    assert point.work.operations_count is None
 
 
 def test_series_that_cannot_be_durations_are_left_out_and_do_not_raise() -> None:
