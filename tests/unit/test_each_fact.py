@@ -223,6 +223,7 @@ REALTIME: Told = {
     "kernel.preemption_model": "rt",
     "kernel.realtime": True,
 }
+RT_SHOWN: Told = {"kernel.realtime": True, "kernel.preemption": "rt, full (dynamic)"}
 SWITCHED: Told = {
     "kernel.preemption": "rt, full (dynamic, configuration)",
     "kernel.preemption_default": "full",
@@ -245,13 +246,30 @@ UNKNOWN: Told = {
     "virtual.emulated_reason": NOTHING,
     "virtual.hypervisor": NOT_TOLD,
 }
+PREEMPT_6_13: Told = {"kernel.version": "#1 SMP PREEMPT", "kernel.release": "6.13.0"}
 OTHER_MOUNTS: Told = {f"{NS}/mnt": "mnt:[5]"}
-NAMES = {
-    "Model": "Model M",
-    "uarch": "Design U",
-    "cpu model": "Model C",
-    "Hardware": "Hardware H",
-}
+NAMES = {"Model": "Model M", "uarch": "Design U", "cpu model": "Model C", "Hardware": "Hardware H"}
+
+
+def default(model: str, by: str = "configuration") -> Told:
+    """The model that is active unless somebody switched it."""
+    return DEFAULT | {
+        "kernel.preemption": f"{model} (dynamic, {by})",
+        "kernel.preemption_default": model,
+    }
+
+
+def constant(model: str) -> Told:
+    return CONSTANT | {"kernel.preemption": model, "kernel.preemption_model": model}
+
+
+def idle(deepest: str, latency_us: int) -> Told:
+    return {"power.idle_deepest": deepest, "power.idle_latency_us": latency_us}
+
+
+def booted(line: str) -> Told:
+    """The facts of another boot line, which says nothing of idle states."""
+    return {"kernel.cmdline": line, "power.idle_boot": NOT_TOLD}
 
 
 def emulated(value: bool | None, reason: str, hypervisor: str | None) -> Told:
@@ -260,6 +278,11 @@ def emulated(value: bool | None, reason: str, hypervisor: str | None) -> Told:
         "virtual.emulated_reason": reason,
         "virtual.hypervisor": hypervisor,
     }
+
+
+def in_lab(word: str) -> Told:
+    reason = f"the lab's boot line, hardstone.lab={word}, names QEMU's emulator"
+    return booted(f"hardstone.lab={word}") | emulated(True, reason, "KVMKVMKVM")
 
 
 def named(source: str, name: str, hypervisor: str | None) -> Told:
@@ -276,10 +299,7 @@ def cpuinfo(*names: str) -> Told:
 ROWS: dict[str, tuple[Told, Told]] = {
     "the machine": ({}, {}),
     # ---- system and processor ----
-    "name without quotes": (
-        {"/etc/os-release": "PRETTY_NAME=Poky\n"},
-        {"os.name": "Poky"},
-    ),
+    "name without quotes": ({"/etc/os-release": "PRETTY_NAME=Poky\n"}, {"os.name": "Poky"}),
     "grubby in the other folder": (gone("/usr/sbin/grubby") | {"/usr/bin/grubby": None}, {}),
     "update-grub": (
         gone("/usr/sbin/grubby") | {"/usr/sbin/update-grub": None},
@@ -332,10 +352,7 @@ ROWS: dict[str, tuple[Told, Told]] = {
     ),
     # ---- kernel ----
     "nothing isolated": ({f"{CPU}/isolated": "\n"}, {"kernel.isolated_cpus": None}),
-    "no CPU without ticks": (
-        {f"{CPU}/nohz_full": "  (null)\n"},
-        {"kernel.nohz_full_cpus": None},
-    ),
+    "no CPU without ticks": ({f"{CPU}/nohz_full": "  (null)\n"}, {"kernel.nohz_full_cpus": None}),
     "built without": (
         gone(f"{CPU}/nohz_full"),
         {"kernel.nohz_full_cpus": None, "kernel.has_nohz_full": False},
@@ -371,18 +388,9 @@ ROWS: dict[str, tuple[Told, Told]] = {
     ),
     "all events": ({"tracefs:events/enable": "1\n"}, {"tracing.events": "all"}),
     # ---- preemption ----
-    "PREEMPT_RT that debugfs shows": (
-        {"kernel.version": "#1 SMP PREEMPT_RT"},
-        {"kernel.realtime": True, "kernel.preemption": "rt, full (dynamic)"},
-    ),
-    "PREEMPT RT of old kernels": (
-        {"kernel.version": "#1 SMP PREEMPT RT"},
-        {"kernel.realtime": True, "kernel.preemption": "rt, full (dynamic)"},
-    ),
-    "a kernel that says so in its file": (
-        {"/sys/kernel/realtime": "1\n"},
-        {"kernel.realtime": True, "kernel.preemption": "rt, full (dynamic)"},
-    ),
+    "PREEMPT_RT that debugfs shows": ({"kernel.version": "#1 SMP PREEMPT_RT"}, RT_SHOWN),
+    "PREEMPT RT of old kernels": ({"kernel.version": "#1 SMP PREEMPT RT"}, RT_SHOWN),
+    "a kernel that says so in its file": ({"/sys/kernel/realtime": "1\n"}, RT_SHOWN),
     "one choice": (
         {"debugfs:sched/preempt": "(lazy)\n"},
         {
@@ -404,35 +412,14 @@ ROWS: dict[str, tuple[Told, Told]] = {
     ),
     "hidden, by the boot line": (
         HIDDEN | {"/proc/cmdline": "preempt=none"},
-        DEFAULT
-        | {
-            "kernel.cmdline": "preempt=none",
-            "kernel.preemption": "none (dynamic, boot line)",
-            "kernel.preemption_default": "none",
-            "power.idle_boot": NOT_TOLD,
-        },
+        default("none", "boot line") | booted("preempt=none"),
     ),
     "hidden, no model in the boot line": (
         HIDDEN | {"/proc/cmdline": "preempt=any"},
-        DEFAULT | {"kernel.cmdline": "preempt=any", "power.idle_boot": NOT_TOLD},
+        DEFAULT | booted("preempt=any"),
     ),
-    "hidden, by /boot": (
-        HIDDEN | gone(PACKED),
-        DEFAULT
-        | NO_PACKED
-        | {
-            "kernel.preemption": "voluntary (dynamic, configuration)",
-            "kernel.preemption_default": "voluntary",
-        },
-    ),
-    "hidden, by the modules": (
-        HIDDEN | gone(PACKED, BOOT),
-        DEFAULT
-        | {
-            "kernel.preemption": "none (dynamic, configuration)",
-            "kernel.preemption_default": "none",
-        },
-    ),
+    "hidden, by /boot": (HIDDEN | gone(PACKED), default("voluntary") | NO_PACKED),
+    "hidden, by the modules": (HIDDEN | gone(PACKED, BOOT), default("none")),
     "hidden, no configuration": (
         HIDDEN | gone(PACKED, BOOT, MODULES),
         DEFAULT
@@ -444,51 +431,27 @@ ROWS: dict[str, tuple[Told, Told]] = {
     ),
     "constant, full": (
         HIDDEN | {"kernel.version": "#1 SMP PREEMPT", PACKED: "CONFIG_PREEMPT_LAZY=y"},
-        CONSTANT
-        | {
-            "kernel.has_rcu_nocbs": False,
-            "kernel.preemption": "full",
-            "kernel.preemption_model": "full",
-        },
+        constant("full") | {"kernel.has_rcu_nocbs": False},
     ),
     "constant, lazy from Linux 6.13 on": (
-        HIDDEN
-        | {
-            "kernel.version": "#1 SMP PREEMPT",
-            "kernel.release": "6.13.0",
-            PACKED: "CONFIG_PREEMPT_LAZY=y",
-        },
-        CONSTANT
-        | {
-            "kernel.has_rcu_nocbs": False,
-            "kernel.preemption": "lazy",
-            "kernel.preemption_model": "lazy",
-        },
+        HIDDEN | PREEMPT_6_13 | {PACKED: "CONFIG_PREEMPT_LAZY=y"},
+        constant("lazy") | {"kernel.has_rcu_nocbs": False},
     ),
     "constant, full or lazy": (
-        HIDDEN | gone(PACKED) | {"kernel.version": "#1 SMP PREEMPT", "kernel.release": "6.13.0"},
-        CONSTANT
-        | NO_CONFIG
-        | {"kernel.preemption": "full or lazy", "kernel.preemption_model": "full or lazy"},
+        HIDDEN | gone(PACKED) | PREEMPT_6_13,
+        constant("full or lazy") | NO_CONFIG,
     ),
     "constant, by /boot": (
         HIDDEN | gone(PACKED) | {"kernel.version": "#1 SMP"},
-        CONSTANT
-        | NO_PACKED
-        | {"kernel.preemption": "voluntary", "kernel.preemption_model": "voluntary"},
+        constant("voluntary") | NO_PACKED,
     ),
     "constant, by the modules": (
         HIDDEN | gone(PACKED, BOOT) | {"kernel.version": "#1 SMP"},
-        CONSTANT | {"kernel.preemption": "none", "kernel.preemption_model": "none"},
+        constant("none"),
     ),
     "constant, none or voluntary": (
         HIDDEN | gone(PACKED, BOOT, MODULES) | {"kernel.version": "#1 SMP"},
-        CONSTANT
-        | NO_CONFIG
-        | {
-            "kernel.preemption": "none or voluntary",
-            "kernel.preemption_model": "none or voluntary",
-        },
+        constant("none or voluntary") | NO_CONFIG,
     ),
     "PREEMPT_RT, debugfs has no choice": (RT_VERSION, REALTIME),
     "PREEMPT_RT, by its file": (HIDDEN | {"/sys/kernel/realtime": "1\n"}, REALTIME),
@@ -514,10 +477,7 @@ ROWS: dict[str, tuple[Told, Told]] = {
     ),
     # ---- memory ----
     "one node": (gone("/sys/devices/system/node/node1"), {"memory.has_nodes": False}),
-    "huge pages are not read": (
-        gone(f"{HUGE}/enabled"),
-        {"memory.transparent_hugepage": NOT_TOLD},
-    ),
+    "huge pages are not read": (gone(f"{HUGE}/enabled"), {"memory.transparent_hugepage": NOT_TOLD}),
     "no huge pages": (gone(f"{HUGE}/enabled", HUGE), {"memory.transparent_hugepage": None}),
     "nothing of memory": (
         gone(f"{HUGE}/enabled", HUGE, "/sys/kernel/mm"),
@@ -544,10 +504,7 @@ ROWS: dict[str, tuple[Told, Told]] = {
     ),
     "no battery": (gone(f"{POWER}/BAT0/type", f"{POWER}/BAT0/status"), {}),
     "processor is cooled": ({f"{COOLING}1/cur_state": "1\n"}, {"power.is_cooling": True}),
-    "frequency is lowered": (
-        {f"{COOLING}0/type": "cpufreq-cpu0\n"},
-        {"power.is_cooling": True},
-    ),
+    "frequency is lowered": ({f"{COOLING}0/type": "cpufreq-cpu0\n"}, {"power.is_cooling": True}),
     "CPU is made idle": ({f"{COOLING}0/type": "cpu-idle-0\n"}, {"power.is_cooling": True}),
     "fan alone": (
         gone(f"{COOLING}1/type", f"{COOLING}1/cur_state"),
@@ -562,21 +519,15 @@ ROWS: dict[str, tuple[Told, Told]] = {
         {"/proc/cmdline": "ro idle"},
         {"kernel.cmdline": "ro idle", "power.idle_boot": None},
     ),
-    "deepest state is off": (
-        {f"{STATE}2/disable": "0-2 1\n"},
-        {"power.idle_deepest": "C1", "power.idle_latency_us": 10},
-    ),
-    "limit of all CPUs": (
-        {"power.dma_latency_us": 50},
-        {"power.idle_deepest": "C1", "power.idle_latency_us": 10},
-    ),
+    "deepest state is off": ({f"{STATE}2/disable": "0-2 1\n"}, idle("C1", 10)),
+    "limit of all CPUs": ({"power.dma_latency_us": 50}, idle("C1", 10)),
     "limit of each CPU": (
         {f"{CPU}/cpu*/power/pm_qos_resume_latency_us": "0-2 9\n"},
-        {"power.idle_deepest": "POLL", "power.idle_latency_us": 0},
+        idle("POLL", 0),
     ),
     "no idle state is allowed": (
         {f"{CPU}/cpu*/power/pm_qos_resume_latency_us": "0-2 n/a\n"},
-        {"power.idle_deepest": "POLL", "power.idle_latency_us": 0},
+        idle("POLL", 0),
     ),
     "state without a name": (
         gone(f"{STATE}2/name"),
@@ -593,10 +544,7 @@ ROWS: dict[str, tuple[Told, Told]] = {
         },
     ),
     # ---- hypervisor, emulation, container ----
-    "QEMU hides the flag": (
-        NO_FLAG,
-        named(f"{DMI}/sys_vendor", "QEMU", None),
-    ),
+    "QEMU hides the flag": (NO_FLAG, named(f"{DMI}/sys_vendor", "QEMU", None)),
     "emulator": (
         {"cpuid:0x40000000": "TCGTCGTCGTCG"},
         emulated(True, "CPUID names QEMU's emulator, TCG", "TCGTCGTCGTCG"),
@@ -657,25 +605,9 @@ ROWS: dict[str, tuple[Told, Told]] = {
     ),
     "lab": (
         {"/proc/cmdline": "hardstone.lab=icount\n"},
-        {
-            "kernel.cmdline": "hardstone.lab=icount",
-            "power.idle_boot": NOT_TOLD,
-            "virtual.emulated": True,
-            "virtual.emulated_reason": "the lab's boot line, hardstone.lab=icount, names QEMU's"
-            " emulator",
-            "virtual.time": "instructions",
-        },
+        in_lab("icount") | {"virtual.time": "instructions"},
     ),
-    "lab in real time": (
-        {"/proc/cmdline": "hardstone.lab=tcg\n"},
-        {
-            "kernel.cmdline": "hardstone.lab=tcg",
-            "power.idle_boot": NOT_TOLD,
-            "virtual.emulated": True,
-            "virtual.emulated_reason": "the lab's boot line, hardstone.lab=tcg, names QEMU's"
-            " emulator",
-        },
-    ),
+    "lab in real time": ({"/proc/cmdline": "hardstone.lab=tcg\n"}, in_lab("tcg")),
     "processes of its own": (
         {f"{NS}/pid": "pid:[5]"},
         {"virtual.container": "namespaces of its own"},
