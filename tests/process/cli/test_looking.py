@@ -383,11 +383,10 @@ def test_limits_are_those_of_the_reader(
 def test_two_sweeps_stand_beside_each_other(
     hardstone: Hardstone, store: Path, tmp_path: Path
 ) -> None:
+    found = [real_time(n, missed=n // 800) for n in (400, 800, 1200, 1600)]
     for number in (1, 2):
-        found = [real_time(n, missed=n // 800) for n in (400, 800, 1200, 1600)]
         run_id = f"2026112{number}T052200Z-1a2b3c"
-        name = f"sweep{number}"
-        keep(store, make.document(run_id=run_id, name=name, results=found))
+        keep(store, make.document(run_id=run_id, name=f"sweep{number}", results=found))
     place = tmp_path / "r.html"
     asked = ("report", "sweep1", "--beside", "sweep2", "--store", store, "-o", place)
     assert hardstone(*asked).code == EXIT_OK

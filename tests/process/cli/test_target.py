@@ -104,30 +104,38 @@ def test_missing_rights_are_told_with_what_to_type(hardstone: Hardstone, tmp_pat
     assert all(one["steps"] for one in found["missing"][:2])
 
 
-def test_locked_memory_alone_is_enough_to_refuse(tmp_path: Path) -> None:
-    found = check_of(fake(tmp_path, facts(limits__can_lock=False, user__effective_id=1000)))
-    assert (found.exit_code, found.problem) == (5, "not granted there: locked memory")
-    assert [one.rule for one in found.missing][:1] == ["memory-lock"]
+NO_BUDGET = {
+    "limits__can_realtime": False,
+    "limits__realtime_cause": "group_budget",
+    "limits__group_rt_runtime_us": 0,
+}
 
 
-def test_an_empty_group_budget_is_named_and_not_the_rights(tmp_path: Path) -> None:
-    lacking = {"limits__realtime_cause": "group_budget", "limits__group_rt_runtime_us": 0}
-    found = check_of(fake(tmp_path, facts(limits__can_realtime=False, **lacking)))
-    assert found.exit_code == 5
-    assert [one.rule for one in found.missing] == ["group-budget"]
+@pytest.mark.parametrize(
+    ("changed", "code", "problem", "rules"),
+    [
+        (
+            {"limits__can_lock": False, "user__effective_id": 1000},
+            *(5, "not granted there: locked memory", ["memory-lock"]),
+        ),
+        # the empty budget is named, and not the rights
+        (NO_BUDGET, 5, "not granted there: real-time scheduling", ["group-budget"]),
+        ({"limits__can_realtime": None}, 3, "does not say", []),
+    ],
+)
+def test_what_is_missing(
+    tmp_path: Path, changed: dict[str, Any], code: int, problem: str, rules: list[str]
+) -> None:
+    known = facts(**changed)
+    known.facts = {name: one for name, one in known.facts.items() if one is not None}
+    found = check_of(fake(tmp_path, known))
+    assert found.exit_code == code and problem in str(found.problem)
+    assert [one.rule for one in found.missing] == rules
 
 
 def test_a_probe_that_computes_wrongly_is_not_trusted(tmp_path: Path) -> None:
-    broken = sample.selftest(tire_rest="it fell")
-    found = check_of(fake(tmp_path, facts(), broken))
+    found = check_of(fake(tmp_path, facts(), sample.selftest(tire_rest="it fell")))
     assert (found.exit_code, found.problem) == (3, "the probe computes wrongly there")
-
-
-def test_a_probe_that_does_not_say_is_not_ready(tmp_path: Path) -> None:
-    known = facts()
-    del known.facts["limits.can_realtime"]
-    found = check_of(fake(tmp_path, known))
-    assert found.exit_code == 3 and "does not say" in str(found.problem)
 
 
 def test_a_target_that_is_away_ends_only_its_own_check(tmp_path: Path) -> None:
