@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.virtual.calls import DAY_NS
 from tests.waiting import soon
 
 TEST = "POS-B-INV"
+Lying = Callable[..., Stream]
 limits = machine.needs(machine.no_prlimit())
 other_user = machine.needs(machine.no_other_user())
 
@@ -104,14 +106,20 @@ def reached(stream: Stream) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def honest(shared_probe: Path, broken_libc: Path) -> Stream:
-    return lying(shared_probe, broken_libc)
-
-
-def lying(shared_probe: Path, libc: Path, *breaches: str) -> Stream:
+def lying(shared_probe: Path, broken_libc: Path) -> Lying:
     """No limit of a call passes, but for one that hangs."""
-    variables = {"HARDSTONE_BROKEN": ",".join(("patient", *breaches)), "LD_PRELOAD": str(libc)}
-    return run(shared_probe, TEST, *NO_CALL_HANGS, variables=variables)
+
+    def lying(*breaches: str) -> Stream:
+        variables = {"HARDSTONE_BROKEN": ",".join(("patient", *breaches))}
+        variables["LD_PRELOAD"] = str(broken_libc)
+        return run(shared_probe, TEST, *NO_CALL_HANGS, variables=variables)
+
+    return lying
+
+
+@pytest.fixture(scope="module")
+def honest(lying: Lying) -> Stream:
+    return lying()
 
 
 def working(stream: Stream) -> set[str]:
@@ -120,9 +128,9 @@ def working(stream: Stream) -> set[str]:
 
 @pytest.mark.parametrize("lies", LIES, ids=["some", "others", "losses"])
 def test_each_lie_is_seen_by_the_call_of_its_option_and_by_no_other(
-    shared_probe: Path, broken_libc: Path, honest: Stream, lies: dict[str, tuple[str, ...]]
+    lying: Lying, honest: Stream, lies: dict[str, tuple[str, ...]]
 ) -> None:
-    stream = lying(shared_probe, broken_libc, *lies)
+    stream = lying(*lies)
     expected = {option for options in lies.values() for option in options} & working(honest)
     assert working(honest) - working(stream) == expected
     assert not stream.verdicts["claims_are_true"]
@@ -135,11 +143,9 @@ def test_each_lie_is_seen_by_the_call_of_its_option_and_by_no_other(
 
 
 @pytest.fixture(scope="module")
-def lied(shared_probe: Path, broken_libc: Path) -> Stream:
+def lied(lying: Lying) -> Stream:
     """Of what sysconf and the scheduler say, and of what can be reached."""
-    return lying(
-        shared_probe, broken_libc, "claims", "denies", "levels", "low_limits", "few_timers"
-    )
+    return lying("claims", "denies", "levels", "low_limits", "few_timers")
 
 
 def test_a_claim_of_sysconf_that_no_call_keeps_fails_and_is_named(
@@ -156,9 +162,7 @@ def test_a_claim_of_sysconf_that_no_call_keeps_fails_and_is_named(
             assert option in evidence(lied, "claims_are_true")
 
 
-def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(
-    lied: Stream,
-) -> None:
+def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(lied: Stream) -> None:
     """So do too few priorities."""
     assert not lied.verdicts["priorities_32/fifo"] and not lied.verdicts["priorities_32/rr"]
     assert reached(lied)["priorities_fifo_count"] == 16
@@ -172,10 +176,8 @@ def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(
     assert reached(lied)["timer_max"] == 3
 
 
-def test_what_is_refused_is_denied_and_fails_no_claim(
-    shared_probe: Path, broken_libc: Path
-) -> None:
-    stream = lying(shared_probe, broken_libc, "refused")
+def test_what_is_refused_is_denied_and_fails_no_claim(lying: Lying) -> None:
+    stream = lying("refused")
     assert answers(stream)["memlock"][2] == "denied"
     assert "ulimit -l" in whys(stream)["memlock"]
     assert stream.verdicts["claims_are_true"]
@@ -196,10 +198,8 @@ def test_a_user_without_rights_is_denied_and_no_claim_fails(open_probe: Path) ->
     assert "priorities_32/fifo" not in stream.verdicts  # none could be set
 
 
-def test_a_call_that_hangs_or_ends_its_process_is_told(
-    shared_probe: Path, broken_libc: Path
-) -> None:
-    stream = lying(shared_probe, broken_libc, "timeout_hangs", "ends_process")
+def test_a_call_that_hangs_or_ends_its_process_is_told(lying: Lying) -> None:
+    stream = lying("timeout_hangs", "ends_process")
     told = whys(stream)
     assert "not finished after 60000 ms" in told["timeouts"]
     assert "ended its process" in told["reader_writer_locks"]
@@ -207,12 +207,10 @@ def test_a_call_that_hangs_or_ends_its_process_is_told(
     assert answers(stream)["clock_selection"][2] == "works"  # the calls after it were made
 
 
-def test_priorities_that_cannot_be_set_fail(
-    shared_probe: Path, broken_libc: Path, honest: Stream
-) -> None:
+def test_priorities_that_cannot_be_set_fail(lying: Lying, honest: Stream) -> None:
     if "each of them was set" not in evidence(honest, "priorities_32/fifo"):
         pytest.skip("no real-time priorities here")
-    stream = lying(shared_probe, broken_libc, "stuck")
+    stream = lying("stuck")
     assert not stream.verdicts["priorities_32/fifo"]
     assert "0 is reported" in evidence(stream, "priorities_32/fifo")
 
@@ -313,11 +311,9 @@ def test_a_kill_after_a_call_that_leaves_something_leaves_nothing(
     assert soon(lambda: not list(tmp_path.iterdir())), list(tmp_path.iterdir())
 
 
-def test_who_is_stopped_is_bound_to_its_parent_before(
-    shared_probe: Path, broken_libc: Path
-) -> None:
+def test_who_is_stopped_is_bound_to_its_parent_before(lying: Lying) -> None:
     """Else it stays stopped if the probe is killed in that moment, and with it what cleans up."""
-    stream = lying(shared_probe, broken_libc, "bound_late")
+    stream = lying("bound_late")
     assert answers(stream)["job_control"][2] == "works"
 
 
