@@ -36,6 +36,8 @@ SCOPES = ("thread", "process")
 POST, WAIT, TIMED = COST["sem_post"], COST["sem_wait"], COST["sem_timedwait"]
 # Values at the start of a variant that are not recorded.
 WARM_UP = {one.id: one.warm_up_samples for one in sample.register().tests}
+CREATE, CANCEL, JOIN = COST["pthread_create"], COST["pthread_cancel"], COST["pthread_join"]
+SENT_NS = COST["sigqueue"].whole + COST["sigwaitinfo"].enter + READ_NS
 FREE = Cost(0, 0, 0)  # an integer that nobody waits for: no call
 
 # V and P of each kind where nobody waits, and where somebody does.
@@ -87,24 +89,86 @@ def constant(count: int, values: dict[tuple[str, ...], int]) -> dict[tuple[str, 
     return {key: [count, value, value] for key, value in values.items()}
 
 
-def test_creation_and_deletion(measured: Measured) -> None:
-    stream = measured("SEM-P-NEW", "--samples", str(SAMPLES))
-    made = {
-        "unnamed": (("sem_init",), ("sem_destroy",)),
-        "named": (("sem_open",), ("sem_close", "sem_unlink")),
-        "sysv": (("semget", "semctl"), ("semctl",)),
-        "eventfd": (("eventfd",), ("close",)),
-    }
-    expected = {
+PROTOCOLS = ("none", "inherit", "protect")
+
+
+def lock(protocol: str) -> Cost:
+    return COST[f"lock_{protocol}"]
+
+
+def unlock(protocol: str) -> Cost:
+    return COST[f"unlock_{protocol}"]
+
+
+def pair_ns(kind: str) -> int:
+    """What SEM-P-SIG measures of a kind."""
+    signal, wait = PAIRS[kind]
+    return signal.whole + wait.whole + READ_NS
+
+
+MADE = {
+    "unnamed": (("sem_init",), ("sem_destroy",)),
+    "named": (("sem_open",), ("sem_close", "sem_unlink")),
+    "sysv": (("semget", "semctl"), ("semctl",)),
+    "eventfd": (("eventfd",), ("close",)),
+}
+SHARED_NS = READ_NS + COST["sem_init_shared"].whole
+# Of tests whose values are all the same.
+FIGURES = {
+    "SEM-P-NEW": {
         (step, case, kind, scope): READ_NS + sum(COST[name].whole for name in names)
-        for kind, steps in made.items()
+        for kind, steps in MADE.items()
         for scope in FORMS[kind]
         for case in ("unused", "used")
         for step, names in zip(("create", "delete"), steps, strict=True)
     }
-    shared = READ_NS + COST["sem_init_shared"].whole
-    expected |= {("create", case, "unnamed", "process"): shared for case in ("unused", "used")}
-    assert figures(stream) == constant(SAMPLES, expected)
+    | {("create", case, "unnamed", "process"): SHARED_NS for case in ("unused", "used")},
+    "SEM-P-ARN": {
+        (name, kind, scope): call.whole + READ_NS
+        for kind, (signal, wait) in ALONE.items()
+        for scope in FORMS[kind]
+        for name, call in (("acquire", wait), ("release", signal))
+    },
+    "SEM-P-SIG": {
+        ("signal_wait", kind, scope): pair_ns(kind) for kind in PAIRS for scope in FORMS[kind]
+    },
+    "SEM-P-SHF": {
+        ("shuffle", kind, scope): signal.whole + wait.enter + wait.woken + READ_NS
+        for kind, (signal, wait) in HANDED.items()
+        for scope in SCOPES
+    },
+    "MUT-P-ARN": {
+        (name, protocol): call(protocol).whole + READ_NS
+        for name, call in (("acquire", lock), ("release", unlock))
+        for protocol in PROTOCOLS
+    },
+    "THR-P-NEW": {
+        ("create", "never-run"): CREATE.whole + READ_NS,
+        ("delete", "never-run"): CANCEL.whole + JOIN.whole + READ_NS,
+        ("create", "run-and-terminate"): CREATE.enter + READ_NS,
+        ("delete", "run-and-terminate"): JOIN.whole + READ_NS,
+        ("create", "run-and-block"): CREATE.enter + READ_NS,
+        # it lowered itself and has still to come back from that, and to block
+        ("delete", "run-and-block"): CANCEL.whole
+        + JOIN.whole
+        + READ_NS
+        + COST["pthread_setschedprio"].leave
+        + WAIT.enter,
+    },
+    # The sender's call and its wait as far as it blocks, and the receiver's way out of its own
+    # wait: a handler's stamp comes before that. The answer is no part of it.
+    "SIG-P-LAT": {
+        ("latency", receiver, scope): SENT_NS + more_ns
+        for receiver, more_ns in (("handler", 0), ("sigwaitinfo", COST["sigwaitinfo"].woken))
+        for scope in SCOPES
+    },
+}
+
+
+@pytest.mark.parametrize("test", FIGURES)
+def test_each_value_is_the_sum_of_its_calls(measured: Measured, test: str) -> None:
+    stream = measured(test, "--samples", str(SAMPLES))
+    assert figures(stream) == constant(SAMPLES, FIGURES[test])
 
 
 @pytest.mark.parametrize(
@@ -136,16 +200,6 @@ def use_of(calls: list[Call], kind: str, last: str) -> list[str]:
     return names[: names.index(last)]
 
 
-def test_each_call_alone(measured: Measured) -> None:
-    stream = measured("SEM-P-ARN", "--samples", str(SAMPLES))
-    expected = {}
-    for kind, (signal, wait) in ALONE.items():
-        for scope in FORMS[kind]:
-            expected["acquire", kind, scope] = wait.whole + READ_NS
-            expected["release", kind, scope] = signal.whole + READ_NS
-    assert figures(stream) == constant(SAMPLES, expected)
-
-
 @pytest.mark.parametrize(
     ("test", "kind", "made", "used"),
     [
@@ -165,22 +219,6 @@ def test_shared_is_made_for_processes(
         place = max({one.object for one in uses}, key=[one.object for one in uses].count)
         makers = {one.name for one in calls if one.object == place} & {made, f"{made}_shared"}
         assert makers == {maker}
-
-
-def test_signal_and_wait_in_one_thread(measured: Measured) -> None:
-    stream = measured("SEM-P-SIG", "--samples", str(SAMPLES))
-    expected = {
-        ("signal_wait", kind, scope): signal.whole + wait.whole + READ_NS
-        for kind, (signal, wait) in PAIRS.items()
-        for scope in FORMS[kind]
-    }
-    assert figures(stream) == constant(SAMPLES, expected)
-
-
-def pair_ns(kind: str) -> int:
-    """What SEM-P-SIG measures of a kind."""
-    signal, wait = PAIRS[kind]
-    return signal.whole + wait.whole + READ_NS
 
 
 def trip_ns(kind: str) -> int:
@@ -218,16 +256,6 @@ def test_a_mutex_between_two_is_made_for_their_scope(
         assert made == {f"cond_init{mark}"}
     made = {one.name for one in calls if one.name.startswith("mutex_init")}
     assert made == {f"mutex_init{mark}"}
-
-
-def test_a_shuffle_is_one_hand_over(measured: Measured) -> None:
-    stream = measured("SEM-P-SHF", "--samples", str(SAMPLES))
-    expected = {
-        ("shuffle", kind, scope): signal.whole + wait.enter + wait.woken + READ_NS
-        for kind, (signal, wait) in HANDED.items()
-        for scope in SCOPES
-    }
-    assert figures(stream) == constant(SAMPLES, expected)
 
 
 def test_contention(measured: Measured) -> None:
@@ -294,25 +322,6 @@ def creator_priorities(calls: list[Call], kind: str, place: str) -> set[int]:
 
 
 # ---- mutexes ----
-
-PROTOCOLS = ("none", "inherit", "protect")
-
-
-def lock(protocol: str) -> Cost:
-    return COST[f"lock_{protocol}"]
-
-
-def unlock(protocol: str) -> Cost:
-    return COST[f"unlock_{protocol}"]
-
-
-def test_locking_alone(measured: Measured) -> None:
-    stream = measured("MUT-P-ARN", "--samples", str(SAMPLES))
-    expected = {}
-    for protocol in PROTOCOLS:
-        expected["acquire", protocol] = lock(protocol).whole + READ_NS
-        expected["release", protocol] = unlock(protocol).whole + READ_NS
-    assert figures(stream) == constant(SAMPLES, expected)
 
 
 def test_locking_with_contention(measured: Measured) -> None:
@@ -439,7 +448,6 @@ RINGS = (2, 10, 33)
 RING_SAMPLES = 200
 SLOW_READ_NS = 10  # where a thread reads the clock until a time: a tenth of the readings
 YIELD = COST["sched_yield"]
-CREATE, CANCEL, JOIN = COST["pthread_create"], COST["pthread_cancel"], COST["pthread_join"]
 
 
 def test_a_switch_is_one_yield(measured: Measured) -> None:
@@ -520,35 +528,3 @@ def test_the_first_cancellation_loads_the_unwinder(measured: Measured) -> None:
             os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     stream = measured("THR-P-NEW", "-p", "cases=never-run", "--samples", "50")
     assert "not_the_case" not in stream.events
-
-
-def test_creation_and_deletion_of_threads(measured: Measured) -> None:
-    stream = measured("THR-P-NEW", "--samples", "50")
-    end = CANCEL.whole + JOIN.whole + READ_NS
-    # the one that blocks lowered itself and has still to come back from that, and to block
-    lowered = COST["pthread_setschedprio"].leave + WAIT.enter
-    expected = {
-        ("create", "never-run"): CREATE.whole + READ_NS,
-        ("delete", "never-run"): end,
-        ("create", "run-and-terminate"): CREATE.enter + READ_NS,
-        ("delete", "run-and-terminate"): JOIN.whole + READ_NS,
-        ("create", "run-and-block"): CREATE.enter + READ_NS,
-        ("delete", "run-and-block"): end + lowered,
-    }
-    assert figures(stream) == {key: [50, value, value] for key, value in expected.items()}
-
-
-# ---- signals ----
-
-
-def test_a_latency_is_the_way_of_the_signal(measured: Measured) -> None:
-    """The sender's call and its wait as far as it blocks, and the receiver's way out of its own
-    wait: a handler's stamp comes before that. The answer is no part of it."""
-    stream = measured("SIG-P-LAT", "--samples", str(SAMPLES))
-    sent_ns = COST["sigqueue"].whole + COST["sigwaitinfo"].enter + READ_NS
-    woken_ns = sent_ns + COST["sigwaitinfo"].woken
-    assert figures(stream) == {
-        ("latency", receiver, scope): [SAMPLES, ns, ns]
-        for receiver, ns in (("handler", sent_ns), ("sigwaitinfo", woken_ns))
-        for scope in ("thread", "process")
-    }
