@@ -126,17 +126,6 @@ TEST(interrupts_that_the_kernel_did_not_see)
               NULL);
 }
 
-TEST(what_cannot_be_seen_is_no_event)
-{
-    make_up("interrupt=1000/s", 1, 10);
-    see_interrupts(0, 10000, 0);
-    from[0].seen = to[0].seen = -1;
-    tell_only("", NULL, NULL);
-    make_up("network=1000/s", 1, 10);
-    to[0].counters[COUNTER_OWN] = 10000;
-    tell_only("", NULL, NULL);
-}
-
 TEST(packets_that_the_kernel_did_not_see)
 {
     static const struct {
@@ -189,18 +178,48 @@ TEST(writes_that_the_device_did_not_get)
                "{\"element\":\"disk\",\"asked\":46137344,\"reached\":1048576,\"unit\":\"bytes\"}");
 }
 
-TEST(a_device_that_is_not_counted_is_no_event)
+TEST(what_cannot_be_seen_is_no_event)
 {
-    struct load_reached reached;
-    make_up("disk=10ms/100ms", 2, 10);
-    write_to_device(44 * MIB, 50 * MIB);
-    load_reached(&load, 0, &reached);
-    CHECK_TEXT(reached.seen_names[0], "seen_device_bytes");
-    CHECK_SAME(reached.seen[0], 50 * MIB);
-    load.begin.device_bytes = load.end.device_bytes = -1;
-    load_reached(&load, 0, &reached);
-    CHECK_SAME(reached.seen[0], -1);
+    make_up("interrupt=1000/s", 1, 10);
+    see_interrupts(0, 10000, 0);
+    from[0].seen = to[0].seen = -1;
     tell_only("", NULL, NULL);
+    make_up("network=1000/s", 1, 10);
+    to[0].counters[COUNTER_OWN] = 10000;
+    tell_only("", NULL, NULL);
+    make_up("disk=10ms/100ms", 2, 10);
+    write_to_device(44 * MIB, 0);
+    load.begin.device_bytes = load.end.device_bytes = -1;
+    tell_only("", NULL, NULL);
+}
+
+TEST(what_the_kernel_has_seen)
+{
+    static const struct {
+        const char *spec, *names[2];
+        int64_t seen[2];
+    } rows[] = {
+        {"interrupt=5/s", {"seen_timer_interrupts_count", "seen_interrupts_count"}, {50, 100}},
+        {"interrupt=5/s@/dev/uio1",
+         {"seen_timer_interrupts_count", "seen_interrupts_count"},
+         {-1, 100}},
+        {"network=5/s", {"seen_tcp_segments_count"}, {20, -1}},
+        {"disk", {"seen_device_bytes"}, {10, -1}},
+        {"cpu", {NULL}, {-1, -1}}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct load_reached one;
+        tap_row(rows[i].spec);
+        make_up(rows[i].spec, 1, 10);
+        load.begin = (struct load_snapshot){5 * S, 7, 7, 7, 7, from};
+        load.end = (struct load_snapshot){15 * S, 107, 57, 27, 17, to};
+        load_reached(&load, 0, &one);
+        for (int j = 0; j < 2; j++) {
+            CHECK_SAME(one.seen[j], rows[i].seen[j]);
+            if (rows[i].names[j])
+                CHECK_TEXT(one.seen_names[j], rows[i].names[j]);
+        }
+        munmap(load.map, load.map_bytes);
+    }
 }
 
 TEST(a_stop_within_the_window_is_told)

@@ -156,10 +156,17 @@ TEST(wrong_names_get_the_nearest)
 TEST(texts_that_are_refused)
 {
     static const char *const reasons[][2] = {
+        {"interrupt=50/s@uio0", "interrupt=50/s@uio0 does not name a UIO device; write "
+                                "interrupt=1000/s@/dev/uioN, with N from 0 to 255"},
         {"interrupt=50/s@/dev/uio0@cpu", "a device interrupts one CPU; leave out @cpu"},
+        {"network=5/s@host", "network=5/s@host does not name a host and port; write "
+                             "network=4000/s@HOST:PORT, or @[::1]:7 with an IPv6 address"},
         {"network=100/s@target:7",
          "'target' is not an address; give one, such as 192.0.2.1:7 or [::1]:7 "
-         "(the hardstone command looks up names)"}};
+         "(the hardstone command looks up names)"},
+        {"stress-ng:--ionice-class=rt", "a load may not use a real-time I/O priority"},
+        {"stress-ng:--ionice-c realtime", "a load may not use a real-time I/O priority"},
+        {"stress-ng:--ioprio 1", "leave out --ioprio, and write --ionice-class besteffort"}};
     static const char wrong[] =
         "|+|cpu+|+cpu|cpu=|cpu=10ms|cpu=/|cpu=a/b|cpu=10/100|cpu=2s/1s|cpu=1us/1ms|cpu=1ms/11s|"
         "cpu=1ns/9ns|disk=-1ms/1ms|storm=0|storm=-1|storm=1e9|storm=1000000000|storm=5001|"
@@ -189,7 +196,7 @@ TEST(texts_that_are_refused)
         CHECK(error[0] != '\0');
         CHECK(strchr(error, '\n') == NULL);
     }
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
         CHECK(!parses(reasons[i][0]));
         CHECK_HOLDS(error, reasons[i][1]);
     }
