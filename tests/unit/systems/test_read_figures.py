@@ -11,6 +11,7 @@ import pytest
 
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import InputError
+from hardstone.systems.moments import OWN, load_moments
 from hardstone.systems.published import (
     Figure,
     all_figures,
@@ -217,3 +218,21 @@ def test_what_a_study_fixes_is_a_parameter_and_its_default() -> None:
 def test_the_context_switch_says_which_kinds_stand_beside_it() -> None:
     notes = {one.note for one in figures_of("SEM-P-RTP") if one.table == "context_switch"}
     assert all("enter the kernel in both SEM-P-SIG and SEM-P-RTP" in note for note in notes)
+
+
+# ---- figures of hardstone that those of other tools are compared with ----
+
+OWN_MOMENTS = load_moments()[OWN].series
+
+
+@pytest.mark.parametrize("name", OWN_MOMENTS)
+def test_a_figure_is_of_a_series_that_its_test_declares(name: str) -> None:
+    moments = OWN_MOMENTS[name]
+    (test,) = [one for one in sample.register().tests if one.id == moments.test]
+    known = {str(one.label): set(map(str, one.default)) for one in test.variant_params}
+    declared = [one for one in test.series if one.name == moments.series]
+    assert declared
+    for label, value in (item for one in declared for item in one.fixed.items()):
+        known.setdefault(label, set()).add(value)
+    assert all(value in known[label] for label, value in moments.labels.items())
+    assert not moments.differs
