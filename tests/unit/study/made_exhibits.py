@@ -218,10 +218,12 @@ def lost_figure() -> LaidOut:
 def answers() -> list[Answer]:
     first = Conclusion(id="out-of-the-box", says="QNX is a true RTOS.", place="4", tests=["A-P-B"])
     second = Conclusion(id="not-alike", says="Linux RT is not comparable.", place="4")
+    third = Conclusion(id="fast", says="Switches are fast.", place="4")
     column = COLUMNS[3].title
     return [
         Answer(first, "borne out", "Worst 24 us <= 30 us.", column, ("24 us: run THR-P-SLS max",)),
         Answer(second, "not decided", "No run under load.", column, needed="hardstone run A-P-B"),
+        Answer(third, "not borne out", "Worst 24 us > 10 us.", column, ("24 us: run THR-P-SLS",)),
     ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.study.exhibits import Answer, Cell, StudyView
+from hardstone.study.exhibits import Cell, StudyView
 from hardstone.study.layout import lay_out
 from hardstone.study.page import (
     render_study,
@@ -19,7 +19,7 @@ from hardstone.study.page import (
     title_of,
     write_study,
 )
-from hardstone.study.papers import Conclusion, Remark, load_papers
+from hardstone.study.papers import Remark, load_papers
 from tests.changed_copy import replace
 from tests.unit.golden import assert_as_stored
 from tests.unit.report.hostile import ATTACKS
@@ -154,17 +154,6 @@ def test_an_exhibit_without_number_is_called_so() -> None:
     rows = [made.row("all", [made.published(10)] * 5)]
     text = page(made.view(made.laid(made.exhibit("no number: clock", "table"), rows)))
     assert "Without number: Clock call" in text and "no number: clock" not in text
-
-
-@pytest.mark.parametrize(
-    ("decision", "look"),
-    [("borne out", "passed"), ("not borne out", "failed"), ("not decided", "status-other")],
-)
-def test_each_decision_has_its_look(decision: str, look: str) -> None:
-    conclusion = Conclusion(id="one", says="It holds.", place="4")
-    answer = Answer(conclusion, decision, "Said.", "m")  # type: ignore[arg-type]
-    text = page(made.view(made.table(), answers=[answer]))
-    assert f'<span class="{look}">{decision.capitalize()}</span>' in text
 
 
 def test_a_conclusion_without_an_answer_is_still_said() -> None:
