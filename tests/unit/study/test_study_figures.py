@@ -15,7 +15,7 @@ from hardstone.model import Result, RunDocument
 from hardstone.report.chart_frame import Spec
 from hardstone.report.drawing import encoded, render
 from hardstone.study.charts import PaperFigure
-from hardstone.study.exhibits import Cell, Column, LaidOut, StudyView
+from hardstone.study.exhibits import Cell, Column, LaidOut, Row, StudyView
 from hardstone.study.figures import figures_of_exhibit
 from hardstone.study.layout import lay_out
 from hardstone.study.papers import Axis, paper_named
@@ -382,16 +382,19 @@ def test_a_map_of_several_runs_has_a_miss_of_any_of_them() -> None:
     assert by_panel["fifo, none", 400] == 1 and by_panel["fifo, heavy", 400] == 0
 
 
-def test_a_map_has_the_points_of_its_policy_and_the_published_ones_hollow() -> None:
-    def masses(value: int, label: str, address: str, statistic: str) -> Any:
-        cells = [made.published(value, "count"), made.UNCOVERED]
-        row = made.row(label, cells, statistic=statistic, unit="count")
-        return replace(row, address=address)
+HELD, MISSED_FROM = ((14_000, None), (57_000, 12)), ((6_000, 1), (24_000, 12))
 
+
+def masses(value: int, threads: int | None, statistic: str) -> Row:
+    cells = [made.published(value, "count"), made.UNCOVERED]
+    row = made.row(f"{threads or 'any'} threads", cells, statistic=statistic, unit="count")
+    return replace(row, address=f"SIM-S-RT/{threads}/missed" if threads else "SIM-S-RT/missed")
+
+
+def test_a_map_has_the_points_of_its_policy_and_the_published_ones_hollow() -> None:
     laid = tire(
         *("Figure 9", "map", "Hard real time, Xenomai under SCHED_FIFO", "SIM-S-RT"),
-        masses(14_000, "any", "SIM-S-RT/missed", "most without a miss"),
-        masses(57_000, "12", "SIM-S-RT/12/missed", "most without a miss"),
+        *(masses(value, count, "most without a miss") for value, count in HELD),
     )
     found = [real_time(n, t, missed=n > 400) for n in (400, 800) for t in (1, 2)]
     slow = real_time(400, 1)
@@ -408,25 +411,11 @@ def test_a_map_has_the_points_of_its_policy_and_the_published_ones_hollow() -> N
     assert render(figure.spec).startswith("<svg")
 
 
-def published_masses(number: str, *rows: tuple[int, str]) -> LaidOut:
-    found = [
-        replace(
-            made.row(
-                f"{threads} threads",
-                [made.published(masses, "count"), made.UNCOVERED],
-                statistic="fewest with a miss",
-                unit="count",
-            ),
-            address=f"SIM-S-RT/{threads}/missed",
-        )
-        for masses, threads in rows
-    ]
-    title = "Hard real time, Linux under SCHED_OTHER (CFS)"
-    return tire(number, "map", title, "SIM-S-RT", *found)
-
-
 def test_published_points_are_drawn_where_no_run_has_the_policy() -> None:
-    laid = published_masses("Figure 10", (6_000, "1"), (24_000, "12"))
+    laid = tire(
+        *("Figure 10", "map", "Hard real time, Linux under SCHED_OTHER (CFS)", "SIM-S-RT"),
+        *(masses(value, count, "fewest with a miss") for value, count in MISSED_FROM),
+    )
     fifo = [real_time(n, 1) for n in (400, 800)]
     for columns in (tire_columns(*fifo), [made.old("linux-rt", "linux"), made.machine()]):
         (figure,) = drawn(laid, columns)
