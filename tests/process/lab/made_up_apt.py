@@ -103,7 +103,3 @@ def main() -> int:
     if tool == "dpkg":
         return 0 if numbers(rest[1]) > numbers(rest[3]) else 1
     return dpkg_deb(*rest[1:]) if tool == "dpkg-deb" else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

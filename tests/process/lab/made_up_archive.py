@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.process.lab import made_up
 
-_SCRIPT = ROOT / "tests" / "process" / "lab" / "made_up_apt.py"
+# A module is compiled once, and not for each call.
+_TOOL = f"""#!{sys.executable} -IS
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import made_up_apt
+sys.exit(made_up_apt.main())
+"""
 TOOLS = ("apt-get", "apt-cache", "apt-config", "dpkg", "dpkg-deb")
 SOURCES = """\
 Types: deb
@@ -33,7 +38,7 @@ class MadeUpArchive:
         self.release = {"ID": "debian", "VERSION_CODENAME": "bookworm"}
         for tool in TOOLS:
             script = self.programs / tool
-            script.write_text(f"#!{sys.executable} -IS\n{_SCRIPT.read_text()}")
+            script.write_text(_TOOL)
             script.chmod(0o755)
         (folder / "sources.list.d").mkdir()
         (folder / "sources.list.d" / "debian.sources").write_text(SOURCES)
