@@ -278,6 +278,7 @@ DOORS: dict[str, list[Stage]] = {
 }
 _TELLING = threading.Lock()
 _INTERRUPTED = threading.Event()  # no further check begins
+_ENDING = threading.Event()  # those that run are ended
 _FOR_PYTEST: list[str] = []
 _FOLDERS: list[str] = []
 _RUNNING: set[subprocess.Popen[bytes]] = set()
@@ -344,6 +345,8 @@ def run_command(command: Command, outcome: Outcome) -> None:
             outcome.failures.append(f"$ {shown(command)}\n{error}")
             return
         _RUNNING.add(process)
+        if _ENDING.is_set():  # since it was started: nobody has found it yet
+            process.terminate()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         _RUNNING.discard(process)
@@ -548,6 +551,7 @@ def chosen_stages(stages: Sequence[Stage], only: Sequence[str]) -> list[Stage]:
 def interrupt(number: int, frame: FrameType | None) -> None:
     _INTERRUPTED.set()  # before waiting for running checks
     if number == signal.SIGTERM:  # Ctrl-C reaches them by itself
+        _ENDING.set()
         for process in list(_RUNNING):
             process.terminate()
     raise KeyboardInterrupt

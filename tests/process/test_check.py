@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -348,6 +349,18 @@ def test_after_ctrl_c_no_check_begins_and_those_that_run_end(by: str, tmp_path: 
     # One that the signal ended before it reached the caller is told as any that fails.
     told = [line for line in done.stdout.splitlines() if line.startswith(("ok", "FAIL"))]
     assert all(line.startswith(("FAIL  begun 0 ", "FAIL  begun 1 ")) for line in told)
+
+
+def test_what_starts_while_the_others_are_ended_is_ended_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever ends them may not know it yet."""
+    ending = threading.Event()
+    ending.set()
+    monkeypatch.setattr(check, "_ENDING", ending)
+    outcome = Outcome(Check("example", lambda: []))
+    check.run_command(["sleep", "600"], outcome)
+    assert len(outcome.failures) == 1
 
 
 LEAVES = """
