@@ -1,9 +1,13 @@
-"""Ports: files of a name answer the same, and three functions of docs/how-to/port.md make one."""
+"""Ports: files of a name answer the same, three functions of docs/how-to/port.md make one, and that
+for FreeBSD links with its headers and libraries, which the PyPI package ziglang holds."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -39,8 +43,11 @@ def test_files_of_the_same_name_answer_the_same_functions() -> None:
     posix = of_the_contract(ports / "posix")
     cells = re.findall(r"^\| (`\w+\.c`.*?) \|", how_to(), re.MULTILINE)
     assert sorted(re.findall(r"`(\w+\.c)`", " ".join(cells))) == sorted(posix)
-    for name, file in of_the_contract(ports / "linux").items():
-        assert answered(file) == answered(posix[name]), name
+    for port in ("linux", "freebsd"):
+        for name, file in of_the_contract(ports / port).items():
+            assert answered(file) == answered(posix[name]), (port, name)
+    own = ["clock.c", "cpus.c", "name.c", "sources.c"]
+    assert sorted(of_the_contract(ports / "freebsd")) == own
     every = [name for file in posix.values() for name in sorted(answered(file))]
     assert len(every) == len(set(every)) > 100
 
@@ -64,3 +71,38 @@ def test_a_port_of_three_functions_builds_and_measures(tmp_path: Path) -> None:
     ]
     stream = run(probe, "CLK-B-RES", "--samples", "10", "--policy", "other")
     assert stream.result.status == "measured"
+
+
+# Nothing of it runs here.
+CROSS_FILE = """[binaries]
+c = ['{python}', '-m', 'ziglang', 'cc', '-target', '{arch}-freebsd']
+ar = ['{python}', '-m', 'ziglang', 'ar']
+[host_machine]
+system = 'freebsd'
+cpu_family = '{arch}'
+cpu = '{arch}'
+endian = 'little'
+"""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+def test_the_whole_probe_links_for_freebsd(arch: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec("ziglang") is None:
+        pytest.skip("the PyPI package ziglang, which has FreeBSD's headers, is not installed")
+    meson, ninja = shutil.which("meson"), shutil.which("ninja")
+    if meson is None or ninja is None:
+        pytest.skip("meson and ninja are not on the path")
+    cross = tmp_path / "freebsd.ini"
+    cross.write_text(CROSS_FILE.format(python=sys.executable, arch=arch))
+    build = tmp_path / "build"
+    for command in (
+        [meson, "setup", str(build), str(ROOT / "probe"), "--cross-file", str(cross)],
+        [ninja, "-C", str(build), "hardstone-probe"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    program = (build / "hardstone-probe").read_bytes()
+    # zig's linker leaves the byte of the system in the head at 0.
+    assert program[:4] == b"\x7fELF" and b"/libexec/ld-elf.so.1\0" in program[:4096]
+    assert program[18] == {"x86_64": 62, "aarch64": 183}[arch]
