@@ -22,6 +22,7 @@ from hardstone.targets.probe_target import decode_facts
 from tests import machine, refusing
 from tests.conftest import ROOT
 from tests.running import run
+from tests.situations import REAL_TIME, check, situations
 from tests.waiting import wait_until
 
 GROUPS = Path("/sys/fs/cgroup/cpu")
@@ -320,6 +321,11 @@ def test_a_root_that_is_read_only_has_no_folder_for_the_lock(tmp_path: Path) -> 
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-80:]}")
     assert "internal error" not in done.stderr
     assert "CLK-P-BIN" in done.stdout
+
+
+@pytest.mark.parametrize("heading", [one for one in situations() if one not in REAL_TIME])
+def test_it_is_said_as_the_page_of_containers_quotes_it(heading: str, tmp_path: Path) -> None:
+    check(heading, tmp_path)
 
 
 # ---- nothing hangs, nothing stays ----
