@@ -9,6 +9,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
+from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.deploy import Session
 from hardstone.targets.named import SshSettings, parse_ssh_url
 from hardstone.targets.openssh import OpenSsh
@@ -103,6 +104,17 @@ class MadeSsh:
             probe_of=lambda machine, tell: self._probe,
             **{"patience": QUICK, "locks": [str(self.state / "lock")], **how},  # type: ignore[arg-type]
         )
+
+    def opened(self, notices: Notices = SILENT, **how: object) -> SshTransport:
+        transport = self.transport(**how)
+        transport.open(notices)
+        return transport
+
+    def finish(self, transport: SshTransport) -> None:
+        """What was collected is stored: nothing of it stays on the target."""
+        transport.stored()
+        transport.close()
+        assert self.left() == []
 
     def tell(self, name: str, text: str = "") -> None:
         (self.state / name).write_text(text)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hardstone.campaign.campaign import Campaign
+from hardstone.campaign.campaign import Campaign, Outcome
 from hardstone.campaign.collect import CampaignEvent, LeftAlone, MeasuringFinished, Warned
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY
@@ -80,15 +80,24 @@ def collected_transport(board: MadeSsh, store: Store, **how: Any) -> SshTranspor
     return board.transport(session=session, **how)
 
 
-def test_a_run_is_collected_as_if_it_had_been_waited_for(board: MadeSsh, store: Store) -> None:
-    leave(board, store)
+def collect(
+    board: MadeSsh, store: Store, known: tuple[str, ...] = ()
+) -> tuple[Outcome, list[CampaignEvent]]:
+    """Of a run whose results of `known` are in its journal; nothing stays anywhere."""
     transport = collected_transport(board, store)
     target = opened(transport)
     document, journal = store.collect(store.left()[0].id, target)
+    assert tuple(one.test for one in document.results) == known
     events: list[CampaignEvent] = []
     outcome = Campaign(target, store, events.append).collect(journal, document)
-    transport.stored()
-    target.close()
+    board.finish(transport)
+    assert store.left() == []
+    return outcome, events
+
+
+def test_a_run_is_collected_as_if_it_had_been_waited_for(board: MadeSsh, store: Store) -> None:
+    leave(board, store)
+    outcome, events = collect(board, store)
     assert outcome.exit_code == EXIT_OK
     found = store.load("last")
     assert found == outcome.document and found.status == "complete"
@@ -96,7 +105,6 @@ def test_a_run_is_collected_as_if_it_had_been_waited_for(board: MadeSsh, store: 
     assert found.results[0].series[0].count == 2000
     assert found.clock_check is not None
     assert not any(isinstance(one, LeftAlone) for one in events)
-    assert store.left() == [] and board.left() == []
 
 
 def test_no_other_command_takes_a_run_that_is_left(board: MadeSsh, store: Store) -> None:
@@ -129,8 +137,7 @@ def test_a_collection_that_is_cut_off_goes_on(board: MadeSsh, store: Store) -> N
     """Of two results one is in the journal when the target is lost; the other comes later."""
     leave(board, store)
     target = opened(collected_transport(board, store, patience=AWAY))
-    run_id = store.left()[0].id
-    document, journal = store.collect(run_id, target)
+    document, journal = store.collect(store.left()[0].id, target)
 
     def lose_it(event: CampaignEvent) -> None:
         if isinstance(event, MeasuringFinished):
@@ -140,16 +147,9 @@ def test_a_collection_that_is_cut_off_goes_on(board: MadeSsh, store: Store) -> N
         Campaign(target, store, lose_it).collect(journal, document)
     target.close()
     (board.state / "down").unlink()
-    transport = collected_transport(board, store)
-    target = opened(transport)
-    document, journal = store.collect(run_id, target)
-    assert [one.test for one in document.results] == [FIRST]
-    outcome = Campaign(target, store).collect(journal, document)
-    transport.stored()
-    target.close()
+    outcome, _ = collect(board, store, (FIRST,))
     assert [one.status for one in outcome.document.results] == ["measured", "measured"]
     assert outcome.document.status == "complete"
-    assert store.left() == [] and board.left() == []
 
 
 def test_tests_that_were_not_sent_are_skipped(board: MadeSsh, store: Store) -> None:
@@ -160,12 +160,7 @@ def test_tests_that_were_not_sent_are_skipped(board: MadeSsh, store: Store) -> N
     with pytest.raises(LeftAloneError):
         Campaign(target, store).run(plan, target.facts())
     target.close()
-    transport = collected_transport(board, store)
-    target = opened(transport)
-    document, journal = store.collect(store.left()[0].id, target)
-    outcome = Campaign(target, store).collect(journal, document)
-    transport.stored()
-    target.close()
+    outcome, _ = collect(board, store)
     first, second = outcome.document.results
     assert (first.status, second.status) == ("measured", "skipped")
     assert second.reason is not None and "before the test was sent" in second.reason

@@ -60,8 +60,7 @@ def collected(transport: SshTransport, test: str, number: int, stop: Stop | None
 
 
 def test_commands_run_attached_and_nothing_is_left(board: MadeSsh) -> None:
-    target = ProbeTarget(board.transport())
-    target.open()
+    target = ProbeTarget(board.opened())
     assert target.probe_list() == sample.register()
     found = target.facts()
     assert found.facts.pop("target.url") == "ssh://board"
@@ -77,8 +76,7 @@ def test_commands_run_attached_and_nothing_is_left(board: MadeSsh) -> None:
 
 def test_a_banner_before_each_answer_is_left_out(board: MadeSsh) -> None:
     board.tell("banner", "Welcome!\nhardstone-look\nhardstone-agent\n\x1b[2J" + "x" * 70_000)
-    target = ProbeTarget(board.transport())
-    target.open()
+    target = ProbeTarget(board.opened())
     assert target.probe_list() == sample.register()
     target.close()
     assert board.left() == []
@@ -91,8 +89,7 @@ def test_tests_run_in_one_go_without_a_connection(board: MadeSsh) -> None:
         socket = f"$(sed -n 's/^-S \\([^ ]*\\) .*/\\1/p' {board.state}/log | sort -u)"
         look = f"echo $s >>$state/sockets; test -e $s && echo {test} >>$state/connected"
         board.tell(f"{test}.sh", f"for s in {socket}; do {look}; done\n")
-    transport = board.transport(patience=ENDED, clock=board.clock)
-    transport.open()
+    transport = board.opened(patience=ENDED, clock=board.clock)
     transport.announce([(["run", "B"], LIMITS), (["run", "C"], LIMITS)])
     assert collected(transport, "A", 1) == b"A\n"
     assert transport.has_more()
@@ -113,8 +110,7 @@ def test_tests_run_in_one_go_without_a_connection(board: MadeSsh) -> None:
 def test_the_exit_code_and_the_words_of_a_job(board: MadeSsh) -> None:
     board.tell("A", "out\n")
     board.tell("A.sh", "echo sorry >&2; cat $state/A; exit 5\n")
-    transport = board.transport()
-    transport.open()
+    transport = board.opened()
     chunks = transport.chunks(words(transport, "A", 1), LIMITS, Stop())
     assert next(chunks) == b"out\n"
     with pytest.raises(ProbeExitError, match="exit code 5: sorry"):
@@ -126,8 +122,7 @@ def test_another_request_than_announced_is_sent_again(board: MadeSsh) -> None:
     """With it the later ones, which were announced too, and whose numbers are used up."""
     for test in ("A", "B", "C"):
         board.tell(test, f"{test}\n")
-    transport = board.transport()
-    transport.open()
+    transport = board.opened()
     transport.announce([(["run", "B", "-p", "n=1"], LIMITS), (["run", "C"], LIMITS)])
     assert collected(transport, "A", 1) == b"A\n"
     asked = ["run", "B", "-p", "n=2", *words(transport, "B", 2)[2:]]
@@ -135,16 +130,13 @@ def test_another_request_than_announced_is_sent_again(board: MadeSsh) -> None:
     assert "n=2" in (board.state / "ran").read_text().splitlines()[-1]
     assert collected(transport, "C", 3) == b"C\n"
     assert not transport.has_more()
-    transport.stored()
-    transport.close()
-    assert board.left() == []
+    board.finish(transport)
 
 
 def test_an_abort_ends_the_running_test_and_begins_no_other(board: MadeSsh) -> None:
     board.tell("A.sh", "touch $state/begun; exec sleep 1000\n")
     board.tell("B.sh", "touch $state/second\n")
-    transport = board.transport()
-    transport.open()
+    transport = board.opened()
     transport.announce([(["run", "B"], LIMITS)])
     stop = Stop()
 
@@ -163,8 +155,7 @@ def test_a_target_that_does_not_answer_keeps_the_run(board: MadeSsh, tmp_path: P
     """The journal says where it is, and another transport collects it."""
     board.tell("A", "A\n")
     board.tell("A.sh", f"touch {board.state}/down\n")  # gone once it runs
-    transport = board.transport(patience=ENDED_AWAY, clock=board.clock)
-    transport.open()
+    transport = board.opened(patience=ENDED_AWAY, clock=board.clock)
     memory = transport.memory("20261130T000000Z-abcdef", tmp_path)
     assert memory.path_for(1) == f"{transport.session().folder}/1.rec"
     session = stored_session(tmp_path)
@@ -175,25 +166,20 @@ def test_a_target_that_does_not_answer_keeps_the_run(board: MadeSsh, tmp_path: P
     transport.close()
     assert len(board.left()) == 1
     (board.state / "down").unlink()
-    again = board.transport(session=session)
-    again.open()
+    again = board.opened(session=session)
     assert again.has_more()
     assert collected(again, "A", 1) == b"A\n"
     with pytest.raises(NotSentError):
         collected(again, "B", 2)
     again.close()
     assert len(board.left()) == 1  # until it is stored
-    again = board.transport(session=session)
-    again.open()
-    again.stored()
-    again.close()
-    assert board.left() == []
+    again = board.opened(session=session)
+    board.finish(again)
 
 
 def test_a_run_is_left_on_request(board: MadeSsh) -> None:
     board.tell("A", "A\n")
-    transport = board.transport()
-    transport.open(Notices(leaves=True))
+    transport = board.opened(Notices(leaves=True))
     with pytest.raises(LeftAloneError, match="measures alone") as caught:
         collected(transport, "A", 1)
     assert caught.value.exit_code == 0
@@ -213,8 +199,7 @@ def test_a_stop_ends_the_running_test_and_drops_the_rest(board: MadeSsh) -> None
     board.tell("A", "A\n")
     board.tell("B", "B\n")
     board.tell("B.sh", "touch $state/begun; cat >/dev/null\n")
-    transport = board.transport()
-    transport.open()
+    transport = board.opened()
     transport.announce([(["run", "B"], LIMITS), (["run", "C"], LIMITS)])
     assert collected(transport, "A", 1) == b"A\n"
     wait_until((board.state / "begun").exists)
@@ -224,16 +209,13 @@ def test_a_stop_ends_the_running_test_and_drops_the_rest(board: MadeSsh) -> None
     assert transport.has_more()
     with pytest.raises(NotSentError):
         collected(transport, "C", 3, stop)
-    transport.stored()
-    transport.close()
-    assert board.left() == []
+    board.finish(transport)
 
 
 def test_a_connection_while_a_test_runs_is_told(board: MadeSsh) -> None:
     board.tell("A", "A\n")
     board.tell("A.sh", "until test -e $state/log2; do :; done\n")
-    transport = board.transport()
-    transport.open()
+    transport = board.opened()
     chunks = transport.chunks(words(transport, "A", 1), LIMITS, Stop(), _on_second_master(board))
     assert b"".join(chunks) == b"A\n"
     (remark,) = transport.take_remarks()
@@ -256,8 +238,7 @@ def test_a_target_that_takes_longer_is_left_alone_again(board: MadeSsh) -> None:
     for test, sign in (("A", "seen"), ("B", "alone")):
         board.tell(test, f"{test}\n")
         board.tell(f"{test}.sh", f"until test -e $state/{sign}; do :; done\n")
-    transport = board.transport(patience=replace(QUICK, attached_s=0.05))
-    transport.open()
+    transport = board.opened(patience=replace(QUICK, attached_s=0.05))
     expected = Limits(30.0, expected_s=0.1)
     transport.announce([(["run", "B"], expected)])
 
@@ -270,16 +251,13 @@ def test_a_target_that_takes_longer_is_left_alone_again(board: MadeSsh) -> None:
     for number, test in enumerate("AB", 1):
         chunks = transport.chunks(words(transport, test, number), expected, Stop(), on_idle)
         assert b"".join(chunks) == f"{test}\n".encode()
-    transport.stored()
-    transport.close()
-    assert board.left() == []
+    board.finish(transport)
 
 
 def test_output_that_is_not_read_to_its_end_spoils_no_later_answer(board: MadeSsh) -> None:
     board.tell("A", "A" * 300_000)  # many frames
     board.tell("B", "B\n")
-    transport = board.transport()
-    transport.open()
+    transport = board.opened()
     transport.announce([(["run", "B"], LIMITS)])
     chunks = transport.chunks(words(transport, "A", 1), LIMITS, Stop())
     assert next(chunks).startswith(b"A")
@@ -288,17 +266,13 @@ def test_output_that_is_not_read_to_its_end_spoils_no_later_answer(board: MadeSs
     assert next(rest).startswith(b"A")
     check = transport.clock_check()
     assert check is not None and 0 <= check.target_ns <= check.host_ns + check.uncertainty_ns
-    transport.stored()
-    transport.close()
-    assert board.left() == []
+    board.finish(transport)
 
 
 def test_another_measurement_on_the_target_is_waited_for(board: MadeSsh, tmp_path: Path) -> None:
     """Both keepers are on one machine, and take the same lock."""
-    first, second = board.transport(), board.transport()
+    first, second = board.opened(), board.opened()
     said: list[str] = []
-    first.open()
-    second.open()
     with (
         first.alone(Stop(), said.append, said.append),
         pytest.raises(TargetError, match=r"has held .*/lock for longer"),
@@ -373,8 +347,7 @@ def test_a_session_that_is_damaged_is_none(tmp_path: Path) -> None:
 
 def test_a_run_that_is_looked_at_is_dumped_on_the_target(board: MadeSsh, tmp_path: Path) -> None:
     board.tell("dumped", "line\n")
-    transport = board.transport()
-    transport.open(Notices(look_s=0.0))
+    transport = board.opened(Notices(look_s=0.0))
     memory = transport.memory("20261130T000000Z-abcdef", tmp_path)
     path = memory.path_for(1)
     assert memory.copy(path) is None
@@ -383,8 +356,7 @@ def test_a_run_that_is_looked_at_is_dumped_on_the_target(board: MadeSsh, tmp_pat
     (remark,) = transport.take_remarks()
     assert remark.data["connections_count"] == 1
     transport.close()
-    quiet = board.transport()
-    quiet.open()
+    quiet = board.opened()
     assert quiet.memory("20261130T000000Z-abcdef", tmp_path / "b").direct(path) is None
     quiet.close()
 
@@ -392,8 +364,7 @@ def test_a_run_that_is_looked_at_is_dumped_on_the_target(board: MadeSsh, tmp_pat
 def test_options_reach_the_probe_as_they_are(board: MadeSsh) -> None:
     """No shell reads the words of a request."""
     board.tell("TMR-P-LAT", "")
-    target = ProbeTarget(board.transport())
-    target.open()
+    target = ProbeTarget(board.opened())
     planned = sample.planned(params={"mask": "$(touch x) `id` 'a' \"b\" \\ ; & |"})
     backing = target.memory("20261130T000000Z-abcdef", board.state).path_for(1)
     list(target.run(planned, RunOptions(), backing, Stop()))
@@ -430,24 +401,19 @@ def test_a_connection_is_told_of_the_test_that_ran_meanwhile(board: MadeSsh) -> 
 def test_what_was_sent_stays_until_it_is_stored(board: MadeSsh) -> None:
     """Whatever ends the toolkit, also an error of its own."""
     board.tell("A", "A\n")
-    transport = board.transport()
-    transport.open()
+    transport = board.opened()
     assert collected(transport, "A", 1) == b"A\n"
     session = transport.session()
     transport.close()
     assert len(board.left()) == 1
-    again = board.transport(session=session)
-    again.open()
+    again = board.opened(session=session)
     assert collected(again, "A", 1) == b"A\n"
-    again.stored()
-    again.close()
-    assert board.left() == []
+    board.finish(again)
 
 
 def test_a_folder_that_stays_is_told(board: MadeSsh) -> None:
     warned: list[str] = []
-    transport = board.transport()
-    transport.open(Notices(warn=warned.append))
+    transport = board.opened(Notices(warn=warned.append))
     board.cut()
     transport.close()
     (text,) = warned
@@ -456,8 +422,7 @@ def test_a_folder_that_stays_is_told(board: MadeSsh) -> None:
 
 def test_an_agent_that_dies_at_each_question_is_given_up(board: MadeSsh) -> None:
     board.tell("A", "A\n")
-    transport = board.transport(patience=AWAY)
-    transport.open()
+    transport = board.opened(patience=AWAY)
     board.tell("dying")
     with pytest.raises(TargetAwayError):
         collected(transport, "A", 1)
@@ -469,14 +434,12 @@ def test_what_ended_before_a_reboot_is_collected(board: MadeSsh) -> None:
     """Files on a disk outlive it; the test that ran does not."""
     board.tell("A", "A\n")
     board.tell("B.sh", "touch $state/begun; cat >/dev/null\n")
-    transport = board.transport()
-    transport.open()
+    transport = board.opened()
     transport.announce([(["run", "B"], LIMITS)])
     assert collected(transport, "A", 1) == b"A\n"
     session = msgspec.structs.replace(transport.session(), boot_id="another")
     transport.close()
-    again = board.transport(session=session)
-    again.open()
+    again = board.opened(session=session)
     assert collected(again, "A", 1) == b"A\n"
     with pytest.raises(RunLostError, match="was rebooted while it measured"):
         collected(again, "B", 2)
@@ -486,8 +449,7 @@ def test_what_ended_before_a_reboot_is_collected(board: MadeSsh) -> None:
 def test_a_lock_of_another_place_is_told(board: MadeSsh, tmp_path: Path) -> None:
     told: list[str] = []
     locks = [str(tmp_path / "none" / "lock"), str(board.state / "lock")]
-    transport = board.transport(locks=locks)
-    transport.open()
+    transport = board.opened(locks=locks)
     with transport.alone(Stop(), told.append, told.append):
         pass
     (text,) = told
@@ -496,8 +458,7 @@ def test_a_lock_of_another_place_is_told(board: MadeSsh, tmp_path: Path) -> None
 
 
 def test_nothing_is_copied_while_somebody_measures_there(board: MadeSsh) -> None:
-    first = board.transport()
-    first.open()
+    first = board.opened()
     warned: list[str] = []
     with first.alone(Stop(), warned.append, warned.append):
         before = board.left()
@@ -513,15 +474,13 @@ def test_nothing_is_copied_while_somebody_measures_there(board: MadeSsh) -> None
 
 def test_a_program_that_is_ended_leaves_the_test(board: MadeSsh) -> None:
     board.tell("A", "A\n")
-    transport = board.transport(patience=replace(QUICK, start_s=60.0))
-    transport.open()
+    transport = board.opened(patience=replace(QUICK, start_s=60.0))
     stop = Stop()
     with pytest.raises(TargetAwayError, match="is left alone"):
         list(transport.chunks(words(transport, "A", 1), LIMITS, stop, lambda said="": stop.leave()))
     session = transport.session()
     transport.close()
-    again = board.transport(session=session)
-    again.open()
+    again = board.opened(session=session)
     assert collected(again, "A", 1) == b"A\n"
     again.close()
 
@@ -536,17 +495,13 @@ def test_odd_answers_about_jobs_are_no_jobs() -> None:
 def test_a_run_is_collected_days_later_when_no_keeper_is_left(board: MadeSsh) -> None:
     board.tell("A", "A\n")
     board.tell("A.sh", "echo $PPID >$state/keeper\n")
-    transport = board.transport()
-    transport.open()
+    transport = board.opened()
     assert collected(transport, "A", 1) == b"A\n"
     session = transport.session()
     transport.close()
     os.kill(int((board.state / "keeper").read_text()), signal.SIGTERM)  # as at the end of its lease
     socket = Path(session.folder) / "socket"
     wait_until(lambda: not socket.exists())
-    again = board.transport(session=session)
-    again.open()
+    again = board.opened(session=session)
     assert collected(again, "A", 1) == b"A\n"
-    again.stored()
-    again.close()
-    assert board.left() == []
+    board.finish(again)
