@@ -32,6 +32,13 @@ def open_probe(probe: Path) -> Iterator[Path]:
         yield copy
 
 
+def script(path: Path, body: str = "") -> Path:
+    """A program of the shell."""
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
 def helper(probe: Path, name: str) -> Path:
     """What the build left beside the probe."""
     path = probe.parent / "tests" / name

@@ -22,6 +22,7 @@ from bench.run import guests, rows_of
 from bench.table import agreement, line, measured, skipped, write
 from hardstone.stats.consistency import contradiction_messages
 from hardstone.stats.identity import index_of
+from tests.programs import script
 from tests.running import children, has_ended
 from tests.unit.report import sample
 from tests.waiting import wait_until
@@ -135,7 +136,7 @@ FILE_BYTES = 500_000
 def lab_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, said: str) -> None:
     """A hardstone in whose lab is `kernel`, and which says `said` before it measures; its file in
     memory is there until it has been seen."""
-    script, seen, file_bytes = tmp_path / "hardstone", tmp_path / "seen", booting.file_bytes
+    seen, file_bytes = tmp_path / "seen", booting.file_bytes
 
     def look(folder: Path) -> int:
         if (found := file_bytes(folder)) >= FILE_BYTES:
@@ -144,15 +145,15 @@ def lab_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, said: s
 
     monkeypatch.setattr(booting, "file_bytes", look)
     listed = json.dumps([{"name": kernel, "has_emulator": True}])
-    script.write_text(
-        f"#!/bin/sh\n[ $1 = lab ] && echo '{listed}' && exit\n"
+    program = script(
+        tmp_path / "hardstone",
+        f"[ $1 = lab ] && echo '{listed}' && exit\n"
         f"echo '{said}' >&2\n"
         '[ -d "$HARDSTONE_MEMORY_DIR" ] || exit 0\n'
         f'head -c {FILE_BYTES} /dev/zero >"$HARDSTONE_MEMORY_DIR/x"\n'
-        f"while [ ! -e {seen} ]; do sleep 0.01; done\n"
+        f"while [ ! -e {seen} ]; do sleep 0.01; done",
     )
-    script.chmod(0o755)
-    monkeypatch.setattr(booting.toolkit, "HARDSTONE", str(script))
+    monkeypatch.setattr(booting.toolkit, "HARDSTONE", str(program))
 
 
 def test_the_first_sample_is_between_two_moments(

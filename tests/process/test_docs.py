@@ -31,6 +31,7 @@ from hardstone.store.place import default_root
 from hardstone.systems.moments import OWN, load_moments
 from hardstone.units import format_count, format_ns
 from tests.conftest import ROOT
+from tests.programs import script
 from tests.unit.stats.test_trust import CASES as TRUST_CASES
 
 LINES = ["head", "", "test A", "a 1", "", "test B", "b 1", "b 2", "", "end"]
@@ -76,11 +77,8 @@ LAB = "<!-- measured: hardstone run X --target lab:{} -->\n<!-- fails -->\nold\n
 
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: str) -> None:
     """A hardstone in whose lab are `kernels`, and whose targets cannot be reached."""
-    path = tmp_path / "hardstone"
-    path.write_text(
-        f"#!/bin/sh\ncase $1 in lab) echo '{kernels}' ;; *) echo gone; exit 4 ;; esac\n"
-    )
-    path.chmod(0o755)
+    body = f"case $1 in lab) echo '{kernels}' ;; *) echo gone; exit 4 ;; esac"
+    path = script(tmp_path / "hardstone", body)
     monkeypatch.setitem(docs_output.PROGRAMS, "hardstone", path)
 
 
@@ -120,9 +118,7 @@ def test_a_block_shows_a_target_that_cannot_be_reached_only_where_it_says_so(
 def test_a_block_can_read_files_of_other_tools(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "hardstone"
-    path.write_text("#!/bin/sh\nhead -c 18 $2\n")
-    path.chmod(0o755)
+    path = script(tmp_path / "hardstone", "head -c 18 $2")
     monkeypatch.setitem(docs_output.PROGRAMS, "hardstone", path)
     text = "<!-- output: hardstone show samples/xenomai-latency.stdout -->\n<!-- end -->\n"
     assert "== Sampling period" in docs_output.refresh(text, measure=False)

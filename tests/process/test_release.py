@@ -28,6 +28,7 @@ from docs_site import StepError
 from hardstone.targets import arches
 from release_work import Step, Work
 from tests.conftest import ROOT
+from tests.programs import script
 
 FILES = {
     "src/hardstone/__init__.py": '"""Text."""\n\n__version__ = "0.1.0"\n',
@@ -392,8 +393,7 @@ def emulators(work: Work, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     folder = work.root / "programs"
     folder.mkdir(exist_ok=True)
     for _, name in checks.BOARDS.values():
-        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
-        (folder / name).chmod(0o755)
+        script(folder / name, text)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 

@@ -20,6 +20,7 @@ import moved
 import pip_failure
 import setup
 from tests.conftest import ROOT
+from tests.programs import script
 
 # A package without dependencies that says where its source is, in place of the real one:
 # nothing is fetched.
@@ -99,8 +100,7 @@ def ready(checkout: Path) -> Path:
     """A checkout that seems set up: its Python is that of the tests."""
     python = checkout / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
-    python.chmod(0o755)
+    script(python, f'exec {shlex.quote(sys.executable)} "$@"')
     moved.write_stamp(checkout / ".venv", checkout)
     inputs = [checkout / "requirements" / "run.txt", checkout / "pyproject.toml"]
     digest = sha256(b"".join(file.read_bytes() for file in inputs)).hexdigest()
@@ -364,8 +364,7 @@ def test_what_installs_python_is_one_line_as_it_is_typed_there(
     programs = {"id": f"echo {user}", "sudo": "" if has_sudo else None, "python3": python or None}
     for name, body in programs.items():
         if body is not None:
-            (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
-            (tmp_path / name).chmod(0o755)
+            script(tmp_path / name, body)
     command = ["/bin/sh", str(ROOT / "tools/find-python.sh")]
     env = {"PATH": str(tmp_path)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

@@ -23,6 +23,7 @@ from probe_checks import Command, Skip
 from tests.conftest import ROOT
 from tests.host import sanitized
 from tests.process.targets import sample
+from tests.programs import script
 
 PINNED = ("clang-format", "clang-tidy")
 SOURCES = ROOT / "probe/src"
@@ -59,7 +60,7 @@ def test_a_build_is_configured_anew_only_for_other_options(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("body", "said"),
     [
         ("true", ""),
         ("echo 'x.c:1: runtime error' >&2", "SEM-P-SIG: x.c:1: runtime error"),
@@ -67,12 +68,10 @@ def test_a_build_is_configured_anew_only_for_other_options(tmp_path: Path) -> No
     ],
 )
 def test_a_report_on_standard_error_or_an_exit_code_of_one_test_fails_the_register(
-    probe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], script: str, said: str
+    probe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str, said: str
 ) -> None:
     """Of a stand-in; that of the build is asked for the rate of its counter."""
-    stand_in = tmp_path / "probe"
-    stand_in.write_text(f'#!/bin/sh\n[ "$2" = SEM-P-SIG ] || exit 0\n{script}\n')
-    stand_in.chmod(0o755)
+    stand_in = script(tmp_path / "probe", f'[ "$2" = SEM-P-SIG ] || exit 0\n{body}')
     assert sanitized.run_all([str(stand_in)]) == bool(said)
     told = capsys.readouterr().out
     assert said in told and told.endswith(f" tests, {int(bool(said))} with a complaint\n")
@@ -338,8 +337,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def add_emulators(programs: Path) -> None:
     for name in EMULATORS:
-        (programs / name).write_text("#!/bin/sh\n")
-        (programs / name).chmod(0o755)
+        script(programs / name)
 
 
 def test_the_skip_says_what_to_install_or_why_nothing_was_fetched(programs: Path) -> None:

@@ -34,6 +34,7 @@ from hardstone.lab.kernels import (
 )
 from hardstone.lab.lab_folder import lab_folder
 from tests.process.lab import made_up
+from tests.programs import script
 
 ARM64 = made_up.arm64_image()
 
@@ -317,8 +318,7 @@ def test_what_cannot_be_unpacked_here_is_tried_again(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert unpacked_kernel(kernel, counting) is None
     (tmp_path / "kernel").write_bytes(KERNEL)
-    (tmp_path / "zstd").write_text(f"#!/bin/sh\nexec /bin/cat {tmp_path}/kernel\n")
-    (tmp_path / "zstd").chmod(0o755)
+    script(tmp_path / "zstd", f"exec /bin/cat {tmp_path}/kernel")
     checked(kernel, counting)
     assert len(counting) == 2
 

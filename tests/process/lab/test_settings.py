@@ -32,6 +32,7 @@ from hardstone.targets.lab import host_tsc_khz, lab_transport
 from hardstone.targets.probe_target import ProbeTarget
 from tests.process.lab import made_up
 from tests.process.lab.made_up_lab import MadeUpLab
+from tests.programs import script
 from tests.unit.stats import make
 
 
@@ -193,9 +194,7 @@ GUESTS = [(arch, accel) for arch in ("x86_64", "aarch64") for accel in ("kvm", "
 @pytest.fixture
 def emulators(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for arch in ("x86_64", "aarch64"):
-        program = tmp_path / f"qemu-system-{arch}"
-        program.write_text("#!/bin/sh\n")
-        program.chmod(0o755)
+        script(tmp_path / f"qemu-system-{arch}")
     monkeypatch.setenv("PATH", str(tmp_path))
 
 

@@ -16,6 +16,7 @@ import pytest
 import hardstone
 from hardstone.targets.build import THERE_SCRIPT, source_archive
 from tests.conftest import PROBE, ROOT
+from tests.programs import script
 
 SHELLS = [["/bin/sh"], ["busybox", "sh"]]
 BUILD = ROOT / "probe" / "build.sh"
@@ -76,15 +77,15 @@ def there(
 @pytest.fixture
 def compiler(tmp_path: Path) -> Path:
     """Writes "built" for each output; refuses the file in the variable REFUSED."""
-    path = tmp_path / "mycc"
-    path.write_text("""#!/bin/sh
+    return script(
+        tmp_path / "mycc",
+        """
 case "$*" in *-static*) [ -z "$NO_STATIC" ] || exit 1 ;; esac
 case "$*" in *"$REFUSED"*) echo "$REFUSED:1: error: made up" >&2; exit 1 ;; esac
 while [ "$1" != -o ]; do shift; done
 echo built >"$2"
-""")
-    path.chmod(0o755)
-    return path
+""",
+    )
 
 
 @pytest.mark.parametrize("shell", SHELLS, ids=["sh", "busybox"])
@@ -144,9 +145,7 @@ def test_the_script_and_meson_find_the_same_features(tmp_path: Path, tree: Path)
     if shutil.which("cc") is None or not commands.exists():
         pytest.skip("there is no build by Meson here")
     made = {Path(one["file"]).name: one for one in msgspec.json.decode(commands.read_bytes())}
-    shown = tmp_path / "cc"
-    shown.write_text('#!/bin/sh\necho "$*" >>"$0.log"\nexit 1\n')
-    shown.chmod(0o755)
+    shown = script(tmp_path / "cc", 'echo "$*" >>"$0.log"; exit 1')
     there(["/bin/sh"], tmp_path, str(shown), tree)
     ours = ["cc", *Path(f"{shown}.log").read_text().splitlines()[0].split()]
     theirs = made["main.c"]["command"].split()

@@ -24,6 +24,7 @@ from hardstone.targets.named import SshSettings
 from hardstone.targets.openssh import OpenSsh, UnreachableError, refused_sudo, remove_unused
 from tests.conftest import ROOT
 from tests.process.targets.made_ssh import MadeSsh
+from tests.programs import script
 
 SESSION = Session(
     url="ssh://board",
@@ -52,11 +53,9 @@ def ssh(board: MadeSsh) -> Iterator[OpenSsh]:
     client.close()
 
 
-def with_shell(board: MadeSsh, script: str) -> None:
-    """The login shell is `script`, which has the line as $2."""
-    board.tell("login", f"#!/bin/sh\n{script}\n")
-    (board.state / "login").chmod(0o700)
-    board.tell("shell", str(board.state / "login"))
+def with_shell(board: MadeSsh, body: str) -> None:
+    """The login shell does `body`, which has the line as $2."""
+    board.tell("shell", str(script(board.state / "login", body)))
 
 
 # ---- the client ----
@@ -87,9 +86,8 @@ def test_a_command_has_a_deadline(ssh: OpenSsh) -> None:
 
 
 def test_a_connection_without_a_person_has_the_time_it_is_given(board: MadeSsh) -> None:
-    board.tell("slow", '#!/bin/sh\ncase " $* " in *" -O "*) exit 255 ;; esac\nexec sleep 1000\n')
-    (board.state / "slow").chmod(0o700)
-    client = OpenSsh(board.settings, str(board.state / "slow"))
+    body = 'case " $* " in *" -O "*) exit 255 ;; esac; exec sleep 1000'
+    client = OpenSsh(board.settings, str(script(board.state / "slow", body)))
     with pytest.raises(UnreachableError, match="does not answer"):
         client.connect(0.1, may_ask=False)
 
@@ -215,7 +213,7 @@ def test_a_wrong_lock_file_reaches_no_shell(board: MadeSsh, ssh: OpenSsh) -> Non
 
 
 @pytest.mark.parametrize(
-    "script, cause, kind",
+    "body, cause, kind",
     [
         (f"echo hardstone-boot {SESSION.word}; echo 1", "before its answer was complete",
          UnreachableError),
@@ -223,9 +221,9 @@ def test_a_wrong_lock_file_reaches_no_shell(board: MadeSsh, ssh: OpenSsh) -> Non
     ],
 )  # fmt: skip
 def test_a_cut_answer_is_another_error_than_none(
-    board: MadeSsh, ssh: OpenSsh, script: str, cause: str, kind: type[TargetError]
+    board: MadeSsh, ssh: OpenSsh, body: str, cause: str, kind: type[TargetError]
 ) -> None:
-    with_shell(board, script)
+    with_shell(board, body)
     with pytest.raises(TargetError, match=cause) as caught:
         boot_of(ssh, SESSION)
     assert type(caught.value) is kind
