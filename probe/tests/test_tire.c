@@ -1,5 +1,5 @@
-/* The tire: its constants, the integrator by its closed forms, both codes to the bit, the bound on
- * the step, and verdicts about its physics, each of which also sees a solver that is wrong. */
+/* The tire: its constants, the integrator, both codes to the bit, and the bound on the step. Its
+ * fall by the closed form: test_tire_checks.c. */
 #include "base/posix_source.h"
 
 #include "family/simulate/tire.h"
@@ -117,22 +117,6 @@ TEST(start)
 }
 
 /* ---- the integrator ---- */
-
-TEST(free_fall)
-{
-    struct simulated simulated;
-    open_default(&simulated, 12);
-    double height_m = simulated.states[0].y[0];
-    for (int k = 1; k <= 32; k++) {
-        advance(&simulated, 1, tire_best_code());
-        CHECK_NEAR(latest(&simulated)->y[0], height_m - 9.81e-4 * k * (k - 1) / 2, 1e-14);
-        CHECK_NEAR(latest(&simulated)->vy[0], -9.81e-2 * k, 1e-13);
-    }
-    CHECK_NEAR(latest(&simulated)->y[6], 0.5 - 9.81e-4 * 32 * 31 / 2, 1e-14);
-    advance(&simulated, 1, tire_best_code());
-    CHECK_NEAR(latest(&simulated)->y[6], 0.0, 0.0);
-    CHECK_NEAR(latest(&simulated)->vy[6], 0.0, 0.0);
-}
 
 TEST(floor_keeps_what_rises)
 {
