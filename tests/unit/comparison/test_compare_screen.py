@@ -194,11 +194,18 @@ def test_hostile_names_stay_on_their_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "text"),
-    [([1], "1"), ([1, 2, 4], "1-2, 4"), ([1, 2, 3, 5], "1-3, 5"), ([2, 4, 6], "2, 4, 6"), ([], "")],
+    ("numbers", "short", "in_words"),
+    [
+        ([], "", ""),
+        ([1], "1", "1"),
+        ([2, 1], "1-2", "1, 2"),
+        ([1, 2, 3, 5], "1-3, 5", "1 to 3, 5"),
+        ([1, 3, 4, 5, 7, 9, 10], "1, 3-5, 7, 9-10", "1, 3 to 5, 7, 9, 10"),
+        ([2, 4, 6], "2, 4, 6", "2, 4, 6"),
+    ],
 )
-def test_numbers_with_ranges(numbers: list[int], text: str) -> None:
-    assert numbers_text(numbers, "-", 2) == text
+def test_numbers_with_ranges(numbers: list[int], short: str, in_words: str) -> None:
+    assert (numbers_text(numbers, "-", 2), numbers_text(numbers)) == (short, in_words)
 
 
 def obenland_run(**changed: object) -> MeasuredRun:
