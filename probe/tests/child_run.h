@@ -4,11 +4,14 @@
 
 #include "command/args.h"
 #include "run/life_cycle.h"
+#include "run/run.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CHILD_RUN_BYTES = 400000 };
@@ -59,6 +62,25 @@ static inline const char *child_run(char *const words[], void (*change)(struct r
     waitpid(child, &status, 0);
     *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return text;
+}
+
+/* ---- parts of invented tests ---- */
+
+static const struct series_spec child_series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
+
+static inline int child_until_stopped(struct run *run)
+{
+    static const struct timespec rest = {0, 1000000};
+    (void)run;
+    while (!run_should_stop())
+        nanosleep(&rest, NULL);
+    return 0;
+}
+
+static inline int child_until_signal(struct run *run)
+{
+    kill(getpid(), SIGTERM);
+    return child_until_stopped(run);
 }
 
 /* In the place of the words' test. */

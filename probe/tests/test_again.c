@@ -16,23 +16,6 @@ enum { SAMPLES = 500, MOST_BYTES = 400000, TRIES = 8 };
 
 /* ---- a test that stops when it is told to, and one that measures ---- */
 
-static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
-
-static int until_stopped(struct run *run)
-{
-    static const struct timespec rest = {0, 1000000};
-    (void)run;
-    while (!run_should_stop())
-        nanosleep(&rest, NULL);
-    return 0;
-}
-
-static int until_signal(struct run *run)
-{
-    kill(getpid(), SIGTERM);
-    return until_stopped(run);
-}
-
 static int count_up(struct run *run)
 {
     struct run_budget budget = run_budget(run, 1);
@@ -61,10 +44,13 @@ static int end_itself(struct run *run)
 }
 
 #define INVENTED(name, act)                                                                        \
-    static const struct test name = {                                                              \
-        .id = "INVENTED", .title = #name, .setup_ns = 1000000, .series = series, .measure = (act)}
-INVENTED(stays, until_stopped);
-INVENTED(signals, until_signal);
+    static const struct test name = {.id = "INVENTED",                                             \
+                                     .title = #name,                                               \
+                                     .setup_ns = 1000000,                                          \
+                                     .series = child_series,                                       \
+                                     .measure = (act)}
+INVENTED(stays, child_until_stopped);
+INVENTED(signals, child_until_signal);
 INVENTED(ends, end_itself);
 INVENTED(counts, count_up);
 INVENTED(signals_late, count_and_signal);

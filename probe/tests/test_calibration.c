@@ -51,8 +51,6 @@ WRAP(void, rt_thread_join, struct rt_thread *rt_thread)
 
 /* ---- invented tests ---- */
 
-static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
-
 static int look(struct run *run)
 {
     tell(run, "calibrating");
@@ -65,21 +63,6 @@ static int measure(struct run *run)
     tell(run, "measuring");
     record_value(arena_record(run->arena, 0), 1, 0);
     return 0;
-}
-
-static int until_stopped(struct run *run)
-{
-    static const struct timespec rest = {0, 1000000};
-    (void)run;
-    while (!run_should_stop())
-        nanosleep(&rest, NULL);
-    return 0;
-}
-
-static int until_signal(struct run *run)
-{
-    kill(getpid(), SIGTERM);
-    return until_stopped(run);
 }
 
 static int past_the_end(struct run *run)
@@ -169,7 +152,7 @@ static bool wants_text;
 static void take_test(struct request *request)
 {
     static struct test invented = {
-        .id = "INVENTED", .title = "is calibrated", .setup_ns = 1000000, .series = series};
+        .id = "INVENTED", .title = "is calibrated", .setup_ns = 1000000, .series = child_series};
     invented.calibrate = calibrate_with;
     invented.measure = measure_with;
     request->test = &invented;
@@ -244,11 +227,11 @@ WRAP_TEST(stopped_when_nobody_waits)
 
 TEST(what_ends_it)
 {
-    check_not_measured(STREAM(until_signal, measure, 3, "--load", "storm=3"),
+    check_not_measured(STREAM(child_until_signal, measure, 3, "--load", "storm=3"),
                        "\"status\":\"skipped\"");
     check_not_measured(STREAM(refuse, measure, 5, "--load", "storm=3"),
                        "\"status\":\"unsupported\",\"reason\":\"cannot be calibrated\"");
-    check_not_measured(STREAM(until_stopped, measure, 3, "--deadline-ns", "50ms"),
+    check_not_measured(STREAM(child_until_stopped, measure, 3, "--deadline-ns", "50ms"),
                        "\"status\":\"timeout\"");
     check_not_measured(STREAM(past_the_end, measure, 3, "--deadline-ns", "50ms"),
                        "\"status\":\"timeout\"");

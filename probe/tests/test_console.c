@@ -357,8 +357,6 @@ TEST(commands_that_a_console_has)
 
 /* ---- runs ---- */
 
-static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
-
 /* What a test says meanwhile waits, too. */
 static int count_to_ten(struct run *run)
 {
@@ -391,7 +389,7 @@ static const char *run_on_console(int (*measure)(struct run *run), const char *i
     struct test invented = {.id = "INVENTED",
                             .title = "runs",
                             .setup_ns = 1000000,
-                            .series = series,
+                            .series = child_series,
                             .measure = measure};
     char *const words[] = {"hardstone-probe", "run",       "SEM-P-SIG", "--policy",   "other",
                            "--clock",         "monotonic", "--json",    "--until-eof"};

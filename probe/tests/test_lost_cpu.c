@@ -62,8 +62,6 @@ WRAP(int, sched_setaffinity, pid_t thread, size_t bytes, const cpu_set_t *set)
     return is_refused ? -1 : __real_sched_setaffinity(thread, bytes, set);
 }
 
-static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
-
 static void lose(void)
 {
     if (row->loss == OFFLINE || row->loss == NONE)
@@ -124,7 +122,7 @@ static struct test invented = {.id = "INVENTED",
                                .title = "loses its CPU",
                                .needs = TEST_NEEDS_A_CPU,
                                .setup_ns = 1000000,
-                               .series = series,
+                               .series = child_series,
                                .measure = measure};
 
 static void take_test(struct request *request)

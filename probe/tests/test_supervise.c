@@ -18,8 +18,6 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 static const struct timespec rest = {0, 1000000};
-static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
-
 /* Depends on a process that is killed, until the supervisor has seen it and asks for the end. */
 static void lose_the_party(struct run *run)
 {
@@ -114,7 +112,7 @@ static const char *stream_of(int (*measure)(struct run *run), char *deadline, ch
     const struct test invented = {.id = "INVENTED",
                                   .title = "is supervised",
                                   .setup_ns = 1000000,
-                                  .series = series,
+                                  .series = child_series,
                                   .measure = measure};
     int code;
     const char *text = child_run_of(

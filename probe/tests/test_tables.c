@@ -58,6 +58,7 @@ ARENA_TEST(no_tables, 0, 0)
     CHECK_SAME(row_arena->table_lost, 1);
     table_repair(row_arena);
     CHECK_SAME(row_arena->event_count, 0);
+    CHECK_SAME(row_arena->tables[TABLE_GAPS].count, 0);
 }
 
 ARENA_TEST(rows_and_columns, TABLES, ROWS)
@@ -252,7 +253,7 @@ TEST(row_flipped_bits)
 
 /* ---- gaps ---- */
 
-enum { WINDOWS = 4, GAPS = 10, GAP_PATH_BYTES = 64 };
+enum { WINDOWS = 4, GAPS = 10 };
 
 static struct arena *gap_create(const char *backing)
 {
@@ -284,16 +285,6 @@ static bool gap_add(struct arena *arena, int64_t begin_ns, uint32_t count)
     for (uint32_t i = 0; i < window.gap_count; i++)
         gaps[i] = (struct gap_entry){begin_ns + 100 * (int64_t)i, 5};
     return gap_table_add(arena, &window);
-}
-
-TEST(no_table)
-{
-    struct arena_plan plan = {0};
-    arena_plan_series(&plan, "call", "ns", NULL);
-    struct arena *arena = new_arena(&plan, NULL);
-    table_repair(arena);
-    CHECK_SAME(arena->tables[TABLE_GAPS].count, 0);
-    arena_free(arena);
 }
 
 TEST(windows_and_gaps)
@@ -329,10 +320,9 @@ TEST(gap_room)
 }
 
 /* A file of three windows, as a killed probe leaves it. */
-static struct arena *left(char path[GAP_PATH_BYTES])
+static struct arena *gap_left(void)
 {
-    snprintf(path, GAP_PATH_BYTES, "/tmp/hardstone-gaps-%ld", (long)getpid());
-    struct arena *arena = gap_create(path);
+    struct arena *arena = gap_create(path_of("gaps"));
     gap_add(arena, 0, 2);
     gap_add(arena, 2000, 3);
     gap_add(arena, 4000, 1);
@@ -349,13 +339,12 @@ static struct gap_entry *third_gap(struct arena *arena)
     return (struct gap_entry *)(uintptr_t)gap_at(arena, 3);
 }
 
-static void gap_check_kept(struct arena *left, const char *path, bool is_damaged, uint32_t windows,
-                           uint32_t gaps)
+static void gap_check_kept(struct arena *left, bool is_damaged, uint32_t windows, uint32_t gaps)
 {
     char reason[200] = "";
     arena_free(left);
-    struct arena *arena = arena_open(path, reason, sizeof reason);
-    unlink(path);
+    struct arena *arena = arena_open(path_of("gaps"), reason, sizeof reason);
+    unlink(path_of("gaps"));
     if (!CHECK(arena != NULL))
         return;
     CHECK_SAME(arena->tables[TABLE_GAPS].count, windows);
@@ -369,17 +358,14 @@ static void gap_check_kept(struct arena *left, const char *path, bool is_damaged
 /* What is kept once the file was damaged so. */
 #define CHECK_DAMAGED(damage, windows, gaps)                                                       \
     do {                                                                                           \
-        char path[GAP_PATH_BYTES];                                                                 \
-        struct arena *arena = left(path);                                                          \
+        struct arena *arena = gap_left();                                                          \
         damage;                                                                                    \
-        gap_check_kept(arena, path, true, windows, gaps);                                          \
+        gap_check_kept(arena, true, windows, gaps);                                                \
     } while (0)
 
 TEST(gap_a_killed_probe)
 {
-    char path[GAP_PATH_BYTES];
-    struct arena *arena = left(path);
-    gap_check_kept(arena, path, false, 3, 6);
+    gap_check_kept(gap_left(), false, 3, 6);
 }
 
 TEST(a_damaged_file)
@@ -449,7 +435,7 @@ static void fill(struct arena *arena)
         offer(arena, second, &kept_at);
     }
     counter_table_add_whole(arena, &whole);
-    snprintf(arena->header_json, sizeof arena->header_json, "{\"type\":\"header\"}");
+    put_header(arena);
 }
 
 static size_t leave_file(const char *path)
