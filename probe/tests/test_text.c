@@ -328,43 +328,30 @@ static const char *sheet_end(void)
     return text;
 }
 
-static void check_string(const char *text, const char *wanted)
+TEST(strings)
 {
-    emit_string(sheet_begin(), text);
-    CHECK_TEXT(sheet_end(), wanted);
-}
-
-TEST(escapes)
-{
-    check_string("", "\"\"");
-    check_string("a \"b\" \\ /", "\"a \\\"b\\\" \\\\ /\"");
-    check_string("\n\t\x01\x1f\x7f", "\"\\u000a\\u0009\\u0001\\u001f\\u007f\"");
-}
-
-TEST(utf8_passes)
-{
-    static const char *const texts[] = {"\xc3\xa9",         "\xdf\xbf",        "\xe0\xa0\x80",
-                                        "\xe2\x82\xac",     "\xed\x9f\xbf",    "\xef\xbf\xbd",
-                                        "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        char wanted[16];
-        snprintf(wanted, sizeof wanted, "\"%s\"", texts[i]);
-        check_string(texts[i], wanted);
+    static const char *const rows[][2] = {
+        {"", "\"\""},
+        {"a \"b\" \\ /", "\"a \\\"b\\\" \\\\ /\""},
+        {"\n\t\x01\x1f\x7f", "\"\\u000a\\u0009\\u0001\\u001f\\u007f\""},
+        {"\xc3\xa9|\xdf\xbf|\xe0\xa0\x80|\xe2\x82\xac|\xed\x9f\xbf|\xef\xbf\xbd",
+         "\"\xc3\xa9|\xdf\xbf|\xe0\xa0\x80|\xe2\x82\xac|\xed\x9f\xbf|\xef\xbf\xbd\""},
+        {"\xf0\x90\x80\x80|\xf4\x8f\xbf\xbf", "\"\xf0\x90\x80\x80|\xf4\x8f\xbf\xbf\""},
+        {"\x80", "\"?\""},
+        {"\xff\xfe", "\"??\""},
+        {"\xc0\x80", "\"??\""},           /* too long a form */
+        {"\xe0\x80\x80", "\"???\""},      /* too long a form */
+        {"\xed\xa0\x80", "\"???\""},      /* half of a surrogate pair */
+        {"\xf4\x90\x80\x80", "\"????\""}, /* past the last character */
+        {"\xf0\x8f\xbf\xbf", "\"????\""}, /* too long a form */
+        {"a\xe2\x82", "\"a??\""},         /* cut short */
+        {"\xc3\"x", "\"?\\\"x\""},        /* the quote after it is still escaped */
+        {"\xe2\x82\xc3\xa9", "\"??\xc3\xa9\""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        emit_string(sheet_begin(), rows[i][0]);
+        CHECK_TEXT(sheet_end(), rows[i][1]);
     }
-}
-
-TEST(what_is_not_utf8)
-{
-    check_string("\x80", "\"?\"");
-    check_string("\xff\xfe", "\"??\"");
-    check_string("\xc0\x80", "\"??\"");           /* too long a form */
-    check_string("\xe0\x80\x80", "\"???\"");      /* too long a form */
-    check_string("\xed\xa0\x80", "\"???\"");      /* half of a surrogate pair */
-    check_string("\xf4\x90\x80\x80", "\"????\""); /* past the last character */
-    check_string("\xf0\x8f\xbf\xbf", "\"????\""); /* too long a form */
-    check_string("a\xe2\x82", "\"a??\"");         /* cut short */
-    check_string("\xc3\"x", "\"?\\\"x\"");        /* the quote after it is still escaped */
-    check_string("\xe2\x82\xc3\xa9", "\"??\xc3\xa9\"");
 }
 
 TEST(doubles_read_back)
