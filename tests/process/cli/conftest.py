@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -65,6 +65,12 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A fake target on which every test of the register works."""
     tests = {test.id: [*sample.stream(test.id)] for test in sample.register().tests}
     return f"fake:{sample.scenario(tmp_path_factory.mktemp('target'), tests)}"
+
+
+def facts_with(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """The document of facts of the sample machine, with other ones."""
+    document: dict[str, Any] = json.loads((sample.GOLDEN / "facts.json").read_text())
+    return {**document, "facts": document["facts"] | changed}
 
 
 Lab = Callable[..., None]

@@ -9,7 +9,7 @@ from typing import Any
 from hardstone.event_names import THRESHOLD
 from hardstone.model import RunDocument
 from hardstone.store.store import Store
-from tests.process.cli.conftest import Hardstone
+from tests.process.cli.conftest import Hardstone, facts_with
 from tests.process.targets import sample
 
 TEST = "TMR-P-LAT"
@@ -45,8 +45,7 @@ def play(
     folder: Path, steps: list[Any], *, test: str = TEST, boot: str = BOOT, **changed: Any
 ) -> str:
     """A target of always the same name, which plays `steps`."""
-    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
-    facts["facts"]["os.boot_id"] = boot
+    facts = facts_with({"os.boot_id": boot})
     return f"fake:{sample.scenario(folder, {test: steps}, facts=facts, **changed)}"
 
 

@@ -33,7 +33,7 @@ from hardstone.store.documents import encode_document
 from hardstone.store.store import Store
 from hardstone.units import format_count
 from tests.conftest import ROOT
-from tests.process.cli.conftest import Done, Hardstone, Lab, validate
+from tests.process.cli.conftest import Done, Hardstone, Lab, facts_with, validate
 from tests.process.cli.forked import Forked, at_run, interrupt
 from tests.process.targets import sample
 from tests.waiting import wait_until
@@ -51,8 +51,7 @@ def _no_summary(monkeypatch: pytest.MonkeyPatch) -> None:
 def scenario(folder: Path, steps: list[Any] | None = None, **changed: Any) -> str:
     """A fake target that is twice as slow under the load heavy."""
     folder.mkdir(exist_ok=True)
-    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
-    facts["facts"]["virtual.hypervisor"] = None
+    facts = facts_with({"virtual.hypervisor": None})
     slow = [{"test": TEST, "load": "heavy", "steps": sample.stream(TEST, values=SLOW)}]
     fields: dict[str, Any] = {"facts": facts, "under": slow} | changed
     tests = {TEST: steps or sample.stream(TEST, values=QUICK)}
@@ -148,9 +147,7 @@ def test_each_side_may_name_its_target(gate: Hardstone, tmp_path: Path) -> None:
 
 
 def test_a_virtual_machine_gates_medians_unless_told(gate: Hardstone, tmp_path: Path) -> None:
-    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
-    facts["facts"]["virtual.hypervisor"] = "kvm"
-    target = scenario(tmp_path / "fake", facts=facts)
+    target = scenario(tmp_path / "fake", facts=facts_with({"virtual.hypervisor": "kvm"}))
     measured = tmp_path / "pairs.json"
     measured.write_text(pairs(gate, target, "-q", "--json").out)
     again = gate("--again", measured)

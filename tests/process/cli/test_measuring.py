@@ -25,7 +25,7 @@ from hardstone.model import Facts, RunDocument
 from hardstone.store.store import Store
 from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.fake import FakeTarget
-from tests.process.cli.conftest import Done, Hardstone, Lab
+from tests.process.cli.conftest import Done, Hardstone, Lab, facts_with
 from tests.process.cli.forked import Forked, at_run
 from tests.process.targets import sample
 from tests.unit.doctor.machine import machine
@@ -152,8 +152,7 @@ def test_nothing_that_a_target_says_steers_the_terminal(
     steps = sample.stream(
         "SEM-P-SIG", status="failed", reason=nasty, verdicts=((nasty, False, nasty),)
     )
-    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
-    facts["facts"].update({"machine.cpu_model": nasty, "kernel.release": nasty})
+    facts = facts_with({"machine.cpu_model": nasty, "kernel.release": nasty})
     target = scenario(tmp_path, steps=steps, facts=facts)
     done = hardstone("run", "SEM-P-SIG", "--target", target)
     text = done.out + done.err

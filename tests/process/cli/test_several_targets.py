@@ -30,7 +30,7 @@ from hardstone.targets.base import SILENT, Notices, Stop, WrongModelError
 from hardstone.targets.local import LocalTransport
 from hardstone.targets.probe_target import ProbeTarget
 from tests.conftest import ROOT
-from tests.process.cli.conftest import Done, Hardstone, Lab, validate
+from tests.process.cli.conftest import Done, Hardstone, Lab, facts_with, validate
 from tests.process.targets import sample
 from tests.process.targets.test_transport import playing
 from tests.unit.stats import make
@@ -110,8 +110,7 @@ def test_a_target_that_is_not_there_keeps_no_other_from_it(
 def test_a_request_that_only_a_later_target_refuses(
     measure: Callable[..., Done], fake: Make, tmp_path: Path
 ) -> None:
-    facts = FACTS | {"facts": FACTS["facts"] | {"cpu.allowed": "0", "cpu.online": "0"}}
-    facts["facts"]["cpu.count"] = 1
+    facts = facts_with({"cpu.allowed": "0", "cpu.online": "0", "cpu.count": 1})
     names = [fake("a"), fake("b", facts=facts), fake("c")]
     done = measure(*names, options=("--cpu", "2"))
     assert done.code == EXIT_USAGE
@@ -218,7 +217,6 @@ DYNAMIC = {
     "kernel.preemption_is_dynamic": True,
 }
 BUILT_IN = {"kernel.preemption_choices": None, "kernel.preemption_is_dynamic": False}
-FACTS = json.loads((sample.GOLDEN / "facts.json").read_text())
 
 
 def sections(values: tuple[int, ...], **ending: Any) -> list[str]:
@@ -246,7 +244,7 @@ def preemption(
         {"test": PREEMPTION, "preemption": "full", "steps": sections(ON)},
     ]
     tests = {PREEMPTION: sections(ON), "SEM-P-SIG": sample.stream("SEM-P-SIG")}
-    return tests, {"under": under, "facts": FACTS | {"facts": FACTS["facts"] | facts}}
+    return tests, {"under": under, "facts": facts_with(facts)}
 
 
 def switching(folder: Path, facts: dict[str, Any] = DYNAMIC, off: list[str] | None = None) -> str:

@@ -3,7 +3,6 @@ the answers of `hardstone questionnaire`."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from hardstone.study.papers import load_papers
 from hardstone.study.procedure import measured_tests
 from hardstone.study.questionnaire import load_questions, template
 from tests import sweeps
-from tests.process.cli.conftest import Hardstone, Lab, validate
+from tests.process.cli.conftest import Hardstone, Lab, facts_with, validate
 from tests.process.cli.forked import Forked, at_run, interrupt
 from tests.process.targets import sample
 
@@ -36,9 +35,8 @@ LONGER = "dedicated-systems-2012"  # four
 def fake(folder: Path, tests: dict[str, list[str]] | None = None, **changed: Any) -> str:
     """A fake target on which every test works: a root's machine of two CPUs."""
     folder.mkdir(exist_ok=True)
-    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
-    facts["facts"] |= sweeps.facts(**{"user.effective_id": 0, "tracing.tracer": "nop"})
-    facts["facts"] |= changed.pop("facts", {})
+    own = sweeps.facts(**{"user.effective_id": 0, "tracing.tracer": "nop"})
+    facts = facts_with(own | changed.pop("facts", {}))
     works = {one.id: sample.stream(one.id) for one in sample.register().tests}
     sweep = [
         {"test": "SIM-S-RT", "params": {"masses": "..900"}, "steps": sweeps.held()},

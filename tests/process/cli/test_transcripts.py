@@ -12,6 +12,7 @@ import json
 import os
 import shlex
 import shutil
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from hardstone.store.documents import write_document
 from hardstone.store.place import Place
 from hardstone.store.store import Store
 from tests import sweeps
-from tests.process.cli.conftest import Done, Hardstone
+from tests.process.cli.conftest import Done, Hardstone, facts_with
 from tests.process.cli.recordings import BOOT, lines
 from tests.process.cli.test_latstat import SUS, period, search_lines, step
 from tests.process.cli.test_load import CPU, FOOTER, HEADER, RUNS, SEARCH
@@ -114,12 +115,6 @@ def stored_runs() -> list[RunDocument]:
     ]
 
 
-def machine(**changed: Any) -> dict[str, Any]:
-    """Facts of the sample machine, or of another."""
-    document: dict[str, Any] = json.loads((sample.GOLDEN / "facts.json").read_text())
-    return {**document, "facts": {**document["facts"], **changed}}
-
-
 def targets() -> dict[str, tuple[dict[str, list[Any]], dict[str, Any]]]:
     """What each made-up target plays, and what else is odd of it."""
     signal, latency = sample.stream("SEM-P-SIG"), sample.stream("TMR-P-LAT")
@@ -141,11 +136,11 @@ def targets() -> dict[str, tuple[dict[str, list[Any]], dict[str, Any]]]:
         cpu__smt=True,
         power__governors="powersave",
     )
-    booted = machine(**{"os.boot_id": BOOT})
+    booted = facts_with({"os.boot_id": BOOT})
     return {
         "machine": (battery, {}),
         "slow": ({"SEM-P-SIG": sample.stream("SEM-P-SIG", values=SLOW)}, {}),
-        "emulated": ({"SEM-P-SIG": signal}, {"facts": machine(**{"virtual.emulated": True})}),
+        "emulated": ({"SEM-P-SIG": signal}, {"facts": facts_with({"virtual.emulated": True})}),
         "denied": ({"SEM-P-SIG": sample.stream("SEM-P-SIG", **refused)}, {}),
         "gone": ({"SEM-P-SIG": [{"vanish": True}], "TMR-P-LAT": latency}, {}),
         "garbled": ({"SEM-P-SIG": ["garbage"]}, {}),
@@ -154,10 +149,10 @@ def targets() -> dict[str, tuple[dict[str, list[Any]], dict[str, Any]]]:
             {},
         ),
         "loaded": ({name: sample.stream(name) for name in LOADED}, {"under": [short]}),
-        "fit": ({"SEM-P-SIG": signal}, {"facts": machine() | {"facts": fit()}}),
-        "hurt": ({"SEM-P-SIG": signal}, {"facts": machine() | {"facts": hurt}}),
-        "root": ({}, {"facts": machine() | {"facts": fit(user__effective_id=0)}}),
-        "silent": ({}, {"facts": machine() | {"facts": {}}}),
+        "fit": ({"SEM-P-SIG": signal}, {"facts": facts_with({}) | {"facts": fit()}}),
+        "hurt": ({"SEM-P-SIG": signal}, {"facts": facts_with({}) | {"facts": hurt}}),
+        "root": ({}, {"facts": facts_with({}) | {"facts": fit(user__effective_id=0)}}),
+        "silent": ({}, {"facts": facts_with({}) | {"facts": {}}}),
         "posix": ({TEST: inventory()}, {"register": register()}),
         "preemption": preemption(),
         "lazy": preemption(DYNAMIC | {"kernel.preemption_choices": "full, lazy"}),
@@ -242,6 +237,8 @@ def world(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
         shutil, "which", lambda name, *how, **more: named.get(name) or which(name, *how, **more)
     )
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    numbers = count(1)  # else runs of one second are in no order
+    monkeypatch.setattr("secrets.token_hex", lambda size: f"{next(numbers):0{2 * size}x}")
     return folder
 
 
