@@ -80,69 +80,51 @@ static bool reset(void)
 
 #define CLOCK_TEST(what) TEST_IN(reset(), (void)0, what)
 
-CLOCK_TEST(a_clock_that_moves)
+static const struct {
+    const char *name;
+    int64_t tick_ns, back_ns, forward_ns; /* of the watched clock */
+    bool may_stand;                       /* the port knows */
+    int back_count;                       /* that is made up; 0: as it was seen */
+    bool stands_still;
+    const char *judged;
+} rows[] = {
+    {"it moves", 1, 0, 0, false, 0, false, "passed"},
+    {"it stands still", 0, 0, 0, false, 0, true, "failed"},
+    {"it steps in a chunk", STILL_LIMIT_NS / 10 * 9 + REST_NS, 0, 0, false, 0, false, "passed"},
+    /* a kernel may count CPU time at switches only */
+    {"it moves in rests", 0, 0, 1000, false, 0, true, "no verdict"},
+    {"it may stand", 0, 0, 0, true, 0, true, "no verdict"},
+    {"it may stand, and moves", 1, 0, 0, true, 0, false, "passed"},
+    {"it may stand, and goes back", 1, 0, 0, true, 1, false, "failed"},
+    {"it goes back at a rest without a step", 0, 1000, 0, false, 0, true, "failed"},
+};
+
+TEST(one_clock)
 {
-    fake.tick_ns = 1;
-    struct clock_subject subject = look(CHUNK);
-    CHECK_SAME(subject.still_count, 0);
-    CHECK_SAME(subject.back_count, 0);
-    CHECK_SAME(subject.read_count, CHUNK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        reset();
+        tap_row(rows[i].name);
+        fake.tick_ns = rows[i].tick_ns;
+        fake.rest_back_ns = rows[i].back_ns;
+        fake.rest_forward_ns = rows[i].forward_ns;
+        struct clock_subject subject = look(CHUNK);
+        CHECK_SAME(subject.still_count, rows[i].stands_still);
+        CHECK_SAME(subject.back_count > 0, rows[i].back_ns > 0);
+        CHECK_SAME(subject.has_moved_at_rest, rows[i].forward_ns + rows[i].back_ns > 0);
+        /* what stands still, or steps in a chunk only, is waited for */
+        CHECK_SAME(subject.read_count > CHUNK, rows[i].tick_ns != 1);
+        subject.may_stand = rows[i].may_stand;
+        subject.back_count += rows[i].back_count;
+        CHECK_TEXT(judged(&subject), rows[i].judged);
+    }
 }
 
 /* Its rests are no time in which a clock of CPU time had to move. */
 CLOCK_TEST(a_clock_that_stands_still)
 {
     struct clock_subject subject = look(CHUNK);
-    CHECK_SAME(subject.still_count, 1);
-    CHECK_SAME(subject.back_count, 0);
     CHECK(subject.still_ns >= STILL_LIMIT_NS);
     CHECK(subject.still_ns <= (int64_t)(subject.read_count + CHUNK) * READING_NS);
-}
-
-CLOCK_TEST(a_slow_clock_is_waited_for)
-{
-    fake.tick_ns = STILL_LIMIT_NS / 10 * 9 + REST_NS; /* it steps in a chunk */
-    struct clock_subject subject = look(CHUNK);
-    CHECK_SAME(subject.still_count, 0);
-    CHECK(subject.read_count > CHUNK);
-}
-
-/* A kernel may count CPU time at switches only. */
-CLOCK_TEST(a_clock_that_moves_in_rests)
-{
-    fake.rest_forward_ns = 1000;
-    struct clock_subject subject = look(CHUNK);
-    CHECK_SAME(subject.still_count, 1);
-    CHECK(subject.has_moved_at_rest);
-    CHECK_SAME(subject.back_count, 0);
-    CHECK_TEXT(judged(&subject), "no verdict");
-}
-
-/* Also if nothing was rested for: the port knows. */
-CLOCK_TEST(a_clock_that_may_stand_has_no_verdict)
-{
-    struct clock_subject subject = look(CHUNK);
-    CHECK_TEXT(judged(&subject), "failed");
-    subject.may_stand = true;
-    CHECK_TEXT(judged(&subject), "no verdict");
-}
-
-CLOCK_TEST(a_clock_that_may_stand_and_moves_is_judged)
-{
-    fake.tick_ns = 1;
-    struct clock_subject subject = look(CHUNK);
-    subject.may_stand = true;
-    CHECK_TEXT(judged(&subject), "passed");
-    subject.back_count = 1;
-    CHECK_TEXT(judged(&subject), "failed");
-}
-
-CLOCK_TEST(a_clock_that_goes_back_at_a_rest_fails_without_a_step)
-{
-    fake.rest_back_ns = 1000;
-    struct clock_subject subject = look(CHUNK);
-    CHECK_SAME(subject.still_count, 1);
-    CHECK_TEXT(judged(&subject), "failed");
 }
 
 CLOCK_TEST(a_step_back_over_a_rest)
