@@ -180,7 +180,9 @@ def _own_columns(documents: Sequence[RunDocument]) -> Iterator[Column]:
     for system in sorted(
         found, key=lambda one: (machines.index(one.machine), order.get(one.cpu_config, len(order)))
     ):
-        subjects = sorted(found[system], key=lambda one: one.document.started_utc, reverse=True)
+        subjects = sorted(
+            found[system], key=lambda one: (one.document.started_utc, one.document.id), reverse=True
+        )
         model = f"preemption {shorten(system.preemption, _PART_CHARACTERS) or 'not known'}"
         parts = [
             names[system.machine],

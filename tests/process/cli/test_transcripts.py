@@ -12,7 +12,6 @@ import json
 import os
 import shlex
 import shutil
-from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -240,10 +239,6 @@ def world(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     numbers = count(1)  # else runs of one second are in no order
     monkeypatch.setattr("secrets.token_hex", lambda size: f"{next(numbers):0{2 * size}x}")
-    seconds = (datetime.now(UTC) + timedelta(seconds=number) for number in count())
-    monkeypatch.setattr(
-        "hardstone.campaign.campaign.now_utc", lambda: f"{next(seconds):%Y-%m-%dT%H:%M:%SZ}"
-    )
     return folder
 
 
