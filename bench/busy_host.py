@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -120,7 +121,7 @@ class Runs:
 
     def _run(self, clone: Path, number: int) -> Gate:
         log = self._folder / f"run-{number}.log"
-        words = ["make", "test", f"ARGS={' '.join(self._options)}"]
+        words = ["make", "test", f"ARGS={shlex.join(self._options)}"]
         begin_s = time.monotonic()
         with log.open("wb") as output:
             process = subprocess.Popen(
