@@ -55,6 +55,8 @@ def hog(cpu: int, share: float, deadline_s: float) -> None:
     """Takes `share` of a CPU from everything else, until the deadline (CLOCK_MONOTONIC) or the end
     of the program that started it."""
     parent = os.getppid()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     os.sched_setaffinity(0, {cpu})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     draw = random.Random(cpu)  # noqa: S311

@@ -406,5 +406,7 @@ def test_a_run_beside_hogs_that_fails_is_told(
     runs.work(tmp_path)
     assert [gate.has_passed for gate in runs.done] == [True, False]
     ok, failed = capsys.readouterr().out.splitlines()
-    assert ok.startswith("ok   run  1") and ok.endswith("s  tests: 3 passed, 0 failed --only process  cli")
+    assert ok.startswith("ok   run  1") and ok.endswith(
+        "s  tests: 3 passed, 0 failed --only process  cli"
+    )
     assert failed.startswith("FAIL run  2")
