@@ -346,7 +346,7 @@ def run_command(command: Command, outcome: Outcome) -> None:
             return
         _RUNNING.add(process)
         if _ENDING.is_set():  # since it was started: nobody has found it yet
-            process.terminate()
+            end(process)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         _RUNNING.discard(process)
@@ -359,6 +359,12 @@ def run_command(command: Command, outcome: Outcome) -> None:
     is_empty_choice = is_pytest and _FOR_PYTEST and process.returncode == NO_TEST_CHOSEN
     if process.returncode and not is_empty_choice:
         outcome.failures.append(f"$ {shown(command)}\n{said}")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """unshare does not hear SIGTERM, nor does process 1 of a name space; with unshare the kernel
+    kills all of it."""
+    process.send_signal(signal.SIGKILL if "--kill-child" in process.args else signal.SIGTERM)
 
 
 def count_tests(said: str, outcome: Outcome) -> None:
@@ -553,7 +559,7 @@ def interrupt(number: int, frame: FrameType | None) -> None:
     if number == signal.SIGTERM:  # Ctrl-C reaches them by itself
         _ENDING.set()
         for process in list(_RUNNING):
-            process.terminate()
+            end(process)
     raise KeyboardInterrupt
 
 
