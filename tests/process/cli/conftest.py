@@ -43,9 +43,6 @@ class Done:
 Hardstone = Callable[..., Done]
 
 
-Hardstone = Callable[..., Done]
-
-
 @pytest.fixture
 def hardstone(capfd: pytest.CaptureFixture[str]) -> Iterator[Hardstone]:
     """Runs the command line in this process."""
