@@ -161,6 +161,9 @@ def shown_flat(run: RunDocument) -> str:
 def test_a_run_that_timed_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="nothing was timed"):
         misses_document(document(results=[result(series=[])]), 5)
+    counts = msgspec.structs.replace(series([1]), unit="count", name="missed")
+    with pytest.raises(InputError, match="counts and throughputs have no deadline"):
+        misses_document(run_of(counts), 5)
 
 
 @pytest.mark.slow

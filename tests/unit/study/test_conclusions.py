@@ -910,7 +910,7 @@ CLAIMS: dict[str, list[Row]] = {
         (PRE, NO, "", lambda: system(preemptions(900_000, 19))),
     ],
     "a real-time kernel does not answer for Linux without the patch": [
-        (PRE, OPEN, "This kernel has PREEMPT_RT.",
+        (PRE, OPEN, "= This kernel has PREEMPT_RT. =",
          lambda: system(preemptions(900_000), kernel__realtime=True)),
     ],
     "a block of another length than calibrated is left out": [
@@ -1153,7 +1153,7 @@ CLAIMS: dict[str, list[Row]] = {
         for decision, facts in ((YES, {}), (OPEN, {"cpu__smt": True}))
     ],
     "two parts that lack the same say it once": [
-        ("inversion", OPEN, "= MUT-B-INV was not run.", lambda: system(preemptions(MS))),
+        ("inversion", OPEN, "= MUT-B-INV was not run. =", lambda: system(preemptions(MS))),
     ],
     "a spin lock that locked up is vulnerable": [
         ("inversion", YES, "", lambda: system(inverted(0, 0, locked=1))),
@@ -1180,4 +1180,4 @@ def test_a_claim_decides(
     made = case()
     found = answer(conclusion, *([made] if isinstance(made, Column) else made))
     assert found.decision == decision, found
-    assert words in f"= {found.text} {found.needed}", found
+    assert words in f"= {found.text} = {found.needed}", found
