@@ -65,7 +65,7 @@ def test_an_internal_error_is_one_line_and_who_debugs_sees_where(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HARDSTONE_DEBUG", raising=False)
-    assert main.run(failing(RuntimeError("oh\x1b[2J"))) == EXIT_INTERNAL
+    assert main.run(failing(RuntimeError("oh\x1b[2J"))) == EXIT_INTERNAL == 70
     assert capfd.readouterr().err == (
         "hardstone: internal error: RuntimeError: oh\\x1b[2J; "
         "HARDSTONE_DEBUG=1 shows the traceback\n"
