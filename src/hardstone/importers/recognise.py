@@ -168,6 +168,9 @@ def recognise(source: SourceFile, tool: str | None = None) -> Format:
     what = _what_else(source.content)
     if what is not None:
         raise InputError(f"{name}: {what[0]}", what[1])
+    if tool is not None:
+        cause = f"{name} has none of the formats of {tool_title(asked[0])}"
+        raise InputError(cause, "leave out --tool, or name the tool that wrote it")
     raise InputError(
         f"{name} has none of the formats that are read",
         "import what the tool wrote, or name the tool with --tool; to list all: "

@@ -61,7 +61,7 @@ def test_a_tool_can_be_forced() -> None:
     assert reading.tool == "cyclictest" and reading.series[0].count == 2
     with pytest.raises(InputError, match=r"files of 'top' are not read"):
         recognise.read(source(bare), "top")
-    with pytest.raises(InputError, match="none of the formats"):
+    with pytest.raises(InputError, match="none of the formats of cyclictest"):
         recognise.read(source(b"hello"), "cyclictest")
 
 
