@@ -40,11 +40,12 @@ def programs() -> Iterator[Programs]:
     except TargetError as error:
         pytest.skip(str(error))
     KEPT.mkdir(parents=True, exist_ok=True)
-    quick = KEPT / "cc"
+    quick = KEPT / "hardstone-quick-cc"  # found on the path: words of the variable end at blanks
     quick.write_text(f'#!/bin/sh\nexec {shlex.join(compiler)} "$@" -O0\n')
     quick.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(arch_of(OTHER).variable, str(quick))
+        patch.setenv("PATH", str(KEPT), prepend=os.pathsep)
+        patch.setenv(arch_of(OTHER).variable, quick.name)
         patch.setenv("HARDSTONE_LAB_DIR", str(KEPT))
         yield programs_for(OTHER)
 
