@@ -6,8 +6,9 @@ On each CPU a hog of SCHED_FIFO 99 takes the CPU in bursts of 1 to 200 ms, with 
 it has `--share` of the CPU; `stress-ng --cpu 4` runs beside. Each of `--at-once` clones of HEAD is
 set up first and then runs `make test ARGS="ARG..."` in a row, so that the second run of a clone
 finds the C tests unchanged (with the ARG `--anew` each run repeats them). Prints a line for each
-run and exits with 1 if one of them failed. The runs disturb each other, too: their CPU time is not
-that of a quiet host. Needs root, and stress-ng. Hogs have a deadline, and end with this program.
+run and exits with 1 if one of them failed, or if a hog or stress-ng ended before. The runs disturb
+each other, too: their CPU time is not that of a quiet host. Needs root, and stress-ng. Hogs and
+stress-ng have a deadline, and end with this program.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,19 +70,20 @@ def hog(cpu: int, share: float, deadline_s: float) -> None:
 
 
 @contextmanager
-def busy_host(share: float, most_s: float) -> Iterator[None]:
-    """The hogs and stress-ng, ended when the block is."""
+def busy_host(share: float, most_s: float) -> Iterator[Callable[[], bool]]:
+    """The hogs and stress-ng, ended when the block is; whether all of them still run."""
     deadline_s = time.monotonic() + most_s
     hogs = [
         multiprocessing.Process(target=hog, args=(cpu, share, deadline_s), daemon=True)
         for cpu in sorted(os.sched_getaffinity(0))
     ]
     stress = ["stress-ng", "--cpu", "4", "--timeout", f"{most_s:.0f}s", "--quiet"]
+    stress = ["setpriv", "--pdeathsig", "TERM", *stress]
     with subprocess.Popen(stress, start_new_session=True) as stressing:
         try:
             for one in hogs:
                 one.start()
-            yield
+            yield lambda: stressing.poll() is None and all(one.is_alive() for one in hogs)
         finally:
             for one in hogs:
                 if one.pid is not None:
@@ -115,7 +117,11 @@ class Runs:
         with self._lock:
             self._is_stopped = True
             for process in self._running:
-                os.killpg(process.pid, signal.SIGINT)
+                self._end(process)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        with suppress(ProcessLookupError):  # it has just ended
+            os.killpg(process.pid, signal.SIGINT)
 
     def _next(self) -> int | None:
         with self._lock:
@@ -136,6 +142,8 @@ class Runs:
             )
             with self._lock:
                 self._running.add(process)
+                if self._is_stopped:  # since it was started
+                    self._end(process)
             code = process.wait()
             with self._lock:
                 self._running.discard(process)
@@ -182,13 +190,17 @@ def main() -> int:
     asked.folder.mkdir(parents=True, exist_ok=True)
     clones = cloned(asked.folder, min(asked.at_once, asked.runs))
     runs = Runs(asked.folder, asked.runs, for_make)
-    with busy_host(asked.share, asked.most_hours * 3600):
+    was_busy = False
+    with busy_host(asked.share, asked.most_hours * 3600) as is_busy:
         threads = [threading.Thread(target=runs.work, args=(clone,)) for clone in clones]
         try:
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
+            was_busy = is_busy()
+            if not was_busy:
+                print("the host was not busy to the end: a hog or stress-ng has ended", flush=True)
         except KeyboardInterrupt:
             print("stopping; the runs that have ended count", flush=True)
             runs.stop()
@@ -197,7 +209,7 @@ def main() -> int:
     failed = sum(not gate.has_passed for gate in runs.done)
     load = ", ".join(f"{value:.0f}" for value in os.getloadavg())
     print(f"{len(runs.done) - failed} of {len(runs.done)} runs passed; load average {load}")
-    return 1 if failed or len(runs.done) < asked.runs else 0
+    return 1 if failed or len(runs.done) < asked.runs or not was_busy else 0
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -410,3 +411,21 @@ def test_a_run_beside_hogs_that_fails_is_told(
         "s  tests: 3 passed, 0 failed --only process  cli"
     )
     assert failed.startswith("FAIL run  2")
+
+
+def test_a_run_beside_hogs_that_starts_while_others_are_stopped_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(busy_host.os, "killpg", lambda group, number: ended.append(group))
+    (tmp_path / "Makefile").write_text("test:\n")
+    runs, popen = busy_host.Runs(tmp_path, 1, []), subprocess.Popen
+
+    def start(*words: Any, **how: Any) -> subprocess.Popen[bytes]:
+        process = popen(*words, **how)
+        runs.stop()
+        return process
+
+    monkeypatch.setattr(busy_host.subprocess, "Popen", start)
+    runs.work(tmp_path)
+    assert len(ended) == 1 and runs.done == []
