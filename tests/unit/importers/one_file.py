@@ -65,7 +65,7 @@ def losses(reading: Reading) -> set[str]:
     return {loss.what for loss in reading.losses}
 
 
-MOST = 12  # events and unknown keys of a file that are told
+MOST = 12  # events and unknown keys of a file that have a line each
 
 
 def told(content: bytes | str) -> str:
@@ -113,9 +113,10 @@ def _lines(reading: Reading) -> Iterator[str]:
         yield f"loss {loss.what}: {loss.text}"
     for name, value in list(reading.unknown.items())[:MOST]:
         yield f"unknown {name}: {value}"
-    for title, count in (("events", len(reading.events)), ("unknown", len(reading.unknown))):
-        if count > MOST:
-            yield f"{count} {title}"
+    if len(reading.events) > MOST:
+        yield f"{len(reading.events)} events"
+    if more := list(reading.unknown.items())[MOST:]:
+        yield f"{len(more)} more unknown: {_pairs(dict(more))}"
 
 
 def _of_series(one: ReadSeries) -> Iterator[str]:
