@@ -22,6 +22,7 @@ CONTROLLERS = ("cpu", "cpuset", "freezer", "pids")
 # the tests' own refuses for a reason of its own.
 REAL_TIME = (
     *("A CPU quota", "A cpuset that changes while measuring", "Frozen or stopped"),
+    "Limits of the shell (ulimit)",
     *("No tracefs, no debugfs", "A rootless container, a user namespace"),
 )
 _SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)

@@ -16,7 +16,7 @@ MEASURED_S = 3  # with that there were looks at the threads
 # Leaves the CPU of the shield; waits until a thread on CPU 1 has done so much; takes the CPU.
 TAKE = """
 taskset -p 3 $$ >/dev/null || exit 1
-/proc/$PPID/exe run {words} --json --cpu 1 --samples 0 --duration-ns 60s >/tmp/said &
+/proc/$PPID/exe run {words} --json --cpu 1 --samples 0 --duration-ns 600s >/tmp/said &
 probe=$!
 is_there() {{
     for task in /proc/$probe/task/*; do
