@@ -113,13 +113,14 @@ def isolated(call: Callable[[], Sequence[Command]]) -> Callable[[], Sequence[Com
 
 
 # Process 1 of a name space has to wait for what others leave: a shell does. Files of tests are in
-# memory: on a disk each sync of a file waits for what all others write.
+# memory: on a disk each sync of a file waits for what all others write. A second --basetemp is that
+# of a person, beside whose folder others lie.
 ISOLATE = """
 mount -t mqueue mqueue /mnt || :
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit
 for word; do
   case $word in
-  --basetemp=*) mount -t tmpfs -o mode=1777 tmpfs "$(dirname "${word#*=}")" || exit ;;
+  --basetemp=*) mount -t tmpfs -o mode=1777 tmpfs "$(dirname "${word#*=}")" || exit; break ;;
   esac
 done
 "$@"
