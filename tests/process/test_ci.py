@@ -77,7 +77,7 @@ class Shell:
     ) -> subprocess.CompletedProcess[str]:
         self._noted.unlink(missing_ok=True)
         with self.start(script, *words, **variables) as process:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=300)
         assert process.returncode == code, out + err
         return subprocess.CompletedProcess(process.args, code, out, err)
 
@@ -184,7 +184,7 @@ def test_a_cancelled_job_leaves_nothing_behind(shell: Shell) -> None:
     with shell.start(GATE, HARDSTONE_LIMITS=shell.limits) as script:
         wait_until((shell.folder / "begun").exists)
         script.terminate()
-        assert script.wait(60) == 130
+        assert script.wait(300) == 130
     assert (shell.folder / "ended").exists()
 
 

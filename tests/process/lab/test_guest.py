@@ -169,12 +169,13 @@ def test_a_stop_closes_the_input_and_keeps_what_comes(
 
 
 def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeUpLab) -> None:
-    """A deadline is of its time: one of its seconds takes many of this machine's."""
-    for settings, wait_s in (("made", 1000), ("made,deterministic", 0.6)):
+    """A deadline is of its time: one of its seconds takes many of this machine's, here 40 s in
+    all."""
+    for settings, limit_s, wait_s in (("made", 0.5, 1000), ("made,deterministic", 2.0, 2.2)):
         waits = f"time.sleep({wait_s}); lines('late'); sys.exit(0)"
         made_up_lab.probe(f"if sys.argv[1] == 'list': {waits}")
         with closing(lab_transport(settings)) as guest:
-            said = guest.chunks(["list"], Limits(0.5), Stop())
+            said = guest.chunks(["list"], Limits(limit_s), Stop())
             if settings == "made":
                 with pytest.raises(ProbeTimeoutError):
                     list(said)
