@@ -106,6 +106,24 @@ TEST(a_via_that_is_not_there)
     fake_run_end();
 }
 
+/* CLK-P-DUR's thread rests between two windows only: one fits into a burst of the budget. */
+TEST(room_for_windows_of_gaps)
+{
+    static const struct {
+        char *rest;
+        uint32_t windows;
+    } rows[] = {{"rest=yes", 100000 / (80 / 2) + 16}, {"rest=no", 100000 / (250 / 2) + 16}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].rest);
+        fake_run_parse((char *const[]){"CLK-P-DUR", "-p", rows[i].rest, NULL}, 0);
+        fake_port.runtime_ns = 100000000; /* four fifths are a burst */
+        run.plan.duration_ns = 100 * CLOCK_NS_PER_S;
+        CHECK_SAME(run.test->declare(&run), 0);
+        CHECK_SAME(run.plan.tables[TABLE_GAPS].heads, rows[i].windows);
+        arena_plan_free(&run.plan);
+    }
+}
+
 /* The last one: it asks the process to end. */
 VDSO_TEST(time_that_was_taken_is_no_blocking)
 {

@@ -53,6 +53,16 @@ static void stall(void)
         ;
 }
 
+TEST(kinds_that_count_overruns)
+{
+    static const bool counts[TIMER_KINDS] = {
+        [TIMER_HANDLER] = true, [TIMER_SIGWAITINFO] = true, [TIMER_TIMERFD] = true};
+    for (int kind = 0; kind < TIMER_KINDS; kind++) {
+        tap_row(mechanism_names[kind]);
+        CHECK_SAME(mechanism_counts_overruns((enum timer_kind)kind), counts[kind]);
+    }
+}
+
 /* A test of each kind of timer. */
 #define KIND_TEST(what)                                                                            \
     static void check_##what(enum timer_kind kind);                                                \
