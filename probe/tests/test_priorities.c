@@ -18,6 +18,7 @@ static struct {
     bool keeps_up;     /* a thread that was raised by another is not lowered again */
     int limit;         /* of priorities that threads give themselves */
     bool has_ordinary; /* SCHED_OTHER has one priority, ORDINARY */
+    bool grants_less;  /* a thread that asks for SCHED_FIFO gets the priority below */
 } fake;
 
 static void reset(void)
@@ -64,6 +65,8 @@ WRAP(int, pthread_setschedparam, pthread_t thread, int policy, const struct sche
         (fake.keeps_up && !is_self && after < before) || (is_self && after > fake.limit))
         return EPERM;
     struct sched_param real = translated(policy, wanted);
+    if (fake.grants_less && is_self && policy == SCHED_FIFO && real.sched_priority > 1)
+        real.sched_priority--;
     int error = __real_pthread_setschedparam(thread, policy, &real);
     has_lowered = has_lowered || (error == 0 && is_self && after < before);
     return error;
@@ -209,4 +212,20 @@ TEST_IN(can_test(), reset(), threads_that_step_down_to_it)
     text = STREAM("THR-P-SLS", "--samples", "20", "--priority", "1", "-p", "threads=2");
     CHECK_HOLDS(text, "\"type\":\"footer\"");
     CHECK_LACKS(text, "lower itself", "lowering the measuring thread");
+}
+
+/* That the call returned 0 is no proof. */
+TEST_IN(can_test(), reset(), a_priority_that_is_granted_lower)
+{
+    static const char granted[] = "\"name\":\"granted/cap_sys_nice\",\"pass\":";
+    const char *text = STREAM("PRV-B-GRP", "--samples", "1");
+    if (!strstr(text, granted)) {
+        tap_skip("no process can be given only the right to real-time scheduling here");
+        return;
+    }
+    CHECK_HOLDS(strstr(text, granted), "true");
+    fake.grants_less = true;
+    text = STREAM("PRV-B-GRP", "--samples", "1");
+    const char *verdict = strstr(text, granted);
+    CHECK(verdict && strncmp(verdict + strlen(granted), "false", 5) == 0);
 }
