@@ -8,8 +8,9 @@
 #include "tap.h"
 
 #include <sched.h>
+#include <unistd.h>
 
-enum { ORDINARY = 1, NO_LIMIT = 1000, ATTEMPTS = 10 };
+enum { ORDINARY = 1, NO_LIMIT = 1000, ATTEMPTS = 10, REFUSED_LEVEL = 4 };
 
 /* ---- the system ---- */
 
@@ -19,7 +20,13 @@ static struct {
     int limit;         /* of priorities that threads give themselves */
     bool has_ordinary; /* SCHED_OTHER has one priority, ORDINARY */
     bool grants_less;  /* a thread that asks for SCHED_FIFO gets the priority below */
+    bool has_few;      /* of the threads of THR-B-PRI this one is not started: REFUSED_LEVEL */
 } fake;
+
+/* Threads with a stack of the test's: `s` when one was started, `j` when it was joined. */
+static int told[2];
+static int started_count;
+static struct rt_thread *levels[REFUSED_LEVEL];
 
 static void reset(void)
 {
@@ -78,6 +85,26 @@ WRAP(int, pthread_attr_setschedparam, pthread_attr_t *attributes, const struct s
     pthread_attr_getschedpolicy(attributes, &policy);
     struct sched_param real = translated(policy, wanted);
     return real.sched_priority < 0 ? EINVAL : __real_pthread_attr_setschedparam(attributes, &real);
+}
+
+WRAP(int, rt_thread_start_on_stack, struct rt_thread *rt_thread,
+     const struct rt_thread_setup *setup, void *stack, size_t bytes, void (*body)(void *),
+     void *argument)
+{
+    if (fake.has_few && started_count + 1 == REFUSED_LEVEL)
+        return EAGAIN;
+    int error = __real_rt_thread_start_on_stack(rt_thread, setup, stack, bytes, body, argument);
+    if (fake.has_few && error == 0 && write(told[1], "s", 1) == 1)
+        levels[started_count++] = rt_thread;
+    return error;
+}
+
+WRAP(void, rt_thread_join, struct rt_thread *rt_thread)
+{
+    __real_rt_thread_join(rt_thread);
+    for (int i = 0; fake.has_few && i < started_count; i++)
+        if (levels[i] == rt_thread)
+            (void)!write(told[1], "j", 1);
 }
 
 static bool can_test(void)
@@ -228,4 +255,19 @@ TEST_IN(can_test(), reset(), a_priority_that_is_granted_lower)
     text = STREAM("PRV-B-GRP", "--samples", "1");
     const char *verdict = strstr(text, granted);
     CHECK(verdict && strncmp(verdict + strlen(granted), "false", 5) == 0);
+}
+
+/* Their stacks are freed. */
+TEST_IN(can_test(), reset(), threads_beside_one_that_cannot_be_started_end)
+{
+    char said[4 * REFUSED_LEVEL] = "";
+    if (!CHECK_SAME(pipe(told), 0))
+        return;
+    fake.has_few = true;
+    const char *text = STREAM("THR-B-PRI", "--samples", "1", "--priority", "50");
+    CHECK_HOLDS(text, "\"status\":\"denied\"", "a thread at each priority");
+    close(told[1]);
+    CHECK(read(told[0], said, sizeof said - 1) >= 0);
+    CHECK_TEXT(said, "sssjjj");
+    close(told[0]);
 }
