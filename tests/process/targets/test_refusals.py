@@ -206,13 +206,6 @@ def test_a_load_without_a_process_is_no_load(probe: Path) -> None:
     assert "denied: load: none of its processes could be started" in beside.stdout
 
 
-def test_a_limit_on_cpu_time_ends_the_test_and_not_the_probe(probe: Path) -> None:
-    done = limited(probe, "-t 1", "run", "CLK-P-BIN", "-D", "20s", "--text")
-    assert done.returncode == EXIT_UNTRUSTWORTHY, done.stderr
-    assert "timeout: stopped before the limit on CPU time" in done.stdout
-    assert "ulimit -t unlimited" in done.stdout
-
-
 def test_the_cpus_that_there_are_are_named(probe: Path) -> None:
     one = str(machine.cpu())
     done = subprocess.run(
