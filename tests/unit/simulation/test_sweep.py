@@ -309,6 +309,11 @@ def test_real_fast_sweeps_a_grid() -> None:
     assert single(results[0].params["simulated_s"]) == 60
 
 
+def test_each_mass_may_have_a_thread() -> None:
+    plan = plan_of("realfast", threads="4", masses="4", frames="0")
+    assert [one.params["threads"] for one in swept(plan, threshold(0))] == [[4]]
+
+
 def test_the_time_left_falls_to_none() -> None:
     plan = plan_of("realfast", threads="1", masses="400,1000", frames="0")
     sweeper, results, left = Sweeper(plan, register()), [], []
