@@ -258,7 +258,7 @@ TEST_IN(can_test(), reset(), a_priority_that_is_granted_lower)
 }
 
 /* Their stacks are freed. */
-TEST_IN(can_test(), reset(), threads_beside_one_that_cannot_be_started_end)
+TEST_IN(can_test_on_one_cpu(), reset(), threads_beside_one_that_cannot_be_started_end)
 {
     char said[4 * REFUSED_LEVEL] = "";
     if (!CHECK_SAME(pipe(told), 0))
