@@ -14,10 +14,13 @@ import shlex
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from hardstone.errors import InputError, TargetError, printable
 from hardstone.files import followed, read_regular
@@ -51,6 +54,26 @@ def _require_tools() -> None:
         )
 
 
+class _HeldInterrupt:
+    """Holds Ctrl-C back while a process is started: in that moment nobody knows whom to end."""
+
+    def __init__(self) -> None:
+        self._has_come = False
+        self._before: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._has_come = True
+
+    def let_go(self) -> None:
+        """Whoever handled SIGINT before does it again, also one that has come meanwhile."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        if self._has_come:
+            signal.raise_signal(signal.SIGINT)
+
+
 def _run_tool(
     command: Sequence[str],
     folder: Path,
@@ -66,18 +89,25 @@ def _run_tool(
     guard = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
     try:
-        with subprocess.Popen(
-            [*guard, *command],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process:
+        interrupt = _HeldInterrupt()
+        try:
+            process = subprocess.Popen(
+                [*guard, *command],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except BaseException:
+            interrupt.let_go()
+            raise
+        with process:
             try:
+                interrupt.let_go()
                 output, complaint = _wait(process, deadline_s, waiting)
             except BaseException:
                 _end(process)

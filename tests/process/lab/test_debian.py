@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -238,6 +239,28 @@ def test_a_kill_or_ctrl_c_leaves_neither_entry_nor_process(
         archive.say(packages=[])
         with pytest.raises(TargetError):
             fetch("debian")
+    assert left() == []
+
+
+def test_ctrl_c_while_a_tool_is_started_leaves_no_process(
+    archive: MadeUpArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.add_release()
+    archive.say(unpack_waits=True)
+    pid = archive.folder / "pid"
+    started = subprocess.Popen
+
+    def interrupted(words: list[str], **more: Any) -> Any:
+        process = started(words, **more)
+        if "dpkg-deb" in words:
+            wait_until(lambda: pid.exists() and pid.read_text())
+            signal.raise_signal(signal.SIGINT)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fetch("debian")
+    wait_until(lambda: has_ended(int(pid.read_text())))
     assert left() == []
 
 
