@@ -45,6 +45,7 @@ def test_a_packed_configuration(level: int, strategy: int) -> None:
     assert unpacked(data[: len(data) // 2]) is None
 
 
+@pytest.mark.slow
 def test_a_damaged_configuration_is_none_and_none_fills_the_memory() -> None:
     data = bytearray(packed(b"CONFIG_A=y\n" * 3000))
     for at in range(len(data)):
@@ -126,6 +127,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_texts_give_facts_of_their_type_that_can_be_stored(text: str) -> None:
     names = {one for fact in load_facts().values() for one in fact.sources}

@@ -93,6 +93,7 @@ def test_the_extremes_are_in_their_own_rows() -> None:
     assert {low: count for low, count in one.buckets or () if count} == {16_000: 1, 17_000: 2}
 
 
+@pytest.mark.slow
 def test_values_past_the_rows_are_overflows() -> None:
     document = run_of(of_cpu(0, [5000, 99_000_000, 100_000_000]))
     text = exported(document).content.decode()

@@ -139,6 +139,7 @@ def test_values_outside_of_the_buckets_are_never_flattering(tmp_path: Path) -> N
     assert all(f"#{text}\n" in made.content.decode() for text in made.lost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bits", "digits"), [(7, 3), (13, 4), (16, 5)])
 def test_other_layouts_are_held_by_as_many_digits(bits: int, digits: int, tmp_path: Path) -> None:
     series = make.series([1, 10**4, 10**5 + 1], layout=f"log-linear/{bits}")

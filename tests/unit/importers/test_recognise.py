@@ -132,6 +132,7 @@ def _figures(content: bytes) -> set[tuple[object, ...]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

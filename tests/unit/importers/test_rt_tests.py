@@ -90,6 +90,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 def test_each_is_read_or_refused(request: pytest.FixtureRequest) -> None:
     assert_as_stored(request, "rt-tests.txt", {name: told(text) for name, text in TEXTS.items()})
 

@@ -140,6 +140,7 @@ def test_no_text_of_a_run_becomes_code_in_a_notebook() -> None:
             assert "<script" not in drawn and "onerror=" not in drawn.replace("&#34;", "")
 
 
+@pytest.mark.slow
 def test_a_notebook_that_draws_nothing_loads_no_drawing() -> None:
     import subprocess
 

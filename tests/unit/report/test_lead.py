@@ -184,6 +184,7 @@ def texts(root: ElementTree.Element) -> list[str]:
     return ["".join(one.itertext()) for one in root.iter() if one.tag.endswith("}text")]
 
 
+@pytest.mark.slow
 def test_the_picture_has_machine_answer_and_distribution(tmp_path: Path) -> None:
     document = run_of(measured(wakeups(22 * MS)))
     root = svg(picture.picture(document, [MS]))

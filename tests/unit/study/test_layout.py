@@ -412,6 +412,7 @@ def kernel_under(model: str, count: int = 4_000) -> Result:
     return msgspec.structs.replace(found, conditions=conditions(preemption=model))
 
 
+@pytest.mark.slow
 def test_what_preemption_improves_stands_beside_hps() -> None:
     both = run(kernel_under("none"), kernel_under("full"))
     view = view_of(HP, both)

@@ -256,6 +256,7 @@ def test_a_curve_ends_where_its_values_do_not_suffice() -> None:
     assert "the curve ends" not in whole.about
 
 
+@pytest.mark.slow
 def test_a_length_without_an_upper_end_is_dotted() -> None:
     found = kernel_result()
     lengths = kernel_time_of(found, is_whole_only=True).whole.blocking.lengths  # type: ignore[union-attr]

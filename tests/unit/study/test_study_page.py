@@ -235,6 +235,7 @@ def test_a_row_that_no_sheet_can_hold_ends_the_table() -> None:
     assert texts_of(render_study_pdf(view, drawer=Sketches()))
 
 
+@pytest.mark.slow
 def test_a_long_table_goes_on_over_several_sheets() -> None:
     rows = [made.row(f"row {n}", [made.published(n)] * 5) for n in range(1, 151)]
     texts = texts_of(

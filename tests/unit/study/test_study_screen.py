@@ -140,6 +140,7 @@ def test_on_a_narrow_terminal_lines_are_long_and_words_stay_whole(paper: str) ->
             assert words and all(word in part for word in words)
 
 
+@pytest.mark.slow
 def test_colour_marks_what_was_measured_and_what_may_not_be_compared() -> None:
     out = printed(made_view(), is_terminal=True)
     assert re.search(r"\x1b\[1m *10\.5 ms", out)
@@ -158,6 +159,7 @@ def test_many_systems_stand_in_several_tables_each_with_those_that_were_measured
     assert table.count("─\n") > 1
 
 
+@pytest.mark.slow
 def test_names_of_a_document_bring_neither_markup_nor_controls_to_the_terminal() -> None:
     odd = "\x1b[31m[bold]evil[/bold]\x07" + "y" * 300
     plan = make.plan_of([], target=odd, loads=["none"])
