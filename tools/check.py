@@ -27,7 +27,7 @@ import tomllib
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -381,66 +381,45 @@ def shown(command: Command) -> str:
 
 class Lanes:
     """Runs checks beside each other, each as soon as a lane is free and what it builds on is
-    done; in the order of the list otherwise."""
+    done; in the order of the list otherwise. The main thread begins them, since it is the one
+    that hears of Ctrl-C: another would begin one more, which the signal no longer reaches."""
 
     def __init__(self, stage: Stage, *, is_anew: bool) -> None:
         self._waiting = list(stage.checks)
-        self._running: dict[str, float] = {}
+        self._running: dict[Future[Outcome], Check] = {}
         self._done: dict[str, Outcome] = {}
-        self._changed = threading.Condition()
         self._is_anew = is_anew
         self._lanes = stage.lanes
 
     def run(self) -> list[Outcome]:
-        threads = [threading.Thread(target=self._work) for _ in range(self._lanes)]
-        for thread in threads:
-            thread.start()
-        try:
-            self._tell_progress(threads)
-        finally:  # also when interrupted: the commands that run have been interrupted, too
-            with self._changed:
-                self._changed.notify_all()
-            for thread in threads:
-                thread.join()
+        said_s = time.monotonic()
+        with ThreadPoolExecutor(self._lanes) as pool:  # waits for what runs, also if interrupted
+            while self._waiting or self._running:
+                while len(self._running) < self._lanes and (check := self._next()):
+                    self._running[pool.submit(self._run, check)] = check
+                for one in wait(self._running, PROGRESS_S, FIRST_COMPLETED).done:
+                    self._done[self._running.pop(one).name] = one.result()
+                if time.monotonic() - said_s > PROGRESS_S and self._running:
+                    said_s = time.monotonic()
+                    running = ", ".join(check.name for check in self._running.values())
+                    tell(f"...   running: {running}")
         return list(self._done.values())
 
-    def _tell_progress(self, threads: Sequence[threading.Thread]) -> None:
-        said_s = time.monotonic()
-        while any(thread.is_alive() for thread in threads):
-            with self._changed:
-                self._changed.wait(0.5)
-                running = list(self._running)
-            if time.monotonic() - said_s > PROGRESS_S and running:
-                said_s = time.monotonic()
-                tell(f"...   running: {', '.join(running)}")
-
-    def _work(self) -> None:
-        while (check := self._next()) is not None:
-            failed = [name for name in check.after if self._has_failed(name)]
-            if failed:
-                outcome = Outcome(check, [f"FAIL  {check.name}: not run, {failed[0]} failed"])
-                tell(outcome.failures[0])
-            else:
-                outcome = run_check(check, is_anew=self._is_anew)
-            with self._changed:
-                del self._running[check.name]
-                self._done[check.name] = outcome
-                self._changed.notify_all()
-
-    def _has_failed(self, name: str) -> bool:
-        return name in self._done and bool(self._done[name].failures)
-
     def _next(self) -> Check | None:
-        """Waits for a check that can begin; None when no more will."""
-        with self._changed:
-            while self._waiting and not _INTERRUPTED.is_set():
-                left = {check.name for check in self._waiting} | self._running.keys()
-                for place, check in enumerate(self._waiting):
-                    if not left & set(check.after):
-                        self._running[check.name] = time.monotonic()
-                        return self._waiting.pop(place)
-                self._changed.wait()
-            return None
+        """Takes a check that can begin; None when all that are left wait for another."""
+        left = {check.name for check in [*self._waiting, *self._running.values()]}
+        for place, check in enumerate(self._waiting):
+            if not left & set(check.after):
+                return self._waiting.pop(place)
+        return None
+
+    def _run(self, check: Check) -> Outcome:
+        for name in check.after:
+            if name in self._done and self._done[name].failures:
+                outcome = Outcome(check, [f"FAIL  {check.name}: not run, {name} failed"])
+                tell(outcome.failures[0])
+                return outcome
+        return run_check(check, is_anew=self._is_anew)
 
 
 def over_budget(

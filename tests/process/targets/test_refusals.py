@@ -399,7 +399,8 @@ child.wait()
 
 
 def test_a_probe_ends_with_who_started_it_also_while_its_input_is_open(probe: Path) -> None:
-    words = [probe, "run", "CLK-P-BIN", "-D", "100s", "--until-eof"]
+    # Of a test that goes on when something of a higher priority takes the CPU.
+    words = [probe, "run", "TMR-P-LAT", "-D", "1h", "--policy", "other", "--until-eof"]
     command = [sys.executable, "-c", STARTS, *map(str, words)]
     with subprocess.Popen(command, stdin=-1, stdout=-1) as parent:
         child = int((parent.stdout or sys.stdin.buffer).readline())
