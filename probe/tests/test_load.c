@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 #define JOBS_FAIL "HARDSTONE_TEST_JOBS_FAIL" /* set where jobs are to end at once */
 
@@ -190,13 +191,15 @@ TEST(stress_ng_is_never_real_time)
     rmdir(folder);
 }
 
-/* A folder of a load as it would be called; with a lock in it. */
-static void make_left(char *path, size_t bytes, const char *place, pid_t process)
+/* A folder of a load as it would be called; with a lock in it, or none. */
+static void make_left(char *path, size_t bytes, const char *place, pid_t process, bool is_locked)
 {
-    char lock[320];
+    char lock[512];
     snprintf(path, bytes, "%s/hardstone-load-%ld-0badcafe", place, (long)process);
     snprintf(lock, sizeof lock, "%s/lock", path);
     CHECK_SAME(mkdir(path, 0700), 0);
+    if (!is_locked)
+        return;
     int file = open(lock, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     CHECK(file >= 0);
     close(file);
@@ -214,7 +217,7 @@ static pid_t ended_process(void)
 static pid_t hold_lock(const char *folder)
 {
     int ready[2];
-    char lock[320], done = 1;
+    char lock[512], done = 1;
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     snprintf(lock, sizeof lock, "%s/lock", folder);
     if (!CHECK_SAME(pipe(ready), 0))
@@ -234,12 +237,15 @@ static pid_t hold_lock(const char *folder)
 
 TEST(what_was_left_is_swept)
 {
-    enum { LEFT, HELD, LIVING, FOLDERS };
-    char place[] = "/tmp/test-load-XXXXXX", paths[FOLDERS][96], lock[320];
+    enum { LEFT, HELD, LIVING, BEING_MADE, NEVER_LOCKED, FOLDERS };
+    static const struct utimbuf long_ago = {0, 0};
+    char place[] = "/tmp/test-load-XXXXXX", paths[FOLDERS][96], lock[512];
     if (!CHECK(mkdtemp(place) != NULL))
         return;
     for (int i = 0; i < FOLDERS; i++)
-        make_left(paths[i], sizeof paths[i], place, i == LIVING ? getpid() : ended_process());
+        make_left(paths[i], sizeof paths[i], place, i == LIVING ? getpid() : ended_process(),
+                  i < BEING_MADE);
+    CHECK_SAME(utime(paths[NEVER_LOCKED], &long_ago), 0);
     pid_t holder = hold_lock(paths[HELD]);
     setenv("TMPDIR", place, 1);
     if (start("cpu"))
@@ -248,7 +254,7 @@ TEST(what_was_left_is_swept)
     kill(holder, SIGKILL);
     waitpid(holder, NULL, 0);
     for (int i = 0; i < FOLDERS; i++) {
-        CHECK_SAME(access(paths[i], F_OK) == 0, i != LEFT);
+        CHECK_SAME(access(paths[i], F_OK) == 0, i != LEFT && i != NEVER_LOCKED);
         snprintf(lock, sizeof lock, "%s/lock", paths[i]);
         unlink(lock);
         rmdir(paths[i]);

@@ -14,14 +14,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LEAST_FREE_BYTES (INT64_C(256) << 20)
 
 #define PREFIX "hardstone-load-"
 #define LOCK "lock"
+#define NEW_LOCK "lock.new"
 
-enum { FREE_PARTS = 20, DEEPEST = 16, REMOVE_TRIES = 50, LONGEST_FOLDER = 180 };
+enum { FREE_PARTS = 20, DEEPEST = 16, REMOVE_TRIES = 50, LONGEST_FOLDER = 180, MAKING_S = 60 };
 
 bool scratch_is_disk(int descriptor)
 {
@@ -103,16 +105,31 @@ int scratch_choose_in(struct scratch *scratch, const char *folder, bool needs_na
 
 /* Opens and locks the lock file of a folder: descriptor, or -1 with errno (ENOENT: no such file;
  * EACCES or EAGAIN: locked by another process). */
-static int lock_in(int folder, int flags)
+static int lock_in(int folder, const char *name, int flags)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int lock = openat(folder, LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    int lock = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
     if (lock < 0 || fcntl(lock, F_SETLK, &whole) == 0)
         return lock;
     int error = errno;
     close(lock);
     errno = error;
     return -1;
+}
+
+/* The lock has its name only when it is held: one that is free belongs to nobody any more. */
+static void make_lock(struct scratch *scratch, int folder)
+{
+    char fresh[SCRATCH_BYTES + 16], final[SCRATCH_BYTES + 16];
+    snprintf(fresh, sizeof fresh, "%s/" NEW_LOCK, scratch->own);
+    snprintf(final, sizeof final, "%s/" LOCK, scratch->own);
+    int lock = lock_in(folder, NEW_LOCK, O_CREAT | O_EXCL);
+    if (lock >= 0 && rename(fresh, final) == 0) {
+        scratch->lock = lock;
+        scratch->locked_by = getpid();
+    } else if (lock >= 0) {
+        close(lock);
+    }
 }
 
 int scratch_make(struct scratch *scratch)
@@ -123,8 +140,7 @@ int scratch_make(struct scratch *scratch)
         return errno;
     int folder = open(scratch->own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0) {
-        scratch->lock = lock_in(folder, O_CREAT | O_EXCL);
-        scratch->locked_by = scratch->lock >= 0 ? getpid() : 0;
+        make_lock(scratch, folder);
         close(folder);
     }
     return 0;
@@ -158,8 +174,14 @@ static void empty(int folder, int depth)
     closedir(listing);
 }
 
+static bool is_still_made(const struct stat *facts)
+{
+    return time(NULL) - facts->st_mtime < MAKING_S;
+}
+
 /* True for a folder of this user whose process is gone. The process id alone does not suffice: it
- * may belong to a process of another container, so the lock must be free, too. */
+ * may belong to a process of another container, so the lock must be free, too. A folder without a
+ * lock may just be made there. */
 static bool is_left(int place, const char *name)
 {
     struct stat facts;
@@ -173,8 +195,8 @@ static bool is_left(int place, const char *name)
     if (folder < 0)
         return false;
     bool is_own = fstat(folder, &facts) == 0 && facts.st_uid == geteuid();
-    int lock = is_own ? lock_in(folder, 0) : -1;
-    is_own = is_own && (lock >= 0 || errno == ENOENT);
+    int lock = is_own ? lock_in(folder, LOCK, 0) : -1;
+    is_own = is_own && (lock >= 0 || (errno == ENOENT && !is_still_made(&facts)));
     if (lock >= 0)
         close(lock);
     close(folder);
