@@ -1,6 +1,6 @@
 /* A C library in which time is known, loaded before the real one (LD_PRELOAD): CLOCK_MONOTONIC and
- * the CPU time of the process advance only by what calls take, so that a test's results are known
- * to the nanosecond. It has two forms.
+ * CPU time advance only by what calls take, so that a test's results are known to the nanosecond.
+ * It has two forms.
  *
  * With HARDSTONE_COSTS each call takes a time of its own. Threads are real and block as usual; on
  * one CPU with fixed priorities their order is known, so each figure of a test is an exact sum. A
@@ -187,11 +187,12 @@ static long read_costly_clock(struct call *call)
     int id = int_at(call, 0);
     if (id == CLOCK_MONOTONIC)
         *time = timespec_of(advance(is_supervisor() ? 0 : costs[CALL_clock_gettime].enter_ns));
-    else if (id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_BOOTTIME) /* it does not sleep */
+    else if (id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_THREAD_CPUTIME_ID ||
+             id == CLOCK_BOOTTIME) /* it does not sleep, and whoever asks has always run */
         *time = timespec_of(now_ns());
     else if (id == CLOCK_REALTIME && is_supervisor()) /* nobody sets it */
         *time = timespec_of(BOOT_NS + now_ns());
-    else if (id < 0) /* CPU time of another process: the first one has had it all */
+    else if (id < 0) /* CPU time of another: who asks has had it all */
         *time = (struct timespec){0};
     else
         return pass(call);

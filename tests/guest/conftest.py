@@ -15,12 +15,14 @@ from hardstone.errors import InputError
 from hardstone.lab.initramfs import check_device
 from hardstone.lab.kernels import Kernel
 from hardstone.lab.qemu import emulator
+from hardstone.lab.settings import BOOT_VARIABLE
 from hardstone.targets.lab import LabTarget, LabTransport
 from tests.guest.called import TRACING, opened, shell
 from tests.guest.kernels import BUILDS, Build, found_kernel, kernel_of, names_of, tuned_line
 from tests.guest.path_lengths import Counted, deterministic_run
 
 HERE = Path(__file__).resolve().parent
+BOOT_S = 3600  # a host that is busy enough gives a guest 1 s of CPU in a minute
 # Starts QEMU with one thread for all CPUs.
 ONE_THREAD = """#!/bin/sh
 for word; do
@@ -48,6 +50,13 @@ for one in a b; do
 done
 echo 1 >/sys/devices/system/cpu/cpu1/online && cat /sys/devices/system/cpu/online
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ample_time() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(BOOT_VARIABLE, str(BOOT_S))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
