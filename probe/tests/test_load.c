@@ -194,7 +194,7 @@ TEST(stress_ng_is_never_real_time)
 /* A folder of a load as it would be called; with a lock in it, or none. */
 static void make_left(char *path, size_t bytes, const char *place, pid_t process, bool is_locked)
 {
-    char lock[512];
+    char lock[640];
     snprintf(path, bytes, "%s/hardstone-load-%ld-0badcafe", place, (long)process);
     snprintf(lock, sizeof lock, "%s/lock", path);
     CHECK_SAME(mkdir(path, 0700), 0);
@@ -217,7 +217,7 @@ static pid_t ended_process(void)
 static pid_t hold_lock(const char *folder)
 {
     int ready[2];
-    char lock[512], done = 1;
+    char lock[640], done = 1;
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     snprintf(lock, sizeof lock, "%s/lock", folder);
     if (!CHECK_SAME(pipe(ready), 0))
@@ -237,15 +237,16 @@ static pid_t hold_lock(const char *folder)
 
 TEST(what_was_left_is_swept)
 {
-    enum { LEFT, HELD, LIVING, BEING_MADE, NEVER_LOCKED, FOLDERS };
-    static const struct utimbuf long_ago = {0, 0};
-    char place[] = "/tmp/test-load-XXXXXX", paths[FOLDERS][96], lock[512];
+    enum { LEFT, HELD, LIVING, BEING_MADE, NEVER_LOCKED, IN_THE_FUTURE, FOLDERS };
+    static const struct utimbuf long_ago = {0, 0}, far_ahead = {INT32_MAX, INT32_MAX};
+    char place[] = "/tmp/test-load-XXXXXX", paths[FOLDERS][96], lock[640];
     if (!CHECK(mkdtemp(place) != NULL))
         return;
     for (int i = 0; i < FOLDERS; i++)
         make_left(paths[i], sizeof paths[i], place, i == LIVING ? getpid() : ended_process(),
                   i < BEING_MADE);
     CHECK_SAME(utime(paths[NEVER_LOCKED], &long_ago), 0);
+    CHECK_SAME(utime(paths[IN_THE_FUTURE], &far_ahead), 0);
     pid_t holder = hold_lock(paths[HELD]);
     setenv("TMPDIR", place, 1);
     if (start("cpu"))
@@ -254,7 +255,7 @@ TEST(what_was_left_is_swept)
     kill(holder, SIGKILL);
     waitpid(holder, NULL, 0);
     for (int i = 0; i < FOLDERS; i++) {
-        CHECK_SAME(access(paths[i], F_OK) == 0, i != LEFT && i != NEVER_LOCKED);
+        CHECK_SAME(access(paths[i], F_OK) == 0, i == HELD || i == LIVING || i == BEING_MADE);
         snprintf(lock, sizeof lock, "%s/lock", paths[i]);
         unlink(lock);
         rmdir(paths[i]);

@@ -174,9 +174,10 @@ static void empty(int folder, int depth)
     closedir(listing);
 }
 
+/* A board without a clock of its own may have begun in the past. */
 static bool is_still_made(const struct stat *facts)
 {
-    return time(NULL) - facts->st_mtime < MAKING_S;
+    return llabs((long long)time(NULL) - facts->st_mtime) < MAKING_S;
 }
 
 /* True for a folder of this user whose process is gone. The process id alone does not suffice: it
