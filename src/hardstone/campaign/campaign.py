@@ -218,6 +218,7 @@ class Campaign:
         self._gone: str | None = None
         self._is_announced = False
         self._is_cut_short = False
+        self._is_unsent = False
         self._is_broken = False
         self._is_silent = False
 
@@ -393,6 +394,7 @@ class Campaign:
             return error.result
         except NotSentError:
             if not self._stop.is_set():
+                self._is_unsent = True
                 self._end = "hardstone was ended before the test was sent to the target"
             why = self._skip_reason() or "not run: the run was interrupted"
             return skipped(planned, collector.journal.plan, why)
@@ -431,7 +433,7 @@ class Campaign:
         if self._gone is None and self._is_cut_short:
             return "interrupted"
         is_whole = all(result.complete for result in document.results)
-        is_lost = self._gone is not None or self._is_broken
+        is_lost = self._gone is not None or self._is_broken or self._is_unsent
         return "complete" if is_whole and not is_lost else "incomplete"
 
     def _clock_check(self) -> ClockCheck | None:

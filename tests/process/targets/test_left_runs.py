@@ -164,6 +164,7 @@ def test_tests_that_were_not_sent_are_skipped(board: MadeSsh, store: Store) -> N
     first, second = outcome.document.results
     assert (first.status, second.status) == ("measured", "skipped")
     assert second.reason is not None and "before the test was sent" in second.reason
+    assert outcome.document.status == "incomplete"
     assert outcome.exit_code == EXIT_UNTRUSTWORTHY
 
 
