@@ -526,10 +526,10 @@ def test_room_for_one_queue_only_does_not_end_the_other_kinds(probe: Path) -> No
         ("mq_files", "kind_denied", "ulimit -q"),
         ("mq_space", "kind_denied", "queues_max"),
         ("mq_depth", "kind_denied", "msg_max"),
-        ("mq_length", "kind_limited", "msgsize_max"),
+        ("mq_length", "kind_limited", "although the system's limit is"),
         ("sysv_absent", "kind_unsupported", "CONFIG_SYSVIPC"),
         ("sysv_space", "kind_denied", "msgmni"),
-        ("sysv_length", "kind_limited", "msgmax"),
+        ("sysv_length", "kind_limited", "although the system's limit is"),
         ("unix_absent", "kind_unsupported", "SOCK_SEQPACKET"),
         ("unix_length", "kind_limited", "wmem_default"),
     ],
@@ -541,7 +541,9 @@ def test_a_kind_that_is_limited_is_told_and_the_others_are_measured(
     words = ("MSG-P-LAT", "--samples", "20", *params("scopes=thread", "sizes_bytes=8,1000"))
     stream = broken(breach, *words, *params(f"kinds={kind},pipe"), *MONOTONIC)
     told = stream.events[event]
-    assert told.data["kind"] == kind and remedy in str(told.data["remedy"]) and remedy in told.text
+    assert told.data["kind"] == kind and remedy in told.text
+    # What is refused below the limit of the kernel is not to be had by raising that.
+    assert remedy in str(told.data["remedy"]) or remedy.startswith("although")
     counts = {
         (one.labels["kind"], one.labels["size_bytes"])
         for one in stream.of(StreamSeries)
