@@ -4,6 +4,7 @@
 #include "load/element.h"
 #include "run/life_cycle.h"
 #include "work/job.h"
+#include "work/scratch.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -260,6 +261,32 @@ TEST(what_was_left_is_swept)
         unlink(lock);
         rmdir(paths[i]);
     }
+    CHECK_SAME(rmdir(place), 0);
+}
+
+/* So a sweep of another container, where this process id means nothing, leaves the folder alone. */
+TEST(a_folder_is_locked_while_it_is_used)
+{
+    char place[] = "/tmp/test-load-XXXXXX", lock[SCRATCH_BYTES + 16];
+    struct flock held = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct scratch scratch;
+    int status = 0;
+    if (!CHECK(mkdtemp(place) != NULL))
+        return;
+    CHECK_SAME(scratch_choose_in(&scratch, place, true, 1), 0);
+    CHECK_SAME(scratch_make(&scratch), 0);
+    snprintf(lock, sizeof lock, "%s/lock", scratch.own);
+    pid_t asker = fork(); /* one's own lock is not told */
+    if (asker == 0)
+        _exit(fcntl(open(lock, O_RDWR), F_GETLK, &held) == 0 && held.l_type == F_WRLCK &&
+                      held.l_pid == getppid()
+                  ? 0
+                  : 1);
+    CHECK_SAME(waitpid(asker, &status, 0), asker);
+    CHECK_SAME(status, 0);
+    snprintf(lock, sizeof lock, "%s/lock.new", scratch.own);
+    CHECK_SAME(access(lock, F_OK), -1);
+    scratch_remove(&scratch);
     CHECK_SAME(rmdir(place), 0);
 }
 
