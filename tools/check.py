@@ -279,7 +279,6 @@ DOORS: dict[str, list[Stage]] = {
 }
 _TELLING = threading.Lock()
 _INTERRUPTED = threading.Event()  # no further check begins
-_ENDING = threading.Event()  # those that run are ended
 _FOR_PYTEST: list[str] = []
 _FOLDERS: list[str] = []
 _RUNNING: set[subprocess.Popen[bytes]] = set()
@@ -297,16 +296,17 @@ def run_check(check: Check, *, is_anew: bool = False) -> Outcome:
     """Tells the outcome in one line, and what failed; why something was skipped, too."""
     outcome = Outcome(check)
     begin_s = time.monotonic()
-    digest = check.digest() if check.passed else ""
-    if check.passed and not is_anew and check.passed.exists():
-        outcome.is_unchanged = check.passed.read_text() == digest
-    if not outcome.is_unchanged and not _INTERRUPTED.is_set():
-        try:
+    digest = ""
+    try:
+        digest = check.digest() if check.passed else ""
+        if check.passed and not is_anew and check.passed.exists():
+            outcome.is_unchanged = check.passed.read_text() == digest
+        if not outcome.is_unchanged and not _INTERRUPTED.is_set():
             run_commands(check.commands(), outcome)
-        except Skip as reason:
-            outcome.skip = str(reason)
-        except Exception:  # the others go on
-            outcome.failures.append(traceback.format_exc())
+    except Skip as reason:
+        outcome.skip = str(reason)
+    except Exception:  # the others go on
+        outcome.failures.append(traceback.format_exc())
     outcome.wall_s = time.monotonic() - begin_s
     if _INTERRUPTED.is_set():
         return outcome
@@ -346,7 +346,7 @@ def run_command(command: Command, outcome: Outcome) -> None:
             outcome.failures.append(f"$ {shown(command)}\n{error}")
             return
         _RUNNING.add(process)
-        if _ENDING.is_set():  # since it was started: nobody has found it yet
+        if _INTERRUPTED.is_set():  # since it was started: no signal has found it
             end(process)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -537,7 +537,6 @@ def chosen_stages(stages: Sequence[Stage], only: Sequence[str]) -> list[Stage]:
 def interrupt(number: int, frame: FrameType | None) -> None:
     _INTERRUPTED.set()  # before waiting for running checks
     if number == signal.SIGTERM:  # Ctrl-C reaches them by itself
-        _ENDING.set()
         for process in list(_RUNNING):
             end(process)
     raise KeyboardInterrupt

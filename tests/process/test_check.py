@@ -11,6 +11,7 @@ import threading
 import tomllib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -369,12 +370,30 @@ def test_what_starts_while_the_others_are_ended_is_ended_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever ends them may not know it yet."""
-    ending = threading.Event()
-    ending.set()
-    monkeypatch.setattr(check, "_ENDING", ending)
+    interrupted, start = threading.Event(), subprocess.Popen
+
+    def start_and_interrupt(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = start(*words, **options)
+        interrupted.set()
+        return process
+
+    monkeypatch.setattr(check, "_INTERRUPTED", interrupted)
+    monkeypatch.setattr(subprocess, "Popen", start_and_interrupt)
     outcome = Outcome(Check("example", lambda: []))
     check.run_command(["sleep", "600"], outcome)
     assert len(outcome.failures) == 1
+
+
+def test_a_check_whose_source_cannot_be_read_fails_and_no_other() -> None:
+    def vanished() -> str:
+        raise FileNotFoundError("probe/gone.c")
+
+    one = Check("example", lambda: [], passed=Path("passed"), digest=vanished)
+    outcomes = check.Lanes(check.Stage([one, Check("other", lambda: [])]), is_anew=False).run()
+    assert {one.check.name: bool(one.failures) for one in outcomes} == {
+        "example": True,
+        "other": False,
+    }
 
 
 LEAVES = """
