@@ -194,7 +194,7 @@ begin=$(head -n 1 device/resource | cut -d ' ' -f 1)
 allow() {{ printf '\\003\\000' | dd of=device/config bs=2 seek=2 conv=notrunc 2>/dev/null; }}
 raise() {{ devmem $((begin + 0x60)) 32 1; }}
 served() {{
-    timeout 60 dd bs=4 count=1 2>/dev/null <&3 | od -A n -t u4
+    timeout 3600 dd bs=4 count=1 2>/dev/null <&3 | od -A n -t u4
     devmem $((begin + 0x64)) 32 1
 }}
 exec 3</dev/uio0
