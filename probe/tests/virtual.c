@@ -437,7 +437,7 @@ static void expire(int64_t due_ns)
 static long read_clock(struct call *call)
 {
     int id = int_at(call, 0);
-    if (id != CLOCK_MONOTONIC && id != CLOCK_PROCESS_CPUTIME_ID)
+    if (id != CLOCK_MONOTONIC && id != CLOCK_PROCESS_CPUTIME_ID && id != CLOCK_THREAD_CPUTIME_ID)
         return pass(call);
     int64_t time_ns = atomic_fetch_add(&world->now_ns, read_ns) + read_ns;
     *(struct timespec *)call->word[1] = timespec_of(time_ns);
