@@ -4,6 +4,7 @@
 
 #include "base/rt_thread.h"
 #include "child_run.h"
+#include "patient_stop.h"
 #include "run/run.h"
 #include "tap.h"
 
@@ -65,7 +66,7 @@ static void take_invented(struct request *request)
         return;
     request->test = invented;
     if (invented != &stays)
-        request->deadline_ns = 0;
+        request->deadline_ns = LONG_DEADLINE_NS;
 }
 
 static const char *stream_of(const struct test *test, char *const words[], int *code)

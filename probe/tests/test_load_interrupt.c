@@ -66,12 +66,14 @@ static uint64_t counted(int counter)
     return atomic_load(&slot.counters[counter]);
 }
 
-/* A worker has the time to begin, and one that is to work the time for that, also where others
- * have the CPU. */
+/* A worker has the time to begin, one that is to work the time for that, and a timer that is dead
+ * the time to be missed, also where others have the CPU. */
 static void on_alarm(int number)
 {
     (void)number;
-    bool is_soon = arms.calls == 0 || (arms.is_to_work && atomic_load(&slot.state) != WORKER_WORKS);
+    bool is_soon = arms.first_ns == 0 ||
+                   (arms.is_to_work && atomic_load(&slot.state) != WORKER_WORKS) ||
+                   (arms.is_dead && clock_monotonic_ns() < arms.first_ns + SPAN_NS);
     if (is_soon) {
         struct itimerval again = {{0, 0}, {0, 100000}};
         setitimer(ITIMER_REAL, &again, NULL);

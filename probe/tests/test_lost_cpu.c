@@ -5,6 +5,7 @@
 
 #include "child_run.h"
 #include "linux_machine.h"
+#include "patient_stop.h"
 #include "port/port.h"
 #include "run/run.h"
 #include "run/watch.h"
@@ -37,9 +38,15 @@ struct loss_row {
 };
 static const struct loss_row *row;
 
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+
+/* A CPU that is back is found by the thread itself only, however late it is at its end. */
 WRAP(void, counter_watch_look, struct counter_watch *watch)
 {
-    __real_counter_watch_look(watch);
+    pthread_mutex_lock(&looking);
+    if (row->loss != FOR_A_WHILE || !atomic_load(&is_moved))
+        __real_counter_watch_look(watch);
+    pthread_mutex_unlock(&looking);
     atomic_fetch_add(&looks, 1);
 }
 
@@ -73,7 +80,9 @@ static void lose(void)
         snprintf(file, sizeof file, "/sys/devices/system/cpu/cpu%d/online", own_cpu);
         machine_put(file, "0\n");
     }
+    pthread_mutex_lock(&looking);
     atomic_store(&is_moved, row->loss >= CPUSET);
+    pthread_mutex_unlock(&looking);
     atomic_store(&is_taken, row->loss == CPUSET || row->loss == GROUP || row->loss == ON_ITS_WAY);
 }
 

@@ -14,7 +14,7 @@ enum { EXPIRATIONS = 60, STALL_EVERY = 10 };
 #define STALL_NS INT64_C(9000000)
 #define AHEAD_NS INT64_C(5000000)
 #define QUIET_NS INT64_C(40000000)
-#define GIVE_UP_NS INT64_C(5000000000)
+#define GIVE_UP_NS INT64_C(3600000000000)
 
 static struct timer_armed timer;
 static int64_t now_ns; /* when the latest wait ended */
