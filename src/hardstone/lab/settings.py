@@ -184,7 +184,7 @@ _READERS: dict[str, tuple[str, _Reader]] = {
 }
 _DEFAULTS = LabSettings(kernel="none")
 BOOT_VARIABLE = "HARDSTONE_BOOT_S"
-_BOOT_S = {"kvm": 30.0, "tcg": 180.0, "icount": 180.0}
+AMPLE_BOOT_S = {"kvm": 30.0, "tcg": 180.0, "icount": 180.0}
 _LONGEST_BOOT_S = 86400.0
 _KVM = Path("/dev/kvm")
 _CPUINFO = Path("/proc/cpuinfo")
@@ -210,7 +210,7 @@ def boot_limit_s(accel: str) -> float:
     """How long a boot may take: $HARDSTONE_BOOT_S, or what is ample; InputError."""
     text = os.environ.get(BOOT_VARIABLE, "")
     if not text:
-        return _BOOT_S[accel]
+        return AMPLE_BOOT_S[accel]
     try:
         limit_s = float(text)
     except ValueError:

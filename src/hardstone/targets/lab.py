@@ -159,8 +159,8 @@ class LabTransport:
         if arguments[:1] == ["load"] and "--list" not in arguments:
             self._check_model()
         words = [_PROBE, *self._with_recording(guest, arguments)]
-        if not guest.can_interrupt:
-            limits = limits.in_slow_time(_SLOWEST)
+        counts = not guest.can_interrupt
+        limits = limits.in_slow_time(guest.slowness * (_SLOWEST if counts else 1.0))
         yield from FramedCommand(guest, words, limits, stop).chunks(on_idle)
         with contextlib.suppress(GuestLostError):  # the next command finds it lost
             guest.read_clock()  # now: the guest may not live to the end of the run

@@ -27,6 +27,7 @@ from hardstone.targets.transport import Limits, collect
 from tests.process.lab import made_up
 from tests.process.lab.made_up_lab import MadeUpLab
 from tests.process.targets import sample
+from tests.waiting import LONGEST_S
 
 
 @pytest.fixture(autouse=True)
@@ -119,15 +120,15 @@ def test_what_a_command_meets(
     made_up_lab: MadeUpLab, guest: LabTransport, then: str, said: str
 ) -> None:
     made_up_lab.play(at="list", then=then)
-    assert collect(guest, ["facts"], 60.0)
+    assert collect(guest, ["facts"], LONGEST_S)
     with pytest.raises(TargetError, match=said):
-        collect(guest, ["list"], 60.0)
+        collect(guest, ["list"], LONGEST_S)
     if then == "errno":
-        assert collect(guest, ["facts"], 60.0)
+        assert collect(guest, ["facts"], LONGEST_S)
     else:
         assert made_up_lab.left() == []
         with pytest.raises(TargetError, match="was ended"):
-            collect(guest, ["facts"], 60.0)
+            collect(guest, ["facts"], LONGEST_S)
     assert len(made_up_lab.boots()) == 1
 
 
@@ -147,16 +148,16 @@ def test_a_command_past_its_deadline_is_ended_and_with_it_a_guest_that_hangs(
     made_up_lab.play(stubborn=is_stubborn)
     guest.open()
     # A busy host may be slow to end it where it can be ended.
-    limits = Limits(0.1, end_s=0.1 if is_stubborn else 60.0)
+    limits = Limits(0.1, end_s=0.1 if is_stubborn else LONGEST_S)
     with pytest.raises(ProbeTimeoutError, match="did not end within its deadline"):
         list(guest.chunks(["list"], limits, Stop()))
     if is_stubborn:
         place = str(made_up_lab.folder / "1.rec")
         for words in (["facts"], ["run", "SEM-P-SIG", "--backing", place]):
             with pytest.raises(TargetError, match="was ended"):
-                collect(guest, words, 60.0)
+                collect(guest, words, LONGEST_S)
     else:
-        assert collect(guest, ["facts"], 60.0)
+        assert collect(guest, ["facts"], LONGEST_S)
 
 
 def test_a_stop_closes_the_input_and_keeps_what_comes(
@@ -165,13 +166,13 @@ def test_a_stop_closes_the_input_and_keeps_what_comes(
     made_up_lab.probe("if sys.argv[1] == 'list': sys.stdin.read(); lines('kept'); sys.exit(0)")
     stop = Stop()
     stop.set()
-    assert b"".join(guest.chunks(["list"], Limits(60.0), stop)) == b"kept\n"
+    assert b"".join(guest.chunks(["list"], Limits(LONGEST_S), stop)) == b"kept\n"
 
 
 def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeUpLab) -> None:
-    """A deadline is of its time: one of its seconds takes many of this machine's, here 40 s in
-    all."""
-    for settings, limit_s, wait_s in (("made", 0.5, 1000), ("made,deterministic", 2.0, 2.2)):
+    """A deadline is of its time: one of its seconds takes many of this machine's, here 100 s
+    in all."""
+    for settings, limit_s, wait_s in (("made", 0.5, 1000), ("made,deterministic", 5.0, 5.2)):
         waits = f"time.sleep({wait_s}); lines('late'); sys.exit(0)"
         made_up_lab.probe(f"if sys.argv[1] == 'list': {waits}")
         with closing(lab_transport(settings)) as guest:
@@ -185,7 +186,17 @@ def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeU
                 stop.set()
                 made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
                 with pytest.raises(ProbeError, match="cannot be asked to stop"):
-                    list(guest.chunks(["list"], Limits(60.0, end_s=0.1), stop))
+                    list(guest.chunks(["list"], Limits(LONGEST_S, end_s=0.1), stop))
+
+
+def test_a_guest_that_may_boot_slowly_may_answer_slowly(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deadline of 1 s is one of 480 s where a boot may take a day, and not three minutes."""
+    monkeypatch.setenv("HARDSTONE_BOOT_S", "86400")
+    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1.2); lines('late'); sys.exit(0)")
+    with closing(lab_transport("made")) as guest:
+        assert b"".join(guest.chunks(["list"], Limits(1.0), Stop())) == b"late\n"
 
 
 def test_a_guest_that_counts_instructions_answers_one_command_after_another(
@@ -206,12 +217,12 @@ def test_a_flood_is_cut_and_an_abort_ends_the_guest(
 ) -> None:
     made_up_lab.probe("while sys.argv[1] == 'list': lines('x' * 65536)")
     with pytest.raises(BrokenStreamError, match="more than 1 MiB"):
-        list(guest.chunks(["list"], Limits(60.0, most_bytes=1 << 20), Stop()))
-    assert collect(guest, ["facts"], 60.0)
+        list(guest.chunks(["list"], Limits(LONGEST_S, most_bytes=1 << 20), Stop()))
+    assert collect(guest, ["facts"], LONGEST_S)
     stop = Stop()
     stop.abort()
     with pytest.raises(ProbeError, match="ended at once, on request"):
-        list(guest.chunks(["list"], Limits(60.0), stop))
+        list(guest.chunks(["list"], Limits(LONGEST_S), stop))
     assert made_up_lab.left() == []
 
 
@@ -227,7 +238,7 @@ def test_the_end_of_a_command_is_told(
 ) -> None:
     made_up_lab.probe(f"if sys.argv[1] == 'list':\n    {body}")
     with pytest.raises(ProbeError, match=said):
-        collect(guest, ["list"], 60.0)
+        collect(guest, ["list"], LONGEST_S)
 
 
 def test_a_command_has_the_streams_of_its_caller(
@@ -247,7 +258,7 @@ def test_input_reaches_a_command_that_writes_all_the_time(
     made_up_lab.probe(
         "import select\n"
         "if sys.argv[1] == 'shield':\n"
-        "    left = 600\n"
+        "    left = 6000\n"
         "    while left and not select.select([sys.stdin], [], [], 0.05)[0]:\n"
         "        lines('tick'); left -= 1\n"
         "    sys.exit(7 if left else 8)"
@@ -295,7 +306,7 @@ def test_a_command_without_facts_does_not_run_under_another_model(
         with pytest.raises(InputError, match="model is none, and not full as asked"):
             call_shield(guest)
         with pytest.raises(InputError, match="model is none, and not full as asked"):
-            list(guest.chunks(["load", "cpu"], Limits(60.0), Stop()))
+            list(guest.chunks(["load", "cpu"], Limits(LONGEST_S), Stop()))
 
 
 @pytest.mark.parametrize("speed", [1, 10**6])
@@ -336,7 +347,7 @@ def test_a_command_finds_nothing_in_the_recording_of_the_one_before(
         "    recording.write(bytes([1]) * 4096)\n"
         "sys.exit(0)"
     )
-    said = [collect(guest, ["run", "--backing", path], 60.0) for _ in range(2)]
+    said = [collect(guest, ["run", "--backing", path], LONGEST_S) for _ in range(2)]
     assert said == [b"0\n", b"0\n"]
     assert Path(path).read_bytes()[:4096] == bytes([1]) * 4096
     memory.remove()
@@ -389,7 +400,7 @@ def accelerators(made_up_lab: MadeUpLab) -> list[str]:
 
 def patience_with(what: str) -> Callable[[str], float]:
     """Little with a KVM that hangs; emulation has its time, however busy this machine is."""
-    return lambda accel: 0.5 if (what, accel) == ("hang", "kvm") else 180.0
+    return lambda accel: 0.5 if (what, accel) == ("hang", "kvm") else LONGEST_S
 
 
 def begun(what: str, seen: list[str]) -> list[str]:
@@ -438,7 +449,7 @@ def test_a_guest_is_told_the_frequency_of_this_machine_s_counter(
     """The probe of this lab does not run on this machine, the one that was built does."""
     if is_known:
         monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
-        clock = local_target().facts().instrument
+        clock = local_target(limits=Limits(LONGEST_S)).facts().instrument
         is_known = clock.clock == "tsc" and clock.trusted and bool(clock.counter_hz)
     guest.open()
     (words,) = made_up_lab.boots()
@@ -492,7 +503,7 @@ def test_an_unpacked_kernel_that_cannot_be_entered_is_left_for_the_image_without
     told: list[str] = []
     with closing(lab_transport("made,cpus=1")) as guest:
         guest.open(Notices(step=told.append, warn=told.append))
-        assert collect(guest, ["facts"], 60.0)
+        assert collect(guest, ["facts"], LONGEST_S)
     assert told == ["booting lab:made,cpus=1 (6.1.0-7-amd64, tcg, 1 CPU)"]
     assert booted(made_up_lab) == ["vmlinux", "image"]
 
