@@ -46,8 +46,10 @@ from hardstone.store.store import Store
 from hardstone.targets.base import Target, run_options
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target
+from hardstone.targets.transport import Limits
 from tests.process.store.fake_probe import recover
 from tests.process.targets import sample
+from tests.waiting import LONGEST_S
 
 FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
 BEGUN = sample.stream(FIRST)[:3]  # with its series, and without a result
@@ -201,7 +203,7 @@ def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None
     facts = (sample.GOLDEN / "facts.json").read_text()
     end = "os.kill(os.getpid(), signal.SIGKILL)" if kill else "sys.exit(0)"
     body = f"if sys.argv[1] == 'facts': lines({facts!r}); sys.exit(0)\nos.write(1, b'{{')\n{end}"
-    target = local_target(sample.executable(tmp_path, body))
+    target = local_target(sample.executable(tmp_path, body), limits=Limits(LONGEST_S))
     outcome = alone(target, store)
     assert outcome.exit_code == (EXIT_UNTRUSTWORTHY if kill else EXIT_USAGE)
     assert outcome.document.status == "incomplete"
@@ -336,7 +338,7 @@ def test_who_measures_unlocked_is_told(
     facts, stream = (sample.GOLDEN / "facts.json").read_text(), sample.stream(FIRST)
     body = f"if sys.argv[1] == 'facts': lines({facts!r})\nelse: lines(*{stream!r})"
     events: list[CampaignEvent] = []
-    target = local_target(sample.executable(tmp_path, body))
+    target = local_target(sample.executable(tmp_path, body), limits=Limits(LONGEST_S))
     alone(target, store, events.append)
     (said,) = [event.text for event in events if isinstance(event, Warned)]
     assert str(tmp_path / "link") in said and "disturb each other" in said

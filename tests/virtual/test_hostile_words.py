@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-GIVE_UP_S = 60
+from tests.waiting import LONGEST_S
 
 # ESC and others of C0, DEL, C1 as UTF-8 and as a byte, broken UTF-8, and what turns the text round.
 HOSTILE = b"\x1b]0;t\x07\x1b[2J\r\x08\x7f\xc2\x9b31m\x9b\xe2\x82|\xe2\x80\xae|\xff"
@@ -46,7 +46,7 @@ def assert_shown(text: bytes) -> None:
 )
 def test_arguments(probe: Path, words: tuple[bytes, ...]) -> None:
     command = [os.fsencode(probe), *words]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=GIVE_UP_S)
+    done = subprocess.run(command, capture_output=True, check=False, timeout=LONGEST_S)
     assert done.returncode == 2 and done.stdout == b""
     if b"control character" not in done.stderr:
         assert_shown(done.stderr)
@@ -56,7 +56,7 @@ def test_arguments(probe: Path, words: tuple[bytes, ...]) -> None:
 def test_the_result_of_a_run_for_people(probe: Path) -> None:
     command = [os.fsencode(probe), b"run", b"CLK-P-BIN", b"--text", b"--samples", b"1"]
     command += [b"--backing", b"/nowhere/" + HOSTILE]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=GIVE_UP_S)
+    done = subprocess.run(command, capture_output=True, check=False, timeout=LONGEST_S)
     assert done.returncode != 0
     assert_shown(done.stdout + done.stderr)
 
@@ -87,7 +87,7 @@ def test_journals(probe: Path, tmp_path: Path, line: bytes, words: list[str]) ->
     script = "mount -t tmpfs none /run || exit 1\n"
     script += 'install -m 600 "$0" /run/hardstone-shield.journal || exit 1; exec "$@"'
     command = ["unshare", "--mount", "sh", "-c", script, str(journal), str(probe), "shield", *words]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=GIVE_UP_S)
+    done = subprocess.run(command, capture_output=True, check=False, timeout=LONGEST_S)
     assert done.returncode == 70, done.stderr
     for shown in done.stderr.decode().split("\n"):
         assert shown.isprintable(), shown

@@ -42,7 +42,7 @@ from tests.process.store.fake_probe import Here
 from tests.process.targets import sample
 from tests.running import has_ended
 from tests.unit.stats import make
-from tests.waiting import wait_until
+from tests.waiting import LONGEST_S, wait_until
 
 
 def test_it_is_a_plan_of_one_test(hardstone: Hardstone, tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_what_it_left_in_the_background_goes_on_and_is_not_waited_for(
     assert "sh failed with exit code 3" in capfd.readouterr().err
     asking, answering = (os.open(pipe, os.O_RDWR) for pipe in (ask, answer))
     os.write(asking, b"there\n")
-    ready, _, _ = select.select([answering], [], [], 60)
+    ready, _, _ = select.select([answering], [], [], LONGEST_S)
     assert ready and os.read(answering, 6) == b"there\n"
     os.close(asking)
     os.close(answering)
@@ -501,7 +501,7 @@ def test_who_quits_does_not_wait_for_it(
     capfd: pytest.CaptureFixture[str], *, is_aborted: bool
 ) -> None:
     # Who is aborted comes before the deadline, however long it takes to say so.
-    deadline_s = 60.0 if is_aborted else 0.2
+    deadline_s = LONGEST_S if is_aborted else 0.2
     with started("sleep 600", deadline_s=deadline_s) as one:
         PlainRecording(one).take(RunFinished("run", is_aborted))
         one.finish()

@@ -32,8 +32,10 @@ from hardstone.errors import (
 )
 from hardstone.model import Scalar
 from hardstone.targets.local import local_target
+from hardstone.targets.transport import Limits
 from tests.process.cli.conftest import Hardstone
 from tests.unit.stats import make
+from tests.waiting import LONGEST_S
 
 
 def test_the_version(hardstone: Hardstone) -> None:
@@ -213,7 +215,7 @@ def told(
     capfd: pytest.CaptureFixture[str], probe: Path, code: int = EXIT_PRIVILEGE, **facts: Scalar
 ) -> list[str]:
     named = {name.replace("__", "."): value for name, value in facts.items()}
-    tell_code(code, DENIED, {**ORDINARY, **named}, local_target(probe))
+    tell_code(code, DENIED, {**ORDINARY, **named}, local_target(probe, limits=Limits(LONGEST_S)))
     return capfd.readouterr().err.splitlines()
 
 

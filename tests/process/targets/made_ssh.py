@@ -15,8 +15,9 @@ from hardstone.targets.named import SshSettings, parse_ssh_url
 from hardstone.targets.openssh import OpenSsh
 from hardstone.targets.ssh import Patience, SshTransport
 from tests.conftest import PROBE
+from tests.waiting import LONGEST_S
 
-QUICK = Patience(away_s=60.0, again_s=0.05, start_s=0.0, job_s=0.0, late=0.0)
+QUICK = Patience(away_s=LONGEST_S, again_s=0.05, start_s=0.0, job_s=0.0, late=0.0)
 AWAY = replace(QUICK, away_s=0.3)
 # With the clock of MadeSsh: it is time to connect when all jobs that were sent have ended.
 _JOB_S = 1e6

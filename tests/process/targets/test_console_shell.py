@@ -18,8 +18,10 @@ from hardstone.targets.console.address import ConsoleSettings, parse_console
 from hardstone.targets.console.console_target import ConsoleTarget, ConsoleTransport
 from hardstone.targets.console.line import DescriptorLine, Line
 from hardstone.targets.local import local_target
+from hardstone.targets.transport import Limits
 from tests import machine
 from tests.process.targets import sample
+from tests.waiting import LONGEST_S
 
 OPTIONS = RunOptions(cpu=machine.cpu(), policy="other", clock="monotonic")
 
@@ -71,7 +73,7 @@ def test_the_real_probe_answers_behind_a_shell_as_it_does_here(
     console: ConsoleTarget, probe: Path
 ) -> None:
     """Also a register of 70 KB, which is more than the buffer of a terminal."""
-    here = local_target(probe)
+    here = local_target(probe, limits=Limits(LONGEST_S))
     console.open()
     assert console.probe_list() == here.probe_list()
     assert console.load_list() == here.load_list()

@@ -17,7 +17,11 @@ from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, St
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import LocalTransport, local_target
 from hardstone.targets.probe_target import ProbeTarget, probe_arguments
+from hardstone.targets.transport import Limits
 from tests.process.targets import sample
+from tests.waiting import LONGEST_S
+
+PATIENT = Limits(LONGEST_S)
 
 
 def fake(folder: Path, *steps: Any, **changed: Any) -> FakeTarget:
@@ -259,7 +263,7 @@ def named(name: str) -> dict[str, Any]:
 
 
 def local(folder: Path, body: str) -> Target:
-    return local_target(sample.executable(folder, body))
+    return local_target(sample.executable(folder, body), limits=PATIENT)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +309,7 @@ def test_a_self_test_among_the_lines_of_a_console(tmp_path: Path) -> None:
 
     sent = sample.selftest()
     body = f"lines('[ 1.0] usb 1-1', *{sent}, '{{', 'more')"
-    found = ProbeTarget(Console(sample.executable(tmp_path, body))).selftest()
+    found = ProbeTarget(Console(sample.executable(tmp_path, body)), limits=PATIENT).selftest()
     assert found == fake(tmp_path, selftest=sent).selftest()
 
 

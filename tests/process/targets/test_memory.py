@@ -205,7 +205,7 @@ def probe() -> Path:
 
 def record(probe: Path, backing: Path) -> subprocess.CompletedProcess[bytes]:
     words = ["run", "CLK-B-RES", "--samples", "1000", "--json", "--backing", f"memory:{backing}"]
-    return subprocess.run([probe, *words], capture_output=True, timeout=120, check=False)
+    return subprocess.run([probe, *words], capture_output=True, timeout=300, check=False)
 
 
 def test_memory_that_is_there_is_recorded_into_and_read_back(tmp_path: Path, probe: Path) -> None:

@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import StreamSeries
+from tests import machine
 from tests.running import GIVE_UP_S, Stream, measuring_thread
+from tests.waiting import wait_until
 
 TOKEN = "0f3e"
 FRAME = re.compile(rb"@hs:([0-9a-f]{4}) (\d+) (.) ([0-9a-f]{8}) (.{0,120})", re.DOTALL)
@@ -255,16 +257,21 @@ def test_passes_with_different_holes_are_one(probe: Path) -> None:
 def test_a_letter_stops_a_long_run(probe: Path) -> None:
     """Noise, and a closed input, do not: the run would go on for an hour."""
     with console(command(probe, *LAT, "-D", "1h")) as opened:
-        measuring_thread(opened.process.pid)
+        thread = measuring_thread(opened.process.pid)
+        # On a busy host its preparation sleeps often, too: so many are of values.
+        wait_until(lambda: machine.switches(opened.process.pid, thread) > 500, "it stays short")
         opened.write(b"as\x04 command\nq\n\xff\n")
         opened.write(b"s\n")
         answer = opened.pass_()
         opened.send("q")
         code = opened.code()
     stream = Stream("TMR-P-LAT", answer.code, answer.output)
-    assert stream.result.interrupted and "stop" in (stream.result.reason or "")
-    # On a busy host the stop comes before the first value.
-    assert code == answer.code == (0 if stream.sample_count else 3)
+    assert stream.result.interrupted and stream.sample_count > 0
+    # On a busy host it may not end within 3 s; its values are kept.
+    late = stream.result.status == "timeout"
+    said = "did not end on request; results so far are kept" if late else "stopped early"
+    assert said in (stream.result.reason or "")
+    assert code == answer.code == stream.told_code == (3 if late else 0)
 
 
 def test_the_end_of_the_input_ends_no_run(probe: Path) -> None:

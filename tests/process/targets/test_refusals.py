@@ -383,7 +383,7 @@ def catches(pid: int, number: signal.Signals) -> bool:
 
 def test_facts_have_a_deadline(probe: Path) -> None:
     with subprocess.Popen([probe, "facts"], stdout=-1, stderr=-1, text=True) as process:
-        wait_until(lambda: catches(process.pid, signal.SIGALRM), "no deadline", 30)
+        wait_until(lambda: catches(process.pid, signal.SIGALRM), "no deadline")
         process.send_signal(signal.SIGALRM)  # it has passed
         _, said = process.communicate()
     assert process.returncode == EXIT_UNTRUSTWORTHY
@@ -404,10 +404,10 @@ def test_a_probe_ends_with_who_started_it_also_while_its_input_is_open(probe: Pa
     command = [sys.executable, "-c", STARTS, *map(str, words)]
     with subprocess.Popen(command, stdin=-1, stdout=-1) as parent:
         child = int((parent.stdout or sys.stdin.buffer).readline())
-        wait_until(lambda: catches(child, signal.SIGTERM), "it does not measure", 60)
+        wait_until(lambda: catches(child, signal.SIGTERM), "it does not measure")
         parent.kill()
         parent.wait()
-        wait_until(lambda: not is_alive(child), "the probe stays", 60)
+        wait_until(lambda: not is_alive(child), "the probe stays")
 
 
 def is_alive(pid: int) -> bool:

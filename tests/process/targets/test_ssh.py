@@ -36,10 +36,10 @@ from hardstone.targets.transport import Limits
 from tests.conftest import PROBE
 from tests.process.targets import sample
 from tests.process.targets.made_ssh import AWAY, ENDED, ENDED_AWAY, QUICK, MadeSsh
-from tests.waiting import wait_until
+from tests.waiting import LONGEST_S, wait_until
 
 pytestmark = pytest.mark.skipif(not PROBE.exists(), reason=f"there is no {PROBE}: make setup")
-LIMITS = Limits(30.0, expected_s=0.0)
+LIMITS = Limits(LONGEST_S, expected_s=0.0)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def collected(transport: SshTransport, test: str, number: int, stop: Stop | None
 
 
 def test_commands_run_attached_and_nothing_is_left(board: MadeSsh) -> None:
-    target = ProbeTarget(board.opened())
+    target = ProbeTarget(board.opened(), limits=LIMITS)
     assert target.probe_list() == sample.register()
     found = target.facts()
     assert found.facts.pop("target.url") == "ssh://board"
@@ -76,7 +76,7 @@ def test_commands_run_attached_and_nothing_is_left(board: MadeSsh) -> None:
 
 def test_a_banner_before_each_answer_is_left_out(board: MadeSsh) -> None:
     board.tell("banner", "Welcome!\nhardstone-look\nhardstone-agent\n\x1b[2J" + "x" * 70_000)
-    target = ProbeTarget(board.opened())
+    target = ProbeTarget(board.opened(), limits=LIMITS)
     assert target.probe_list() == sample.register()
     target.close()
     assert board.left() == []
@@ -239,7 +239,7 @@ def test_a_target_that_takes_longer_is_left_alone_again(board: MadeSsh) -> None:
         board.tell(test, f"{test}\n")
         board.tell(f"{test}.sh", f"until test -e $state/{sign}; do :; done\n")
     transport = board.opened(patience=replace(QUICK, attached_s=0.05))
-    expected = Limits(30.0, expected_s=0.1)
+    expected = Limits(LONGEST_S, expected_s=0.1)
     transport.announce([(["run", "B"], expected)])
 
     def on_idle(said: str = "") -> None:
@@ -364,7 +364,7 @@ def test_a_run_that_is_looked_at_is_dumped_on_the_target(board: MadeSsh, tmp_pat
 def test_options_reach_the_probe_as_they_are(board: MadeSsh) -> None:
     """No shell reads the words of a request."""
     board.tell("TMR-P-LAT", "")
-    target = ProbeTarget(board.opened())
+    target = ProbeTarget(board.opened(), limits=LIMITS)
     planned = sample.planned(params={"mask": "$(touch x) `id` 'a' \"b\" \\ ; & |"})
     backing = target.memory("20261130T000000Z-abcdef", board.state).path_for(1)
     list(target.run(planned, RunOptions(), backing, Stop()))

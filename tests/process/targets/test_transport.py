@@ -18,10 +18,12 @@ from hardstone.store.store import Store
 from hardstone.targets.base import ProbeError, RunOptions, Stop, Target
 from hardstone.targets.local import LocalTransport, ProbeProcess
 from hardstone.targets.probe_target import ProbeTarget, check_load
-from hardstone.targets.transport import Transport
+from hardstone.targets.transport import Limits, Transport
 from tests.process.targets import sample
+from tests.waiting import LONGEST_S
 
 TEST = "TMR-P-LAT"
+PATIENT = Limits(LONGEST_S, stop_s=LONGEST_S)
 # Stands for a remote login: another process between the tool and the probe.
 RELAY = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
 NOISE = (b"[    1.234567] random: crng init done\r\n", b"\r\nlogin: ", b"\xff\x00\n")
@@ -73,14 +75,14 @@ def playing(folder: Path, stream: Sequence[str] = (), end: str = "") -> Path:
 
 @pytest.mark.parametrize("kind", [LocalTransport, Relayed, Console])
 def test_documents_arrive_over_every_transport(tmp_path: Path, kind: type[LocalTransport]) -> None:
-    target: Target = ProbeTarget(kind(playing(tmp_path)))
+    target: Target = ProbeTarget(kind(playing(tmp_path)), limits=PATIENT)
     assert (target.name, target.is_noisy) == (kind.name, kind.is_noisy)
     assert target.probe_list() == sample.register()
     assert target.facts() == sample.facts()
     found = target.selftest()
     assert found is not None and all(one.passed for one in found.checks)
     with pytest.raises(InputError, match="cannot be read"):  # noise alone
-        ProbeTarget(Console(sample.executable(tmp_path, "pass"))).facts()
+        ProbeTarget(Console(sample.executable(tmp_path, "pass")), limits=PATIENT).facts()
 
 
 def test_the_clock_of_the_system_is_that_of_its_transport() -> None:
@@ -97,12 +99,14 @@ def test_the_clock_of_the_system_is_that_of_its_transport() -> None:
 @pytest.mark.parametrize("kind", [LocalTransport, Relayed])
 def test_a_stream_arrives_over_every_transport(tmp_path: Path, kind: type[LocalTransport]) -> None:
     stream = sample.stream(TEST)
-    target = ProbeTarget(kind(playing(tmp_path, stream)))
+    target = ProbeTarget(kind(playing(tmp_path, stream)), limits=PATIENT)
     got = list(target.run(sample.planned(), RunOptions(), None, Stop()))
     assert got == [line.encode() for line in stream]
     stop = Stop()
     stop.set()  # its input ends
-    target = ProbeTarget(kind(sample.executable(tmp_path, "sys.stdin.read(); lines('kept')")))
+    target = ProbeTarget(
+        kind(sample.executable(tmp_path, "sys.stdin.read(); lines('kept')")), limits=PATIENT
+    )
     assert list(target.run(sample.planned(), RunOptions(), None, stop)) == [b"kept"]
 
 
@@ -122,7 +126,7 @@ def test_noise_behind_the_footer_hides_no_result(tmp_path: Path, is_whole: bool)
             if failure:
                 raise failure
 
-    lines = ProbeTarget(Late(playing(tmp_path, stream, "sys.exit(3)"))).run(
+    lines = ProbeTarget(Late(playing(tmp_path, stream, "sys.exit(3)")), limits=PATIENT).run(
         sample.planned(), RunOptions(), None, Stop()
     )
     if is_whole:

@@ -26,6 +26,7 @@ from hardstone.exporters.perfetto import NOT_TRACED, export_perfetto
 from hardstone.exporters.registry import Exported, Wanted, export, find_exporter
 from hardstone.model import YEAR_NS, Event, Interval, Result, RunDocument, Trace, Worst
 from tests.unit.stats import make, recorded
+from tests.waiting import LONGEST_S
 
 REAL = Path(__file__).parent / "traced-run.json"
 PAGE = Path(__file__).parents[3] / "docs/how-to/look-at-a-spike.md"
@@ -565,7 +566,7 @@ def query(sql: str, exported: Exported, folder: Path) -> list[list[str]]:
     trace.write_bytes(exported.content)
     file.write_text(sql, encoding="utf-8")
     command = [shell(), "-q", str(file), str(trace)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S, check=True)
     rows = [line.split(",") for line in done.stdout.splitlines() if line.strip()]
     return [[cell.strip('"') for cell in row] for row in rows[1:]]
 
