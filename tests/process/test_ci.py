@@ -60,11 +60,13 @@ class Shell:
         (folder / self.limits).write_text(LIMITS.format(most="2us"))
         self.results = folder / "hardstone-results"
 
-    def start(self, script: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
+    def start(
+        self, script: Path, *words: str, program: str = "sh", **variables: str
+    ) -> subprocess.Popen[str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         own = {"NOTED": str(self._noted), "HARDSTONE": str(self.command)}
         return subprocess.Popen(
-            ["sh", str(script), *words],
+            [program, str(script), *words],
             env={**kept, **own, **variables},
             cwd=self.folder,
             stdout=subprocess.PIPE,
@@ -175,15 +177,44 @@ def test_a_summary_that_cannot_be_written_does_not_pass(shell: Shell) -> None:
     shell(GATE, code=2, HARDSTONE_LIMITS=shell.limits, GITHUB_STEP_SUMMARY="/nowhere/summary")
 
 
+LASTS = """#!/bin/sh
+trap "echo ended > ended; exit 130" TERM
+echo > begun
+while :; do sleep 0.02; done
+"""
+
+
 def test_a_cancelled_job_leaves_nothing_behind(shell: Shell) -> None:
     """hardstone gets SIGTERM and is waited for; the trap of the script ends with 130."""
-    shell.command.write_text(
-        '#!/bin/sh\ntrap "echo ended > ended; exit 130" TERM\necho > begun\n'
-        "while :; do sleep 0.02; done\n"
-    )
+    shell.command.write_text(LASTS)
     with shell.start(GATE, HARDSTONE_LIMITS=shell.limits) as script:
         wait_until((shell.folder / "begun").exists)
         script.terminate()
+        assert script.wait(300) == 130
+    assert (shell.folder / "ended").exists()
+
+
+# Sent before the first command after the one that starts hardstone.
+AT_ONCE = """
+send() {
+    until test -e begun; do sleep 0.02; done
+    trap - DEBUG
+    kill -TERM $$
+}
+set -T
+trap 'test -z "$(jobs -p)" || send' DEBUG
+"""
+
+
+def test_a_job_that_is_cancelled_as_hardstone_starts_leaves_nothing_behind(shell: Shell) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("no bash, which stops before each command")
+    shell.command.write_text(LASTS)
+    (shell.folder / "at-once").write_text(AT_ONCE)
+    with shell.start(
+        GATE, program=bash, HARDSTONE_LIMITS=shell.limits, BASH_ENV="at-once"
+    ) as script:
         assert script.wait(300) == 130
     assert (shell.folder / "ended").exists()
 

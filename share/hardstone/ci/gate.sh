@@ -29,7 +29,7 @@ limits=${HARDSTONE_LIMITS:-}
 baseline=${HARDSTONE_BASELINE:-}
 summary=$out/summary.md
 worst=0
-child=
+before= is_running=
 
 die() {
     echo "gate.sh: $1" >&2
@@ -47,12 +47,13 @@ count() {
 }
 
 # A job that is cancelled must not leave a load and real-time threads behind: hardstone is ended,
-# keeps what it measured, and is waited for.
+# keeps what it measured, and is waited for. $! itself is used: a signal may come before a copy of
+# it is made.
 stop() {
     trap '' INT TERM HUP
-    if [ -n "$child" ]; then
-        kill -TERM "$child" 2>/dev/null
-        wait "$child"
+    if [ -n "$is_running" ] && [ "${!:-}" != "$before" ]; then
+        kill -TERM "$!" 2>/dev/null
+        wait "$!"
     fi
     exit 130
 }
@@ -60,11 +61,12 @@ trap stop INT TERM HUP
 
 # In the background, so that the shell hears of a signal while hardstone runs.
 call() {
+    before=${!:-}
+    is_running=1
     "$hardstone" "$@" &
-    child=$!
-    wait "$child"
+    wait "$!"
     ended=$?
-    child=
+    is_running=
     return "$ended"
 }
 
