@@ -26,7 +26,9 @@ from tests.situations import REAL_TIME, check, situations
 from tests.waiting import wait_until
 
 GROUPS = Path("/sys/fs/cgroup/cpu")
-USER = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
+# The kernel counts processes of a user in all name spaces, also those of another run of this test.
+USER_ID = 100_000 + uuid4().int % 1_000_000_000
+USER = ["setpriv", f"--reuid={USER_ID}", f"--regid={USER_ID}", "--clear-groups"]
 as_user = machine.needs(machine.no_other_user())
 filtered = machine.needs(refusing.here())
 
