@@ -93,7 +93,7 @@ def citations(tree: Tree) -> Iterator[Complaint]:
     or docs/, or by their names alone."""
     names = {file.name for path, file in tree.files.items() if path.endswith(".md")}
     for path, file in tree.files.items():
-        if path == OF_LINT or not (path.endswith(CITING) or path == "Makefile"):
+        if path in OF_LINT or not (path.endswith(CITING) or path == "Makefile"):
             continue
         text = file.text
         if any(name in text for name in BARE_NAMES):

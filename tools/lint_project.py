@@ -39,7 +39,7 @@ PRIVATE = (
 def private(tree: Tree) -> Iterator[Complaint]:
     """No place of somebody's machine, no registry and no secret is in the tree."""
     for path, file in tree.files.items():
-        if path == OF_LINT or not is_text(file):
+        if path in OF_LINT or not is_text(file):
             continue
         lower = file.text.lower()
         for what, words, pattern in PRIVATE:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from hardstone.cli.main import COMMANDS
 from lint_tree import Tree
 from tests.conftest import ROOT
 
-Files = Mapping[str, str]
+Files = dict[str, str]
 
 
 def written(folder: Path, files: Files) -> Tree:
@@ -103,13 +104,6 @@ PROBE = {
 }
 
 
-def including(path: str, included: str, complaint: str) -> Case:
-    path = f"probe/src/{path}"
-    text = f'{PROBE.get(path, "")}#  include "{included}"\n'
-    return Case("includes", PROBE, {path: text}, f"{path}:{text.count(chr(10))}: {complaint}")
-
-
-OF_LAT = "family/timer/tmr_p_lat.c"
 HEAD = "/* TMR-P-LAT: sleeps.\n *\n * What: a\n * Begin, end: b\n * Threads: c\n"
 HEAD += " * Wrong if: d\n * x\n */\n"
 FACTS = {
@@ -235,528 +229,121 @@ RIGHTS = {
 }
 
 
-def broken(rule: str, good: Files, path: str, *found: tuple[str, str]) -> list[Case]:
-    """Cases of one file: its text, and what follows its name in the complaint."""
-    return [Case(rule, good, {path: text}, f"{path}:{complaint}") for text, complaint in found]
+GOOD: dict[str, Files] = {
+    "libraries": {
+        f"{TOOLKIT}cli/a.py": "import click\nfrom rich.text import Text\n",
+        f"{TOOLKIT}report/a.py": "import jinja2, markupsafe, vl_convert, pypdf, numpy\n",
+        f"{TOOLKIT}exporters/a.py": "import hdrh, perfetto, pyarrow\n",
+        f"{TOOLKIT}stats/a.py": "import scipy\n",
+        f"{TOOLKIT}targets/a.py": "import serial\n",
+    },
+    "campaign": {f"{TOOLKIT}cli/a.py": "from hardstone.campaign import x\n"},
+    "unsafe": {f"{TOOLKIT}a.py": "import json\nrun(['a'], check=True)\nobj.eval('1')\n"},
+    "scipy": {f"{TOOLKIT}a.py": "def f():\n    from scipy import special\n"},
+    "module-names": MODULES,
+    "public-door": {
+        "tests/a.py": "self._process.kill()\nmonkeypatch.setattr(os, 'fsync', noted)\n"
+        "from hardstone.store import Store\nstore = Store(path)\n"
+        "store.path.chmod(0o500)\nos._exit(0)\n"
+    },
+    **dict.fromkeys(("includes", "table-of-rooms", "probe-layers", "given-on", "tests"), PROBE),
+    "visitors": {
+        "docs/design.md": DESIGN,
+        "probe/src/run/run.h": "",
+        "probe/src/run/run.c": '#include "run/run.h"\n',
+        "probe/src/run/stream.c": '#include "run/run.h"\n#include "run/tried.h"\n',
+        "probe/src/run/tried.h": "",
+        "probe/tests/test_tried.c": '#include "run/tried.h"\n',
+        "probe/src/port/board/options.h": "",
+        "probe/src/port/board/Makefile": "CFLAGS += -include $(ROOT)/port/board/options.h\n",
+        "probe/src/base/clock.h": "",
+        "probe/src/run/text.c": '#include "base/clock.h"\n#include "run/run.h"\n',
+    },
+    "long-files": {"probe/src/run/run.c": "\n" * lint_c.LONGEST},
+    "head-comments": {LAT: HEAD + PROBE[LAT]},
+    "function-names": {
+        "probe/src/a.h": "const char *name(void);\nstatic inline int timer_at(void)\n"
+    },
+    "words-of-linux": {
+        "probe/src/port/linux/a.c": 'open("/proc/stat");\n',
+        "probe/src/port/device.h": '#define PATH "/dev/uio"\n',
+        "probe/src/run/a.c": '/* "/proc/x" */\nopen("/dev/null");\n',
+    },
+    "facts-sent": FACTS,
+    "facts-read": SOURCES,
+    "facts-named": FACTS,
+    "events": EVENTS,
+    "event-data": EVENTS,
+    "tables": TABLES,
+    "links": DOCS,
+    "link-anchors": DOCS,
+    "citations": {**DOCS, "src/a.py": "# docs/one.md, one.md, ../docs/one.md and a.md.html\n"},
+    "named-sources": {
+        "docs/one.md": "`run/run.c`, `gate/limits.py`, `src/hardstone/gate/limits.py`\n",
+        "probe/src/run/run.c": "",
+        f"{TOOLKIT}gate/limits.py": "",
+    },
+    "decisions": RECORDS,
+    "design": DESIGN_OF_TOOLKIT,
+    "glossary": {"docs/glossary.md": GLOSSARY},
+    "bibliography": STUDIES,
+    "addresses": ADDRESSES,
+    "doctor-sources": STUDIES,
+    "rights": RIGHTS,
+    "typed": TO_TYPE,
+    "commands": PAGES_OF_COMMANDS,
+    "other-tools": OTHER_TOOLS,
+    "changes": {
+        lint_docs.GOLDEN_REGISTER: json.dumps(SMALL),
+        "CHANGELOG.md": "TMR-P-LAT, MUT-B-INV\n",
+    },
+    "private": {"a.md": "/home/me/x, /homer, token = 1\n"},
+    "pins": PINS,
+    "make-targets": MAKE,
+    "version": VERSIONED,
+    "build-options": {
+        "probe/meson_options.txt": "option('a', type)\n",
+        "probe/meson.build": "get_option('a')\n",
+    },
+    "plain-words": {
+        f"{TOOLKIT}good.py": '"""A name that is there."""\n# anew\nA = "it continues"\n',
+        "probe/src/good.c": '/* told, that is there */\n"the probe " /* anew */ "continues"',
+        "docs/decisions/1.md": "it is no time",
+        "docs/a.md": "```text\nmeasure anew\n```\nthere is no time\n",
+    },
+}
 
 
-def changed(rule: str, good: Files, path: str, *found: tuple[str, str, str]) -> list[Case]:
-    """Cases of one file of which a piece is replaced."""
-    assert all(old in good[path] for old, _, _ in found)
-    texts = [(good[path].replace(old, new, 1), complaint) for old, new, complaint in found]
-    return broken(rule, good, path, *texts)
+def edited(before: str, edit: str) -> str:
+    """A file after an edit as lint.txt has them."""
+    kind, told, times = edit[0], edit[2:].encode().decode("unicode_escape"), 1
+    if found := re.search(r" x(\d+)$", told):
+        told, times = told[: found.start()], int(found[1])
+    if kind == "=":
+        return told
+    old, _, new = told.rpartition(" => ")
+    assert old in before and (kind == "~") == bool(old), edit
+    return before.replace(old, new * times, 1) if old else before + new * times
 
 
-def misnamed(path: str, symbol: str, test_id: str, told: str = "is the symbol ") -> Case:
-    """A test in a file of its own, registered and with its page."""
-    text = f'const struct test {symbol} = {{\n    .id = "{test_id}",\n}};\n'
-    bad = {
-        f"probe/src/family/{path}": text,
-        REGISTER_OF_PROBE: f"{PROBE[REGISTER_OF_PROBE]}TEST({symbol})\n",
-        f"docs/reference/tests/{test_id.lower()}.md": "",
-    }
-    return Case("tests", PROBE, bad, f"probe/src/family/{path}:1: {test_id} {told}")
+def tabled() -> Iterator[Case]:
+    rule = path = ""
+    bad: dict[str, str] = {}
+    for line in (Path(__file__).parent / "lint.txt").read_text().splitlines():
+        if line.startswith("=="):
+            _, rule, path = line.split()
+        elif line.startswith("&"):
+            _, other, edit = line.split(" ", 2)
+            bad[other] = edited(GOOD[rule].get(other, ""), edit)
+        elif not line.startswith("#"):
+            edit, _, complaint = line.rpartition(" -> ")
+            bad[path] = edited((GOOD[rule] | bad).get(path, ""), edit)
+            place = "" if re.match(r"\S+:\d+: ", complaint) else f"{path}:"
+            yield Case(rule, GOOD[rule], bad, f"{place}{complaint}")
+            bad = {}
 
 
-OF_PYTHON = [
-    *broken(
-        "libraries",
-        {
-            f"{TOOLKIT}cli/a.py": "import click\nfrom rich.text import Text\n",
-            f"{TOOLKIT}report/a.py": "import jinja2, markupsafe, vl_convert, pypdf, numpy\n",
-            f"{TOOLKIT}exporters/a.py": "import hdrh, perfetto, pyarrow\n",
-            f"{TOOLKIT}stats/a.py": "import scipy\n",
-            f"{TOOLKIT}targets/a.py": "import serial\n",
-        },
-        f"{TOOLKIT}units.py",
-        ("import json\nimport rich\n", "2: imports rich: only cli, terminal may"),
-    ),
-    *broken(
-        "campaign",
-        {f"{TOOLKIT}cli/a.py": "from hardstone.campaign import x\n"},
-        f"{TOOLKIT}report/a.py",
-        ("\nfrom hardstone.campaign import x\n", "2: imports campaign"),
-    ),
-    *broken(
-        "unsafe",
-        {f"{TOOLKIT}a.py": "import json\nrun(['a'], check=True)\nobj.eval('1')\n"},
-        f"{TOOLKIT}b.py",
-        ("from pickle import loads\n", "1: pickle runs what it reads"),
-        ("exec('1')\n", "1: exec runs text"),
-        ("run('a', shell=False)\n", "1: calls with shell="),
-    ),
-    *broken(
-        "scipy",
-        {f"{TOOLKIT}a.py": "def f():\n    from scipy import special\n"},
-        f"{TOOLKIT}b.py",
-        ("def f():\n    import scipy.stats\n", "2: scipy.stats slows"),
-        ("def f():\n    from scipy import stats\n", "2: scipy.stats slows"),
-        ("import json, scipy.special\n", "1: imports scipy for every command"),
-        ("from scipy.special import erf\n", "1: imports scipy for every command"),
-    ),
-    *broken("module-names", MODULES, f"{TOOLKIT}stats/body.py", ("", "1: src/hardstone/report")),
-    *broken("module-names", MODULES, f"{TOOLKIT}stats/bodies.py", ("", "1: is the plural of")),
-    *broken(
-        "module-names",
-        MODULES,
-        f"{TOOLKIT}cli/main.py",
-        ('\nCOMMANDS = {"show": "show", "runs": "runs"}\n', "2: COMMANDS has runs"),
-    ),
-    *broken(
-        "public-door",
-        {
-            "tests/a.py": "self._process.kill()\nmonkeypatch.setattr(os, 'fsync', noted)\n"
-            "from hardstone.store import Store\nstore = Store(path)\n"
-            "store.path.chmod(0o500)\nos._exit(0)\n"
-        },
-        "tests/unit/b.py",
-        ("from hardstone.store.place import _WAIT_S", "1: imports _WAIT_S"),
-        ("process._process.poll()", "1: reads _process"),
-        *(
-            (f"{start}\n{text}", f"2: {complaint}")
-            for start, text, complaint in (
-                ("from hardstone import store", "patch.setattr(store, 'W', 1)", "replaces store"),
-                ("import hardstone.store", "p.setattr(hardstone.store.f, 'W', 1)", "replaces hard"),
-                ("from hardstone.a import b", "p.setattr(b.shutil, 'which', no)", "replaces b.sh"),
-                ("from hardstone.a import b", "p.setitem(b.ALL, '0', up)", "replaces b.ALL"),
-                ("from hardstone.a import b", "b.FOLDER = '/x'", "sets b.FOLDER"),
-                ("from hardstone.a import b", "b.COMMANDS['x'] = 'y'", "sets b.COMMANDS['x']"),
-            )
-        ),
-        ("monkeypatch.setattr('hardstone.targets.local.Popen', fail)", "1: replaces 'hards"),
-        ("mock.patch('hardstone.cli.main.run')", "1: replaces 'hardstone.cli.main.run'"),
-        ("monkeypatch.setattr(*place, short)", "1: replaces *place"),
-    ),
-]
-OF_C = [
-    including(OF_LAT, "load/load.h", "family/timer/ may not include load/load.h"),
-    including(OF_LAT, "shield/shield.h", "family/timer/ may not include shield/shield.h"),
-    including(OF_LAT, "command/args.h", "family/timer/ may not include command/args.h"),
-    including(OF_LAT, "family/mutex/lock_kind.h", "family/timer/ may not include family/mutex/"),
-    including(OF_LAT, "port/linux/files.h", "family/timer/ may not include port/linux/files.h"),
-    including(OF_LAT, "run/stream.h", "family/timer/ may not include run/stream.h"),
-    including(OF_LAT, "realtime/run_delay.h", "realtime/run_delay.h is no door of realtime/"),
-    including(OF_LAT, "family/timer/tmr_p_jit.c", "family/timer/tmr_p_jit.c is no header"),
-    including(OF_LAT, "mechanism.h", "mechanism.h is not there: includes start at probe/src"),
-    including(OF_LAT, "../timer/mechanism.h", "../timer/mechanism.h is not there"),
-    including("family/shared/peer.h", "family/timer/mechanism.h", "family/shared/ may not"),
-    including("run/run.h", "family/shared/peer.h", "run/ may not include family/shared/peer.h"),
-    including("base/clock.h", "run/run.h", "base/ may not include run/run.h"),
-    including("load/load.h", "command/args.h", "load/ may not include command/args.h"),
-    *broken("includes", PROBE, "probe/src/attic/old.h", ("", "1: is in no room")),
-    *changed(
-        "table-of-rooms",
-        PROBE,
-        "docs/design.md",
-        ("`burst.h`", "`burst.h` `old.h`", "6: realtime/old.h is not there"),
-        ("`realtime/` `run/run.h`", "`realtime/` `work/` `run/run.h`", "11: work/ is not there"),
-        ("| `load/` |", "| `work/` | a | none | none |\n| `load/` |", "8: work/ has no file"),
-    ),
-    *broken(
-        "probe-layers",
-        PROBE,
-        "docs/design.md",
-        (
-            DESIGN.replace("`load.h` | `base/`", "`load.h` | `run/run.h`").replace(
-                "`stream.h` | `base/`", "`stream.h` | `load/`"
-            ),
-            "8: rooms include each other, load/ -> run/ -> load/",
-        ),
-        (
-            DESIGN.replace("`port.h` | none", "`port.h` | `shield/`").replace(
-                "`shield.h` | `base/`", "`shield.h` | `port/port.h`"
-            ),
-            "5: rooms include each other, base/ -> shield/ -> base/",
-        ),
-    ),
-    Case(
-        "given-on",
-        PROBE,
-        {"probe/src/run/stream.h": '#include "load/load.h"\n', LAT: '#include "run/stream.h"\n'},
-        f"{LAT}:1: run/stream.h gives load/load.h on, which family/timer/ may not include",
-    ),
-    *broken(
-        "visitors",
-        {
-            "docs/design.md": DESIGN,
-            "probe/src/run/run.h": "",
-            "probe/src/run/run.c": '#include "run/run.h"\n',
-            "probe/src/run/stream.c": '#include "run/run.h"\n#include "run/tried.h"\n',
-            "probe/src/run/tried.h": "",
-            "probe/tests/test_tried.c": '#include "run/tried.h"\n',
-            "probe/src/port/board/options.h": "",
-            "probe/src/port/board/Makefile": "CFLAGS += -include $(ROOT)/port/board/options.h\n",
-            "probe/src/base/clock.h": "",
-            "probe/src/run/text.c": '#include "base/clock.h"\n#include "run/run.h"\n',
-        },
-        "probe/src/run/text.h",
-        ("", "1: has one visitor, its own file"),
-    ),
-    Case(
-        "long-files",
-        {"probe/src/run/run.c": "\n" * lint_c.LONGEST},
-        {"probe/src/run/run.c": "\n" * (lint_c.LONGEST + 1)},
-        f"probe/src/run/run.c:{lint_c.LONGEST}: has {lint_c.LONGEST + 1} lines",
-    ),
-    *broken(
-        "head-comments",
-        {LAT: HEAD + PROBE[LAT]},
-        LAT,
-        (PROBE[LAT], "1: its first comment lacks What:, Begin, end:, Threads:, Wrong if:"),
-        (HEAD.replace("TMR-P-LAT", "TMR") + PROBE[LAT], "1: its first comment lacks TMR-P-LAT"),
-        (HEAD.replace("Threads:", "x") + PROBE[LAT], "1: its first comment lacks Threads:"),
-        (HEAD.replace(" * x\n", " * x\n" * 20) + PROBE[LAT], "1: its first comment has its parts"),
-        (
-            HEAD.replace("What", "_").replace("Wrong if", "What").replace("_", "Wrong if")
-            + PROBE[LAT],
-            "1: its first comment has its parts in the order",
-        ),
-    ),
-    *broken(
-        "function-names",
-        {"probe/src/a.h": "const char *name(void);\nstatic inline int timer_at(void)\n"},
-        "probe/src/b.h",
-        ("\nint timer_release(int a);\n", "2: timer_release is a name of a system"),
-    ),
-    *broken(
-        "words-of-linux",
-        {
-            "probe/src/port/linux/a.c": 'open("/proc/stat");\n',
-            "probe/src/port/device.h": '#define PATH "/dev/uio"\n',
-            "probe/src/run/a.c": '/* "/proc/x" */\nopen("/dev/null");\n',
-        },
-        "probe/src/run/b.c",
-        ('/* one\n */ puts("see /dev/shm");\n', "2: /dev/shm is a word of Linux: ask port_hint"),
-        ('puts("a " "in /sys/class");\n', "1: /sys is a word of Linux"),
-        ('puts("/proc" A);\n', "1: /proc is a word of Linux"),
-        ('puts("/"\n "proc/stat");\n', "1: /proc is a word of Linux"),
-        ('read("proc/stat");\n', "1: proc/ is a word of Linux"),
-        ('read("/etc/security/limits.conf");\n', "1: /etc/security is a word of Linux"),
-        ('puts("(sysctl fs.file-max)");\n', "1: sysctl is a word of Linux"),
-        ('puts("see kernel.sched_rr_timeslice_ms");\n', "1: kernel.sched_rr_timeslice_ms is a"),
-        ('puts("/dev/uio");\n', "1: /dev/uio is a word of Linux"),
-    ),
-    misnamed("timer/latency.c", "tmr_p_gap", "TMR-P-GAP", "is alone in its file"),
-    misnamed("timer/tmr_p_gap.c", "timer_gap", "TMR-P-GAP"),
-    misnamed("timer/tmr_p_gap.c", "tmr_p_gap", "TMR-P-GAPS"),
-    misnamed("tools/tmr_p_gap.c", "tmr_p_gap", "TMR-P-GAP"),
-    *broken(
-        "tests",
-        PROBE,
-        "probe/src/run/stream.h",
-        ("\nextern const struct test tmr_p_jit;\n", "2: names tmr_p_jit"),
-    ),
-    *broken(
-        "tests",
-        PROBE,
-        REGISTER_OF_PROBE,
-        ("TEST(tmr_p_lat)\n", "1: has no entry for tmr_p_jit"),
-        ("TEST(tmr_p_lat)\nTEST(tmr_p_jit)\nTEST(gone)\n", "3: gone is no test"),
-        ("TEST(tmr_p_lat)\nTEST(tmr_p_jit)\nTEST(tmr_p_jit)\n", "2: tmr_p_jit is no test, or"),
-    ),
-    *broken("tests", PROBE, "docs/reference/tests/old.md", ("", "1: is the page of no test")),
-    *broken(
-        "facts-sent",
-        FACTS,
-        SMT,
-        ('text_fact(sink, "cpu.smt", "on");\n', "1: cpu.smt is sent as text by linux"),
-        (f'{FACTS[SMT]}text_fact(sink, "cpu.new", "on");\n', "2: cpu.new is sent as text"),
-        (f'{FACTS[SMT]}sink->odd(sink->context, "cpu.odd");\n', "2: cpu.odd is sent in a way"),
-    ),
-    *broken(
-        "facts-read",
-        SOURCES,
-        SENDER_OF_SOURCES,
-        (f'{SOURCES_TABLE}{{WHOLE, "/proc/odd"}},\n{SOURCES_KEPT}', "2: no fact is read from"),
-        (f'{SOURCES_TABLE}options[] = {{"CONFIG_A"}};\n', "2: OPTIONS of raw_facts.py are others"),
-    ),
-    Case(
-        "facts-read",
-        SOURCES,
-        {SENDER_OF_SOURCES: SOURCES_KEPT},
-        "src/hardstone/facts.toml:1: the probe does not send /proc/version",
-    ),
-    Case(
-        "facts-read",
-        SOURCES,
-        {"src/hardstone/raw_facts.py": 'OPTIONS = ("CONFIG_HZ",)\n'},
-        "src/hardstone/facts.toml:1: nothing reads kernel.version",
-    ),
-    Case("facts-sent", FACTS, {SMT: ""}, "src/hardstone/facts.toml:1: the probe never sends"),
-    *broken(
-        "facts-named",
-        FACTS,
-        f"{TOOLKIT}plan/a.py",
-        ('\nfacts["cpu.smtt"]\n', "2: cpu.smtt is no fact"),
-    ),
-    *changed(
-        "events", EVENTS, EVENT, ("DATA(", 'DATA(data_bool("cut", 1), ', "1: sends cut with late")
-    ),
-    *changed(
-        "events",
-        EVENTS,
-        "schema/EVENTS.md",
-        ("(by)", "`cpu`", "3: nothing sends cpu with late"),
-        ("`gone`", "`never`, `gone`", "4: nothing sends never: remove its row"),
-    ),
-    Case(
-        "events",
-        EVENTS,
-        {"schema/EVENTS.md": EVENTS["schema/EVENTS.md"].replace("`gone`, ", "")},
-        f"{EVENT}:3: sends gone: schema/EVENTS.md has no row",
-    ),
-    *broken(
-        "event-data",
-        EVENTS,
-        "probe/src/run/other.c",
-        ('\ntell(run, "gone", NO_DATA, "%d");\n', "2: the figure in"),
-        ("\ntell(run, name, NO_DATA, x);\n", "2: sends an event that is named elsewhere"),
-        ("\nodd(run, DATA(x));\n", "1: has data of events in calls"),
-    ),
-    *broken(
-        "tables",
-        TABLES,
-        "probe/src/run/other.c",
-        ('\nrow_table_add(arena, "odd", NULL, columns, 2);\n', "2: keeps odd: schema/TABLES.md"),
-        (
-            'row_table_add(arena, "frame",\nDATA(data_integer("end_ns", 1)), columns, 2);\n',
-            "2: keeps end_ns in frame",
-        ),
-        (
-            'const char *const columns[] = {"x_um",\n"z_um"};\nrow_table_add(arena, "frame", x);\n',
-            "2: keeps z_um in frame",
-        ),
-    ),
-]
-OF_DOCS = [
-    *broken("links", DOCS, "docs/one.md", ("# One\n[gone](gone.md)\n", "2: gone.md is not there")),
-    *broken("links", DOCS, "docs/alone.md", ("", "1: no page links to it")),
-    *broken(
-        "link-anchors",
-        DOCS,
-        "docs/one.md",
-        ("\n[other](README.md#gone)\n", "2: docs/README.md has no heading for #gone"),
-        ("[other](gone.md#gone)\n", "1: docs/gone.md has no heading for #gone"),
-    ),
-    *broken(
-        "citations",
-        {**DOCS, "src/a.py": "# docs/one.md, one.md, ../docs/one.md and a.md.html\n"},
-        "src/b.py",
-        ("\n# see ../shared/STYLE.md\n", "2: ../shared/STYLE.md is not in the tree"),
-        ("\n# see METHOD.md.", "2: METHOD.md is not in the tree"),
-        ("\n# (METHOD, Time stamps)", "2: cites 'METHOD, Time'"),
-        ("\n# (SPEC section 0)", "2: cites 'SPEC section'"),
-    ),
-    *broken(
-        "named-sources",
-        {
-            "docs/one.md": "`run/run.c`, `gate/limits.py`, `src/hardstone/gate/limits.py`\n",
-            "probe/src/run/run.c": "",
-            f"{TOOLKIT}gate/limits.py": "",
-        },
-        "probe/README.md",
-        ("\n`run/gone.c`\n", "2: run/gone.c is not there"),
-    ),
-    *broken(
-        "decisions",
-        RECORDS,
-        "docs/decisions/0001-first.md",
-        (RECORD + "\n" * 60, "60: 64 lines"),
-        (RECORD.replace("Context", "Why"), "1: its headings are"),
-        (RECORD.replace("# 0001", "# 0003"), "1: its headings are"),
-    ),
-    *broken(
-        "decisions",
-        RECORDS,
-        "docs/decisions/README.md",
-        ("- [0001](0001-first.md) First\n", "1: 0002-next.md, 'Next': not in the index"),
-        (f"{INDEX}- [0003](0003-gone.md) Gone\n", "3: 0003-gone.md, 'Gone': no record"),
-        ("".join(INDEX.splitlines(keepends=True)[::-1]), "1: the records are not in order"),
-    ),
-    Case(
-        "decisions",
-        RECORDS,
-        {
-            "docs/decisions/0004-far.md": RECORD.replace("0001: First", "0004: Far"),
-            "docs/decisions/README.md": f"{INDEX}- [0004](0004-far.md) Far\n",
-        },
-        "docs/decisions/0004-far.md:1: its number is not 3",
-    ),
-    *broken(
-        "design",
-        DESIGN_OF_TOOLKIT,
-        "docs/design.md",
-        (DESIGN_OF_TOOLKIT["docs/design.md"] + "\n" * 200, "200: 206 lines"),
-        (DESIGN_OF_TOOLKIT["docs/design.md"].replace("`gate/`", "gate"), "1: gate has no row"),
-    ),
-    *changed(
-        "glossary",
-        {"docs/glossary.md": GLOSSARY},
-        "docs/glossary.md",
-        ("**run**: one", "**a, run**: one", "5: burst is out of order"),
-        ("Terms.", "Terms.\n\nWords.", "5: is no paragraph of one term"),
-        ("see *run*", "see *runs*", "5: there is no term runs"),
-    ),
-    *changed(
-        "bibliography",
-        STUDIES,
-        "docs/bibliography.md",
-        ("## Rest", f"### [P] Other, {SECOND}, as [P]", "8: [P] is the source of no test"),
-        (f"**: {FIRST}", f"**:  {FIRST}", "1: its lists of tests are not those"),
-    ),
-    *broken("bibliography", STUDIES, "docs/one.md", ("[O]\n[Z]\n", "2: [Z] is no study")),
-    Case(
-        "bibliography",
-        STUDIES,
-        {PUBLISHED: '{"studies": {"one": {"title": "No study"}}}'},
-        "docs/bibliography.md:1: a study of published.json is missing: add 'No study'",
-    ),
-    *changed(
-        "addresses",
-        ADDRESSES,
-        "docs/bibliography.md",
-        ("[it](https://x.org/y)", "it", "3: '[O]' has no address"),
-        ("No public copy known", "No copy", "10: 'Doe 1934' has no address"),
-    ),
-    *broken(
-        "doctor-sources",
-        STUDIES,
-        RULES_OF_DOCTOR,
-        ('\nbrings = { source = "Roe et al. 1987" }\n', "2: cites Roe 1987"),
-    ),
-    *broken(
-        "rights",
-        RIGHTS,
-        "docs/a.md",
-        ('sudo "$(command -v hardstone)" run', "1: needs root"),
-        ("\nhardstone run --cpu-config x,single", "2: needs root"),
-    ),
-    *broken(
-        "rights",
-        RIGHTS,
-        RULE_OF_ROOT,
-        ("sudo .venv/bin/hardstone run", "1: sudo does not find .venv/bin/hardstone"),
-        ('sudo "$(command -v hardstone)" shield', "1: command -v hardstone is not to run shield"),
-    ),
-    *broken(
-        "typed",
-        TO_TYPE,
-        "docs/how-to/two.md",
-        ("\n`hardstone list --frobnicate`\n", "2: hardstone list --frobnicate: No such option"),
-        ("`hardstone frobnicate`\n", "1: hardstone frobnicate: there is no command"),
-        ("```sh\nhardstone show\n```\n", "2: hardstone show: "),
-        ("`make frob`\n", "1: make frob: the Makefile has no frob"),
-        ("```sh\nfrob 1\n```\n", "2: frob 1: nobody tries it"),
-    ),
-    *broken(
-        "commands",
-        PAGES_OF_COMMANDS,
-        "docs/one.md",
-        ("\n```text\n$ hardstone frob\n```\n", "3: there is no command hardstone frob"),
-        ("`hardstone frob x`\n", "1: there is no command hardstone frob"),
-    ),
-    Case(
-        "other-tools",
-        OTHER_TOOLS,
-        {lint_docs.OPTIONS_OF_TOOLS: '["cyclictest"]\noptions = "-D -t -x"\n'},
-        f"{lint_docs.OTHER_TOOLS}:1: -x of cyclictest has no row",
-    ),
-    *changed(
-        "other-tools",
-        OTHER_TOOLS,
-        lint_docs.OTHER_TOOLS,
-        ("| `-t` |", "| `-t` `-q` |", "1: -q of cyclictest has a row and is not in"),
-        ("| `-t` |", "| `-t` `-D` |", "1: -D of cyclictest has two rows"),
-        ("--duration", "--durations", "3: hardstone has no --durations"),
-        (f"-p {PARAM}=", "-p frob=", "4: hardstone has no frob"),
-    ),
-    *broken(
-        "changes",
-        {lint_docs.GOLDEN_REGISTER: json.dumps(SMALL), "CHANGELOG.md": f"{FIRST}, {SECOND}\n"},
-        "CHANGELOG.md",
-        (f"{FIRST}\n", f"1: {SECOND} is only here or only in the register"),
-        (f"{FIRST}, {SECOND}\nTMR-P-NOT\n", "2: TMR-P-NOT is only here or only in the register"),
-    ),
-]
-OF_PROJECT = [
-    *broken(
-        "private",
-        {"a.md": "/home/me/x, /homer, token = 1\n"},
-        "b.md",
-        ("\nsee /home/anna/x", "2: /home/a is a place of somebody's machine"),
-        ("files.pythonhosted.org", "1: pythonhosted.org is a registry"),
-        ('Token = "abcdefgh1234"', '1: Token = "abcdefgh1234" is a secret'),
-        ("-----BEGIN RSA PRIVATE KEY", "1: -----BEGIN RSA PRIVATE KEY is a secret"),
-        ("glpat-0123456789abcdef", "1: glpat-0123456789abcdef is a secret"),
-    ),
-    *broken("pins", PINS, "requirements/run.txt", (f"{LOCK}    # https://x\n", "3: an address")),
-    *broken("pins", PINS, "requirements/other.txt", ("one==1\n", "1: one==1 is not pinned")),
-    Case(
-        "pins",
-        PINS,
-        {"requirements/dev.txt": LOCK.replace("8.1", "9")},
-        "requirements/run.txt:1: click==8.1 is not that of requirements/dev.txt",
-    ),
-    *broken(
-        "pins",
-        PINS,
-        "pyproject.toml",
-        ('[build-system]\nrequires = ["click==9"]\n', "2: click==9 is not the version"),
-    ),
-    *broken("make-targets", MAKE, ".ci/run", ("\nmake frob\n", "2: the Makefile has no frob")),
-    *broken("make-targets", MAKE, "README.md", ("`make frob`\n", "1: the Makefile has no frob")),
-    *changed(
-        "make-targets",
-        MAKE,
-        "Makefile",
-        ("help check", "help frob check", "1: frob is only"),
-        ("check:", '\t@echo "make frob  it"\ncheck:', "5: frob is only"),
-    ),
-    *broken(
-        "version",
-        VERSIONED,
-        "CHANGELOG.md",
-        ("## 0.1.00 - 2026-12-01\n", "1: has no section Unreleased, and none for 0.1.0"),
-        ("## 0.1.0\n", "1: has no section Unreleased, and none for 0.1.0"),
-    ),
-    *broken(
-        "version",
-        VERSIONED,
-        "share/man/man1/one.1",
-        ('.\\"\n.TH ONE 1 "" "hardstone 0.2.0" ""\n', "2: the version is 0.2.0 here, 0.1.0 in"),
-        ("nothing\n", "1: the version is missing here"),
-    ),
-    *broken(
-        "build-options",
-        {
-            "probe/meson_options.txt": "option('a', type)\n",
-            "probe/meson.build": "get_option('a')\n",
-        },
-        "probe/meson_options.txt",
-        ("option('a', type)\noption('b', type)\n", "2: nothing uses b"),
-    ),
-]
-PLAIN_C = """/* told by a comment, that is there */
-static const char *const why = "the probe " /* anew */
-                               "continues";
-"""
-OF_WORDS = [
-    *broken(
-        "plain-words",
-        {
-            f"{TOOLKIT}good.py": '"""A name that is there."""\n# anew\nA = "it continues"\n',
-            "probe/src/good.c": PLAIN_C,
-            "docs/decisions/1.md": "it is no time",
-            "docs/a.md": "```text\nmeasure anew\n```\nthere is no time\n",
-        },
-        f"{TOOLKIT}bad.py",
-        ('\nA = (\n    "it is "\n    f"no time of hardware"\n)\n', '3: "is no time": say is not'),
-        ('A = f"{ppm} millionths of it"\n', '1: "} millionths of": give a percentage'),
-    ),
-    *broken("plain-words", {}, "probe/src/bad.c", ('A = "found no "\n  "room";\n', '1: "found no')),
-    *broken("plain-words", {}, "docs/a.md", ("values are kept\napart\n", '1: "kept apart": say')),
-]
-CASES = [*OF_PYTHON, *OF_C, *OF_DOCS, *OF_PROJECT, *OF_WORDS]
+CASES = list(tabled())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.rule} {case.complaint}")
