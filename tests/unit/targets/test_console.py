@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from hardstone.targets.console.address import parse_console
 from hardstone.targets.console.console_frames import ConsoleFrame, ConsoleReader, Passes
 from hardstone.targets.console.console_target import ConsoleTarget, ConsoleTransport
 from hardstone.targets.console.line import Line
-from hardstone.targets.local import LocalTransport
 from hardstone.targets.transport import Limits
 from tests.process.targets import sample
 from tests.unit.targets.board import BANNER, LOG, Answer, Board, Faults, frames_of
@@ -116,13 +115,15 @@ def test_nothing_is_sent_while_a_test_measures() -> None:
     assert after and min(after) > sent[0] + 3.0
 
 
-@pytest.mark.parametrize("prompt", [b"nsh> ", b"uart:~$ ", b"\x1b[1;32muart:~$ \x1b[m", b"# "])
-def test_prompts_are_found(prompt: bytes) -> None:
-    assert output(Board(answers, prompt=prompt)) == STREAM
-
-
-def test_a_board_without_an_echo_is_the_same() -> None:
-    assert output(Board(answers, echo=False)) == STREAM
+@pytest.mark.parametrize(
+    "how",
+    [
+        *({"prompt": one} for one in (b"uart:~$ ", b"\x1b[1;32muart:~$ \x1b[m", b"# ")),
+        {"echo": False},
+    ],
+)
+def test_prompts_are_found_with_an_echo_and_without(how: dict[str, Any]) -> None:
+    assert output(Board(answers, **how)) == STREAM
 
 
 def test_a_command_line_has_a_checksum_of_its_own_and_a_new_token_each_time() -> None:
@@ -162,17 +163,13 @@ def test_a_code_and_its_message_are_those_of_the_probe() -> None:
     assert isinstance(error, ProbeExitError) and error.code == 3 and got == STREAM
 
 
-def test_what_the_console_has_not_is_none_with_the_reason() -> None:
-    with closing(target(Board(answers))) as found:
-        assert found.load_list() is None and found.shield_look() is None
-
-
 def test_facts_and_the_register_are_read() -> None:
     with closing(target(Board(answers))) as found:
         found.open()
         assert found.facts().schema == FACTS_SCHEMA
         assert found.probe_list() == sample.register()
-        assert found.clock_check() is None
+        assert found.clock_check() is None  # nor the rest: a console has none of these
+        assert found.load_list() is None and found.shield_look() is None
         assert found.probe_path() is None and found.probe_sha256() is None
 
 
@@ -205,10 +202,8 @@ def test_a_stop_is_sent_and_what_was_measured_comes() -> None:
 
 
 def test_a_stop_is_repeated_until_it_is_heard() -> None:
-    board = Board(long_test, faults=Faults(back=0.3, begins_s=1e9), seed=14)
-    board.random.seed(5)
+    board = Board(long_test, seed=5)
     stop = StopLater(board, 20.0)
-    board.faults = Faults()
     board.after(19.0, lambda: setattr(board, "faults", Faults(back=0.6)))
     limits = Limits(2000.0, expected_s=1000.0, stop_s=60.0)
     assert attempted(board, limits=limits, stop=stop)[0] == STREAM
@@ -218,19 +213,14 @@ def test_a_stop_is_repeated_until_it_is_heard() -> None:
 def test_an_abort_ends_at_once() -> None:
     board = Board(long_test)
     limits = Limits(2000.0, expected_s=1000.0)
-    error = refusal_of_probe(board, limits, StopLater(board, 20.0, is_abort=True))
+    error = attempted(board, limits=limits, stop=StopLater(board, 20.0, is_abort=True))[1]
+    assert isinstance(error, ProbeError)
     assert "ended at once" in error.cause and board.now < 22.0
     assert board.written[-1][1] == b"s\nq\n"
 
 
-def refusal_of_probe(board: Board, limits: Limits, stop: Stop) -> HardstoneError:
-    error = attempted(board, limits=limits, stop=stop)[1]
-    assert isinstance(error, ProbeError)
-    return error
-
-
 def test_a_probe_that_does_not_end_is_late() -> None:
-    board = Board(long_test, faults=Faults(back=0.0))
+    board = Board(long_test)
     board.hear = lambda: None  # type: ignore[method-assign]
     error = refusal(board, limits=Limits(30.0))
     assert isinstance(error, ProbeTimeoutError) and "30 s" in error.cause
@@ -312,137 +302,117 @@ def test_answers_that_change_are_never_mixed() -> None:
 # ---- what goes wrong, and what is said of it ----
 
 
-def silent(board: Board) -> None:
-    board.fall_silent()
+Happens = Callable[[Board], object]
 
 
-def wrong_rate(board: Board) -> None:
-    board.damaged = lambda data: bytes(byte | 0x80 for byte in data)  # type: ignore[method-assign]
+def having(name: str, value: Callable[[Board], object]) -> Happens:
+    return lambda board: setattr(board, name, value(board))
 
 
-def login(board: Board) -> None:
-    board.prompt = b"board login: "
+def after_begin(seconds: float, happens: Happens) -> Happens:
+    """What happens some time after the probe was started, of whose 3 s nothing comes."""
+
+    def prepare(board: Board) -> None:
+        def begun(words: list[str]) -> Answer:
+            board.after(seconds, lambda: happens(board))
+            return answers(words)
+
+        board.answers = begun
+
+    return prepare
 
 
-def no_prompt(board: Board) -> None:
-    board.run = lambda text: board.send(b"Ready.\n")  # type: ignore[method-assign]
-
-
-def telnet(board: Board) -> None:
-    board.damaged = lambda data: b"\xff\xfb\x01\xff\xfb\x03"  # type: ignore[method-assign]
-
-
-def only_echo(board: Board) -> None:
-    board.run = lambda text: None  # type: ignore[method-assign]
-
-
-def not_installed(board: Board) -> None:
-    board.program = "other"
-
-
-def many_words(board: Board) -> None:
+def many_words(board: Board) -> Callable[[str], None]:
     def run(text: str) -> None:
         board.send(b"nsh: hardstone: too many arguments\n" if text else b"")
         board.send_raw(board.prompt)
 
-    board.run = run  # type: ignore[method-assign]
-
-
-def short_lines(board: Board) -> None:
-    board.line_bytes = 60
-
-
-def other_version(board: Board) -> None:
-    board.version = b"2"
-
-
-def after_begin(board: Board, seconds: float, happens: Callable[[], None]) -> None:
-    """What happens some time after the probe was started, of whose 3 s nothing comes."""
-
-    def begun(words: list[str]) -> Answer:
-        board.after(seconds, happens)
-        return answers(words)
-
-    board.answers = begun
+    return run
 
 
 def crash(board: Board) -> None:
-    def die() -> None:
-        board.send(b"up_assert: Assertion failed at file: 1\n")
-        board.back_at_prompt()
-
-    after_begin(board, 1.5, die)
+    board.send(b"up_assert: Assertion failed at file: 1\n")
+    board.back_at_prompt()
 
 
 def panic(board: Board) -> None:
-    def die() -> None:
-        board.send(b"riscv_exception: EXCEPTION: Load access fault. MCAUSE: 5\n")
-        board.send(b"".join(b"dump_task: %d\n" % number for number in range(300)))
-        board.after_sent(0.1, board.fall_silent)
-
-    after_begin(board, 1.5, die)
-
-
-def reboot(board: Board) -> None:
-    after_begin(board, 1.5, board.reboot)
+    board.send(b"riscv_exception: EXCEPTION: Load access fault. MCAUSE: 5\n")
+    board.send(b"".join(b"dump_task: %d\n" % number for number in range(300)))
+    board.after_sent(0.1, board.fall_silent)
 
 
 def reboot_without_prompt(board: Board) -> None:
-    def boot() -> None:
-        board.reboot()
-        board.events.clear()
-        board.after(0.5, lambda: board.send(b"U-Boot 2024.01\nHit any key\n"))
-
-    after_begin(board, 1.5, boot)
-
-
-def dies(board: Board) -> None:
-    after_begin(board, 1.5, board.fall_silent)
-
-
-def ends_in_the_middle(board: Board) -> None:
-    after_begin(board, 3.3, board.fall_silent)
-
-
-def babbles(board: Board) -> None:
-    after_begin(board, 1.5, board.babble)
+    board.reboot()
+    board.events.clear()
+    board.after(0.5, lambda: board.send(b"U-Boot 2024.01\nHit any key\n"))
 
 
 def logs_for_ever(board: Board) -> None:
-    def log() -> None:
-        board.generation += 1
-        board.state = "mad"
-        board.send(LOG + b"\n")
-        board.after(0.1, log)
-
-    after_begin(board, 1.5, log)
+    board.generation += 1
+    board.state = "mad"
+    board.send(LOG + b"\n")
+    board.after(0.1, lambda: logs_for_ever(board))
 
 
-FAULTS = {
-    silent: (TargetError, "nothing comes from the port at all", "cable"),
-    wrong_rate: (TargetError, "the baud rate is wrong", "baud="),
-    login: (TargetError, "asks for a login", "log in"),
-    no_prompt: (TargetError, "no prompt was found; the last line was 'Ready.'", "prompt="),
-    telnet: (TargetError, "telnet", "raw"),
-    only_echo: (TargetError, "only echoes", "end the program"),
-    not_installed: (TargetError, "does not know the probe", "program="),
-    many_words: (ProbeError, "refuses the command line", "CONFIG_NSH_MAXARGUMENTS"),
-    short_lines: (ProbeError, "damaged", "CONFIG_NSH_LINELEN"),
-    other_version: (TargetError, "speaks version 2 of the console protocol", "this version"),
-    crash: (ProbeError, "it crashed or was ended; the last line was 'up_assert", "stack"),
-    panic: (ProbeError, "the system crashed: 'riscv_exception: EXCEPTION", "stacks"),
-    reboot: (ProbeError, "the board rebooted", "watchdog"),
-    reboot_without_prompt: (ProbeError, "the board rebooted", "watchdog"),
-    dies: (ProbeTimeoutError, "did not end within its deadline", "hangs"),
-    ends_in_the_middle: (ProbeError, "stopped in the middle, and nothing came", "cable"),
-    babbles: (ProbeError, "not text any more", "restart it"),
-    logs_for_ever: (ProbeTimeoutError, "lines of others came between); the last line", "stopped"),
+READY = having("run", lambda board: lambda text: board.send(b"Ready.\n"))
+HIGH_BITS = having("damaged", lambda _: lambda data: bytes(byte | 0x80 for byte in data))
+TELNET = having("damaged", lambda _: lambda data: b"\xff\xfb\x01\xff\xfb\x03")
+REBOOTS = (ProbeError, "the board rebooted", "watchdog")
+FAULTS: dict[str, tuple[Happens, type[HardstoneError], str, str]] = {
+    "silent": (Board.fall_silent, TargetError, "comes from the port at all", "fuser /dev/pts/9"),
+    "wrong rate": (HIGH_BITS, TargetError, "the baud rate is wrong", "baud="),
+    "no prompt": (READY, TargetError, "no prompt was found; the last line was 'Ready.'", "prompt="),
+    "telnet": (TELNET, TargetError, "telnet", "raw"),
+    "only echo": (
+        having("run", lambda _: lambda text: None),
+        *(TargetError, "only echoes", "end the program"),
+    ),
+    "not installed": (
+        having("program", lambda _: "other"),
+        *(TargetError, "does not know the probe", "program="),
+    ),
+    "many words": (
+        having("run", many_words),
+        *(ProbeError, "refuses the command line", "CONFIG_NSH_MAXARGUMENTS"),
+    ),
+    "short lines": (
+        having("line_bytes", lambda _: 60),
+        *(ProbeError, "damaged", "CONFIG_NSH_LINELEN"),
+    ),
+    "other version": (
+        having("version", lambda _: b"2"),
+        *(TargetError, "speaks version 2 of the console protocol", "this version"),
+    ),
+    "crash": (
+        after_begin(1.5, crash),
+        *(ProbeError, "it crashed or was ended; the last line was 'up_assert", "stack"),
+    ),
+    "panic": (
+        after_begin(1.5, panic),
+        *(ProbeError, "the system crashed: 'riscv_exception: EXCEPTION", "stacks"),
+    ),
+    "reboot": (after_begin(1.5, Board.reboot), *REBOOTS),
+    "reboot without prompt": (after_begin(1.5, reboot_without_prompt), *REBOOTS),
+    "dies": (
+        after_begin(1.5, Board.fall_silent),
+        *(ProbeTimeoutError, "did not end within its deadline", "hangs"),
+    ),
+    "ends in the middle": (
+        after_begin(3.3, Board.fall_silent),
+        *(ProbeError, "stopped in the middle, and nothing came", "cable"),
+    ),
+    "babbles": (after_begin(1.5, Board.babble), ProbeError, "not text any more", "restart it"),
+    "logs for ever": (
+        after_begin(1.5, logs_for_ever),
+        *(ProbeTimeoutError, "lines of others came between); the last line", "stopped"),
+    ),
 }
 
 
-@pytest.mark.parametrize("happens", FAULTS, ids=lambda one: one.__name__)
-def test_each_fault_is_told_for_what_it_is(happens: Any) -> None:
-    kind, cause, remedy = FAULTS[happens]
+@pytest.mark.parametrize(("happens", "kind", "cause", "remedy"), FAULTS.values(), ids=FAULTS)
+def test_each_fault_is_told_for_what_it_is(
+    happens: Happens, kind: type[HardstoneError], cause: str, remedy: str
+) -> None:
     board = Board(answers)
     happens(board)
     error = refusal(board)
@@ -627,29 +597,6 @@ def test_a_register_in_parts_that_has_too_few_tests_is_refused() -> None:
 
     with closing(target(Board(short, bytes_per_s=960.0))) as found, pytest.raises(InputError):
         found.probe_list()
-
-
-def test_measurements_on_one_port_wait_for_each_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also under two names of it; not those on other ports, nor those of this machine."""
-    monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(tmp_path / "lock"))
-    device, link = tmp_path / "ttyUSB0", tmp_path / "by-id"
-    device.touch()
-    link.symlink_to(device)
-    waits: list[str] = []
-
-    def alone(way: Any) -> AbstractContextManager[None]:
-        held: AbstractContextManager[None] = way.alone(Stop(), waits.append, waits.append, 0.0)
-        return held
-
-    board = Board(answers)
-    with alone(transport(board, f"console:{device}")):
-        with pytest.raises(TargetError), alone(transport(board, f"console:{link},baud=9600")):
-            pass
-        with alone(transport(board, "console:pty:/dev/pts/9")), alone(LocalTransport()):
-            pass
-    assert len(waits) == 1 and f"is running on console:{link}" in waits[0]
 
 
 def test_a_line_that_is_given_back_is_closed_and_opened_again() -> None:

@@ -22,6 +22,7 @@ from hardstone.targets.base import (
 )
 from hardstone.targets.console.console_command import NotHeardError
 from hardstone.targets.console.console_frames import ConsoleFrame, Passes
+from hardstone.targets.local import LocalTransport
 from hardstone.targets.transport import Limits
 from tests.process.targets import sample
 from tests.unit.targets.board import Answer, Board, Faults, frames_of
@@ -107,19 +108,6 @@ def test_a_crash_that_is_sure_ends_a_run_at_once(line: bytes) -> None:
     board.after(5.0, lambda: board.send(line + b"\n"))
     error = refusal(board, limits=Limits(400.0, expected_s=200.0))
     assert "the system crashed" in error.cause and board.now < 20.0
-
-
-def test_what_may_be_a_crash_explains_a_test_that_is_late() -> None:
-    board = Board(lambda words: Answer(STREAM, measuring_s=20.0))
-
-    def crash() -> None:
-        board.send(b"riscv_exception: EXCEPTION: Load access fault\n")
-        board.after_sent(0.0, board.fall_silent)
-
-    board.after(5.0, crash)
-    error = refusal(board)
-    assert "the system crashed: 'riscv_exception: EXCEPTION" in error.cause
-    assert board.now > LIMITS.deadline_s
 
 
 # ---- once begun, never measured again ----
@@ -290,7 +278,9 @@ def test_a_port_that_never_falls_silent_is_told_soon(line: bytes) -> None:
 
 def test_a_login_gets_no_letters_and_is_told_at_once() -> None:
     board = Board(answers, prompt=b"board login: ")
-    assert "asks for a login" in refusal(board).cause
+    error = refusal(board)
+    assert isinstance(error, TargetError)
+    assert "asks for a login" in error.cause and "log in" in error.remedy
     assert letters_to(board) == [] and board.now < 5.0
     assert [data for _, data in board.written] == [b"\r", b"\r"]
 
@@ -325,12 +315,6 @@ def test_a_port_that_is_only_opened_gets_no_letters() -> None:
     with closing(transport(board)) as way:
         way.open()
     assert letters_to(board) == [] and board.is_closed
-
-
-def test_another_reader_is_named_where_nothing_comes() -> None:
-    board = Board(answers)
-    board.fall_silent()
-    assert "fuser /dev/pts/9" in refusal(board).remedy
 
 
 def test_stale_input_is_read_before_a_command() -> None:
@@ -369,6 +353,7 @@ def test_the_first_error_is_the_one_that_is_told() -> None:
 def test_a_second_command_waits_before_it_opens_the_port(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also under another name of it; not one on another port, nor on this machine."""
     monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(tmp_path / "lock"))
     device, link = tmp_path / "ttyUSB0", tmp_path / "by-id"
     device.touch()
@@ -381,10 +366,12 @@ def test_a_second_command_waits_before_it_opens_the_port(
         warned: list[str] = []
         with pytest.raises(TargetError, match="another measurement has held"):
             second.open(Notices(warn=warned.append, wait_s=0.0))
-        assert "Another hardstone measurement is running on console:" in warned[0]
+        assert f"Another hardstone measurement is running on console:{link}" in warned[0]
         assert board.written == []
         with pytest.raises(TargetError):
             second.open()  # nobody would see why it waits
+        with held(transport(Board(answers))), held(LocalTransport()):
+            pass
     first.close()
     second.open()
     assert board.written != []
