@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import lint_c
+import lint_data
 import lint_docs
 import lint_project
 import lint_python
@@ -21,7 +22,7 @@ from lint_tree import read_tree
 ROOT = Path(__file__).resolve().parent.parent
 RULES = {
     rule.__name__.replace("_", "-"): rule
-    for module in (lint_python, lint_c, lint_docs, lint_project, lint_words)
+    for module in (lint_python, lint_c, lint_docs, lint_data, lint_project, lint_words)
     for rule in module.RULES
 }
 

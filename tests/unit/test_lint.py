@@ -14,6 +14,7 @@ import pytest
 
 import lint
 import lint_c
+import lint_data
 import lint_docs
 import lint_python
 from hardstone.cli.main import COMMANDS
@@ -229,7 +230,37 @@ RIGHTS = {
 }
 
 
+KNOWN = json.loads((ROOT / lint_docs.GOLDEN_REGISTER).read_text())
+THREE = ("TMR-P-LAT", "SEM-P-SIG", "MUT-B-INV")
+KNOWN["tests"] = [one for one in KNOWN["tests"] if one["id"] in THREE]
+CATALOGUE = (ROOT / lint_data.CATALOGUE).read_text()
+SECTIONS = re.split(r"^(?=\[(?!\w+-\w+-\w+\.))", CATALOGUE, flags=re.MULTILINE)
+OF_THREE = [one for one in SECTIONS if one.startswith(tuple(f"[{test}]" for test in THREE))]
+FIRST_ROW = CATALOGUE[CATALOGUE.index("[[first_screen]]") :].partition("\n\n")[0]
+DATA = {
+    lint_data.CATALOGUE: f"{FIRST_ROW}\n\n{''.join(OF_THREE)}",
+    lint_docs.GOLDEN_REGISTER: json.dumps(KNOWN),
+}
+TO_NUTTX = {
+    f"{lint_data.NUTTX}/Kconfig": "config HARDSTONE_PROGNAME\nconfig HARDSTONE_PRIORITY\n"
+    "config HARDSTONE_STACKSIZE\n",
+    f"{lint_data.NUTTX}/options.h": "CONFIG_HARDSTONE_PRIORITY\n#define HS_HAS_FORK 0\n",
+    f"{lint_data.NUTTX}/Makefile": "$(CONFIG_HARDSTONE_PROGNAME)\n",
+    f"{lint_data.NUTTX}/job.c": "CONFIG_HARDSTONE_STACKSIZE /* ulimit */\n",
+    f"{lint_data.NUTTX}/CMakeLists.txt": "CONFIG_HARDSTONE_PROGNAME CONFIG_HARDSTONE_PRIORITY\n"
+    "CONFIG_HARDSTONE_STACKSIZE\n",
+    f"{lint_data.NUTTX}/config/common.config": "",
+    f"{lint_data.BASE}/options.h": "#ifndef HS_HAS_FORK\n#ifndef HS_HAS_PSELECT\n",
+    f"{lint_data.BASE}/posix_source.h": "",
+    **{f"probe/src/{name}": "" for name in lint_data.COMPILED},
+}
 GOOD: dict[str, Files] = {
+    **dict.fromkeys(("catalogue", "first-screen", "register-of-tests"), DATA),
+    "fact-names": {
+        lint_data.FACTS: '"cpu.count" = { type = "integer", unit = "count", meaning = "CPUs" }\n'
+        '"os.up_ns" = { type = "integer", unit = "ns", meaning = "since the boot" }\n'
+    },
+    "nuttx-options": TO_NUTTX,
     "libraries": {
         f"{TOOLKIT}cli/a.py": "import click\nfrom rich.text import Text\n",
         f"{TOOLKIT}report/a.py": "import jinja2, markupsafe, vl_convert, pypdf, numpy\n",

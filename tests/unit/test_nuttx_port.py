@@ -3,7 +3,6 @@ builds it. What NuttX itself makes of them: tests/host/test_nuttx.py."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 from typing import get_args
@@ -16,47 +15,9 @@ from hardstone.model import Status
 from tests.conftest import ROOT
 
 PORT = ROOT / "probe" / "src" / "port" / "nuttx"
-BASE = ROOT / "probe" / "src" / "base"
-# Calls that POSIX requires, and NuttX has.
-AS_POSIX = {"CLOCK_NANOSLEEP", "MLOCKALL", "PSELECT", "UNNAMED_SEMAPHORES"}
 # What nuttx-apps gives to a Makefile of an application; this one says what would be compiled.
 MAKE_DEFS = "DELIM = /\nOBJEXT = .o\nINCDIR_PREFIX = -I\n"
 APPLICATION = "all:\n\t@echo $(MAINSRC)\n\t@for one in $(PARTS) $(EXTOBJS); do echo $$one; done\n"
-
-
-def _options(text: str) -> set[str]:
-    return set(re.findall(r"\bCONFIG_(HARDSTONE_\w+)", text))
-
-
-def _declared() -> set[str]:
-    return set(re.findall(r"^config (HARDSTONE_\w+)", (PORT / "Kconfig").read_text(), re.M))
-
-
-def test_each_option_of_the_application_is_declared_and_used() -> None:
-    used = [PORT / "options.h", PORT / "Makefile", PORT / "job.c"]
-    assert _options("".join(path.read_text() for path in used)) == _declared()
-    cmake = (PORT / "CMakeLists.txt").read_text()
-    assert _options(cmake) == {f"HARDSTONE_{one}" for one in ("PROGNAME", "PRIORITY", "STACKSIZE")}
-    fragments = "".join(path.read_text() for path in nuttx.FRAGMENTS.glob("*.config"))
-    assert _options(fragments) <= _declared()
-
-
-def test_each_optional_call_of_posix_is_decided() -> None:
-    asked = "".join((BASE / name).read_text() for name in ("options.h", "posix_source.h"))
-    wanted = set(re.findall(r"^#ifndef HS_HAS_(\w+)", asked, re.M)) - AS_POSIX
-    decided = re.findall(r"^#define HS_HAS_(\w+) [01]", (PORT / "options.h").read_text(), re.M)
-    assert wanted == set(decided)
-
-
-def test_nobody_is_told_what_only_another_system_has() -> None:
-    """NuttX has no limits of users, no rights and no control groups."""
-    for path in PORT.glob("*.c"):
-        text = path.read_text()
-        assert not re.search(r"ulimit|CAP_|RLIMIT|pids\.max|/dev/shm|sysctl", text), path
-    asked = ("base/status.c", "record/arena.c", "family/thread/thr_p_sls.c")
-    for name in (*asked, "family/semaphore/sem_p_arc.c", "family/signal/sig_b_que.c"):
-        text = (BASE.parent / name).read_text()
-        assert not re.search(r"ulimit|CAP_SYS_RESOURCE|pids\.max", text), name
 
 
 @pytest.fixture
