@@ -12,17 +12,22 @@ static int door;
 static pid_t service;
 static char port[8], text[80];
 
-/* The socket of a service at a port of the kernel's choice. */
-static int open_door(void)
+/* The socket of a service on loopback, at a port of the kernel's choice; -1: without that family.
+ */
+static int open_door(int family)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t length = sizeof address;
-    int end = socket(AF_INET, SOCK_STREAM, 0);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CHECK_SAME(bind(end, (struct sockaddr *)&address, sizeof address), 0);
-    CHECK_SAME(getsockname(end, (struct sockaddr *)&address, &length), 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in6 wide = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    struct sockaddr *own = family == AF_INET6 ? (void *)&wide : (void *)&address;
+    socklen_t length = family == AF_INET6 ? sizeof wide : sizeof address;
+    int end = socket(family, SOCK_STREAM, 0);
+    if (bind(end, own, length) != 0) {
+        close(end);
+        return -1;
+    }
+    CHECK_SAME(getsockname(end, own, &length), 0);
     CHECK_SAME(listen(end, 8), 0);
-    snprintf(port, sizeof port, "%d", ntohs(address.sin_port));
+    snprintf(port, sizeof port, "%d", ntohs(address.sin_port + wide.sin6_port));
     return end;
 }
 
@@ -74,11 +79,16 @@ static void wait_for_packets(uint64_t more)
     wait_for(NETWORK_PACKETS, counter_of(0, NETWORK_PACKETS) + more);
 }
 
-static void open_service(int change)
+/* False: this machine lacks the family. */
+static bool open_service(int family, int change)
 {
-    door = open_door();
+    door = open_door(family);
+    if (door < 0)
+        return false;
     service = serve(change);
-    snprintf(text, sizeof text, "network=2000/s@127.0.0.1:%s", port);
+    snprintf(text, sizeof text, "network=2000/s@%s:%s", family == AF_INET ? "127.0.0.1" : "[::1]",
+             port);
+    return true;
 }
 
 static void close_service(void)
@@ -87,22 +97,26 @@ static void close_service(void)
     close(door);
 }
 
-TEST_IN((open_service(0), start(text)), close_service(), what_comes_back_counts)
+TEST(what_comes_back_counts)
 {
-    do { /* a service that gets no CPU for seconds is silent: then again */
-        load_begin(&load);
-        wait_for_packets(100);
-        load_end(&load);
-    } while (reached(0).counters[NETWORK_FAILED] > 0);
-    load_stop(&load);
-    struct load_reached one = reached(0);
-    CHECK(one.counters[NETWORK_PACKETS] >= 100);
-    CHECK_HOLDS(one.how, "to 127.0.0.1:");
-    CHECK_HOLDS(one.how, port);
-    load_free(&load);
+    static const int families[] = {AF_INET, AF_INET6};
+    for (int i = 0; i < 2 && open_service(families[i], 0) && start(text); i++) {
+        do { /* a service that gets no CPU for seconds is silent: then again */
+            load_begin(&load);
+            wait_for_packets(100);
+            load_end(&load);
+        } while (reached(0).counters[NETWORK_FAILED] > 0);
+        load_stop(&load);
+        struct load_reached one = reached(0);
+        CHECK(one.counters[NETWORK_PACKETS] >= 100);
+        CHECK_HOLDS(one.how, i == 0 ? "to 127.0.0.1:" : "to [::1]:", port);
+        load_free(&load);
+        close_service();
+    }
 }
 
-TEST_IN((open_service(0), start(text)), close_service(), a_connection_that_breaks_is_made_again)
+TEST_IN(open_service(AF_INET, 0) && start(text), close_service(),
+        a_connection_that_breaks_is_made_again)
 {
     load_begin(&load);
     end_service();
@@ -131,7 +145,7 @@ static void check_refused(const char *spec_text, const char *words)
 
 TEST(a_host_that_does_not_echo_is_refused)
 {
-    open_service(1);
+    open_service(AF_INET, 1);
     check_refused(text, "does not echo the data");
     close_service();
     check_refused(text, "no connection: ");
@@ -143,7 +157,7 @@ TEST(a_host_that_does_not_echo_is_refused)
 TEST(a_host_that_is_silent_is_waited_for_only_so_long)
 {
     int own[2];
-    open_service(0);
+    open_service(AF_INET, 0);
     end_service();
     CHECK_SAME(listen(door, 0), 0);
     struct sockaddr_in address;

@@ -156,6 +156,19 @@ TEST(wrong_names_get_the_nearest)
 TEST(texts_that_are_refused)
 {
     static const char *const reasons[][2] = {
+        {"cpu=20ms/10ms", "from 100us to the period"},
+        {"disk=-1ms/10ms", "write disk=10ms/100ms"},
+        {"network=-5/s", "from 1/s to 100000/s"},
+        {"network=4000", "write network=4000/s"},
+        {"storm=0", "from 1 to 5000"},
+        {"heavy=3", "has no degree"},
+        {"cpu@cpu@cpu", "there is no element"},
+        {"heavy+cpu=50ms/100ms", "cpu is given twice"},
+        {"none+cpu", "none cannot be combined"},
+        {"cpu++disk", "a term is empty"},
+        {"stress-ng", "takes options"},
+        {"stress-ng:", "without options"},
+        {"cpu\n", "control character"},
         {"interrupt=50/s@uio0", "interrupt=50/s@uio0 does not name a UIO device; write "
                                 "interrupt=1000/s@/dev/uioN, with N from 0 to 255"},
         {"interrupt=50/s@/dev/uio0@cpu", "a device interrupts one CPU; leave out @cpu"},
@@ -166,6 +179,7 @@ TEST(texts_that_are_refused)
          "(the hardstone command looks up names)"},
         {"stress-ng:--ionice-class=rt", "a load may not use a real-time I/O priority"},
         {"stress-ng:--ionice-c realtime", "a load may not use a real-time I/O priority"},
+        {"stress-ng:--ionice-cl  rt", "a load may not use a real-time I/O priority"},
         {"stress-ng:--ioprio 1", "leave out --ioprio, and write --ionice-class besteffort"}};
     static const char wrong[] =
         "|+|cpu+|+cpu|cpu=|cpu=10ms|cpu=/|cpu=a/b|cpu=10/100|cpu=2s/1s|cpu=1us/1ms|cpu=1ms/11s|"

@@ -9,13 +9,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
-import socketserver
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -198,45 +194,6 @@ def test_a_load_in_memory_has_no_device(probe: Path, place: Place) -> None:
     assert "is not on a disk: writes reach no device" in events(lines)["load_limited"]
 
 
-class Echo(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        with suppress(OSError):
-            while got := self.request.recv(4096):
-                self.request.sendall(got)
-
-
-@contextmanager
-def echo(family: int, host: str) -> Iterator[int]:
-    """An echo service: its port."""
-
-    class Server(socketserver.ThreadingTCPServer):
-        address_family, daemon_threads = family, True
-
-    try:
-        server = Server((host, 0), Echo)
-    except OSError as error:
-        pytest.skip(f"no {host} here: {error}")
-    with server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
-
-
-@pytest.mark.parametrize(
-    ("family", "host", "written"),
-    [(socket.AF_INET, "127.0.0.1", "127.0.0.1"), (socket.AF_INET6, "::1", "[::1]")],
-)
-def test_packets_go_to_a_host(
-    probe: Path, tmp_path: Path, family: int, host: str, written: str
-) -> None:
-    """Of either family."""
-    with echo(family, host) as port:
-        lines = once(probe, f"network=500/s@{written}:{port}", tmp_path, "-D", "400ms")
-    line = elements(lines)["network"]
-    assert line["how"] == f"to {written}:{port}"
-    assert line["counters"]["packets_count"] > 0
-
-
 @pytest.mark.parametrize("number", ["INT", "TERM", "HUP"])
 def test_a_signal_ends_it_with_a_report(probe: Path, folder: Path, number: str) -> None:
     with loading(probe, "cpu+kernel", folder, *ONE_CPU) as running:
@@ -356,23 +313,6 @@ def test_no_right_to_more_processes(
     lines = once(open_probe, load, tmp_path, "-D", "4", *ONE_CPU, prefix=prefix)
     assert any(said in text for text in limited(lines))
     assert events(lines)["load_short"].startswith(short)
-
-
-@root_only
-def test_a_group_with_few_processes_gets_few(probe: Path, tmp_path: Path) -> None:
-    """And keeps some for others: none is refused."""
-    asked = {"storm": 100, "build": 300}
-    load = "+".join(f"{name}={count}" for name, count in asked.items())
-    with group_of("pids", max="80") as group:
-        lines = once(probe, load, tmp_path, "-D", "2", *ONE_CPU, prefix=within(group))
-    assert len(limited(lines)) == 2
-    room = "pids.max of a control group leaves room for"
-    assert all(room in text for text in limited(lines))
-    found = elements(lines)
-    assert {name: line["asked"] for name, line in found.items()} == asked
-    assert max(line["reached"] for line in found.values()) < 80
-    assert found["build"]["reached"] > 0
-    assert found["build"]["counters"]["failed_count"] == 0
 
 
 @root_only
@@ -525,15 +465,6 @@ def test_no_io_priority_comes_through(probe: Path, tmp_path: Path) -> None:
     assert set(found.values()) - {""} == {"none: prio 0"}  # empty: a job that ended meanwhile
 
 
-@pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
-def test_stress_ng_with_wrong_options(probe: Path, tmp_path: Path) -> None:
-    with loading(probe, "stress-ng:--no-such-option 1", tmp_path) as running:
-        wait_until(running.have_all_ended)
-        told = events(running.stop())
-    assert "stress-ng: 1 of 1 processes ended" in told["load_ended_early"]
-    assert "load_short" in told
-
-
 @pytest.mark.parametrize(
     ("load", "said"),
     [
@@ -555,35 +486,6 @@ def test_what_is_not_there_is_said_before_anything_is_measured(
     assert (stream.code, stream.result.status) == (EXIT_MISSING, "unsupported")
     assert said.partition(";")[0] in (stream.result.reason or "")
     assert stream.result.duration_ns == 0
-
-
-@pytest.mark.parametrize(
-    ("load", "words"),
-    [
-        ("cpu=20ms/10ms", "from 100us to the period"),
-        ("disk=-1ms/10ms", "write disk=10ms/100ms"),
-        ("network=-5/s", "from 1/s to 100000/s"),
-        ("network=4000", "write network=4000/s"),
-        ("storm=0", "from 1 to 5000"),
-        ("heavy=3", "has no degree"),
-        ("network=5/s@$(reboot):7", "does not name a host and port"),
-        ("network=5/s@no-such-host.invalid:7", "is not an address; give one"),
-        ("cpu@cpu@cpu", "there is no element"),
-        ("heavy+cpu=50ms/100ms", "cpu is given twice"),
-        ("none+cpu", "none cannot be combined"),
-        ("cpu++disk", "a term is empty"),
-        ("stress-ng", "takes options"),
-        ("stress-ng:", "without options"),
-        ("cpu\n", "control character"),
-        ("stress-ng:--ionice-class=realtime --hdd 1", "may not use a real-time I/O priority"),
-        ("stress-ng:--ioprio 1", "may not use a real-time I/O priority"),
-        ("cpu+stress-ng:--ionice-cl  rt", "may not use a real-time I/O priority"),
-    ],
-)
-def test_wrong_texts(probe: Path, load: str, words: str) -> None:
-    done = subprocess.run([probe, "load", load], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert words in done.stderr
 
 
 # ---- what it costs, by its own lines and by what the kernel counts ----
