@@ -242,7 +242,7 @@ V1_TEST(cpus_that_somebody_has_to_himself)
     for (int i = 0; i < 3; i++) {
         made_up_group("rt", cpus[i]);
         made_up_put(MADE_UP_V1 "/rt/" LINUX_EXCLUSIVE, "1");
-        is_held(MADE_UP_V1 "/rt has");
+        is_held(i < 2 ? MADE_UP_V1 "/rt has the CPU" : MADE_UP_V1 "/rt has the only CPUs left");
         begin_again(made_up_groups_v1);
     }
     for (int i = 0; i < 2; i++) {
