@@ -28,6 +28,7 @@ const struct shim_script shim_scripts[] = {
     {"protocol_nothing", "pthread_mutexattr_setprioceiling return=0"},
     {"lends", "pthread_mutexattr_setprotocol 2=PTHREAD_PRIO_NONE 2:PTHREAD_PRIO_INHERIT"},
     {"impatient", "pthread_mutex_timedlock return=ETIMEDOUT"},
+    {"late_start", "sem_wait 0>0 0<50 after_ms=20"}, /* the others have the CPU meanwhile */
     {"cond_fails", "pthread_cond_wait each=100 return=EINVAL"},
     /* memory */
     {"lock_nothing", "mlockall return=0"},
@@ -60,6 +61,7 @@ const struct shim_script shim_scripts[] = {
     {"usage_takes_long", "getrusage 1=RUSAGE_CHILDREN before_ms=20"},
     /* non-blocking and asynchronous I/O */
     {"select_early", "select return=1"},
+    {"select_never", "select return=0"},
     {"poll_never", "poll return=0"},
     {"aio_early", "aio_error64 return=0"},
     {"suspend_early", "aio_suspend64 return=0"},
@@ -80,7 +82,12 @@ const struct shim_script shim_scripts[] = {
     {"sysv_length", "msgsnd 3>100 errno=EINVAL"},
     {"unix_absent", "socketpair errno=EPROTONOSUPPORT"},
     {"unix_length", "send 3>100 errno=EMSGSIZE"},
-    /* signals */
+    /* signals; those of the tests are eight from SIGRTMIN on, which is 34 */
+    {"sig_lost", "sigqueue 2>33 2<42 each=100 return=0"},
+    {"sig_none", "sigqueue 2>33 2<42 errno=EAGAIN"},
+    {"sig_value", "sigqueue 2>33 2<42 each=64 3^1"},
+    {"sig_half", "sigqueue 2>33 2<42 3--4294967296"}, /* the upper half of the value is lost */
+    {"pwr_idle", "mmap64 0=0 before_ms=40"}, /* what keeps the CPU busy hardly runs: no breach */
     {"pwr_lost", "kill 2=SIGPWR each=10 return=0"},
     {"pwr_late", "kill 2=SIGPWR each=10 before_ms=30"},
     /* a right that is refused is answered as if it was granted; nobody becomes another user */

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -124,15 +123,7 @@ BREACH("write_blocks,write_loses", "write")
 BREACH_AFTER("fionread_off", "ioctl", (int)answer == 0 && call->word[1] == FIONREAD,
              ++*(int *)at(call, 2));
 
-/* select_never: it says that nothing is ready; poll_early: poll says that everything is */
-BREACH("select_never", "select")
-{
-    for (int i = 1; i <= 2; i++)
-        if (call->word[i])
-            FD_ZERO(at(call, i));
-    return 0;
-}
-
+/* poll_early: poll says that everything is ready */
 BREACH("poll_early", "poll")
 {
     struct pollfd *first = at(call, 0);

@@ -14,8 +14,8 @@
 
 #define OWN_LIMITS "prv_own,prv_one_more,prv_one_less,prv_nothing"
 #define SENT                                                                                       \
-    "sig_lost,sig_twice,sig_swapped,sig_value,sig_half,sig_highest,sig_early,sig_none,"            \
-    "sig_no_eagain,sig_other,sig_drop,sig_others,sig_leave"
+    "sig_twice,sig_swapped,sig_highest,sig_early,sig_no_eagain,sig_other,sig_drop,sig_others,"     \
+    "sig_leave"
 #define RECEIVED "sig_highest,sig_code,sig_drop"
 
 enum { NUMBERS = 8, MOST_SIGNALS = 65, NICE_RANGE = 20, OTHERS = 500 };
@@ -89,31 +89,23 @@ static long answer_refusal(void)
     return breaks("sig_no_eagain") ? 0 : fail(breaks("sig_other") ? ENOMEM : EAGAIN);
 }
 
-/* sig_lost: each 100th is not queued; sig_twice: it is queued twice; sig_none: the sender gets
- * EAGAIN for each; sig_early: three times after each 500; sig_value: each 64th carries another
- * value; sig_half: the upper half of the value is lost */
+/* sig_twice: each 100th is queued twice; sig_early: the sender gets EAGAIN three times after each
+ * 500 */
 BREACH(SENT, "sigqueue")
 {
     static unsigned count;
     if (!is_queued(int_at(call, 1)))
         return pass(call);
     queue_others(++count);
-    if (breaks("sig_lost") && count % 100 == 0)
-        return 0;
-    if (breaks("sig_none") || (breaks("sig_early") && count % 500 < 3))
+    if (breaks("sig_early") && count % 500 < 3)
         return fail(EAGAIN);
     if (breaks("sig_swapped"))
         return swap(call);
     if (breaks("sig_twice") && count % 100 == 0)
         queue_signal(call);
     call->word[1] = mirrored(int_at(call, 1));
-    call->word[2] ^= breaks("sig_value") && count % 64 == 63 ? 1 : 0;
-    call->word[2] &= breaks("sig_half") ? (long)UINT32_MAX : -1;
     return queue_signal(call) == 0 ? 0 : answer_refusal();
 }
-
-/* pwr_idle: the process that keeps the CPU busy in PWR-B-SIG hardly runs: no breach */
-BREACH_BEFORE("pwr_idle", "mmap64", sched_getscheduler(0) == SCHED_OTHER, sleep_ns(40000000));
 
 /* ---- receiving ---- */
 

@@ -44,17 +44,6 @@ BREACH(LATE_WAKES, "sem_post")
 
 BREACH_BEFORE(LATE_WAKES, "sem_wait,sched_yield,pthread_join,clock_gettime", true, catch_up());
 
-/* The others keep the CPU meanwhile. */
-static void nap(int64_t ns)
-{
-    int priority = own_priority();
-    if (priority > 0 && priority < LEVEL_NAPS)
-        sleep_ns(ns);
-}
-
-/* late_start: a semaphore wakes a real-time thread below priority 50 after 20 ms */
-BREACH_AFTER("late_start", "sem_wait", true, nap(20 * MS));
-
 /* late_beside_child: a semaphore wakes a real-time thread after 1 ms while the process has a child,
  * which has the CPU meanwhile */
 static bool has_child(void)
@@ -65,10 +54,13 @@ static bool has_child(void)
 
 BREACH_AFTER("late_beside_child", "sem_wait", own_priority() > 0 && has_child(), sleep_ns(1 * MS));
 
-/* naps: such a thread sleeps for 1 ms at each 20th reading of the clock */
+/* naps: a real-time thread below priority 50 sleeps for 1 ms at each 20th reading of the clock; the
+ * others have the CPU meanwhile */
 static __thread unsigned reading;
 
-BREACH_BEFORE("naps", "clock_gettime", ++reading % 20 == 0, nap(1 * MS));
+BREACH_BEFORE("naps", "clock_gettime",
+              ++reading % 20 == 0 && own_priority() > 0 && own_priority() < LEVEL_NAPS,
+              sleep_ns(1 * MS));
 
 /* ---- priorities ---- */
 

@@ -120,7 +120,7 @@ static long value_of(const char *text)
 
 static bool is_so(const struct part *part, const struct call *call)
 {
-    long word = call->word[part->word];
+    long word = part->word < 0 ? own_priority() : call->word[part->word];
     if (part->sign == '~')
         return strstr((const char *)word, part->text) != NULL;
     return part->sign == '='   ? (int)word == (int)part->value
@@ -133,10 +133,11 @@ static bool is_so(const struct part *part, const struct call *call)
 
 static void change(const struct part *part, struct call *call)
 {
-    long *word = &call->word[part->word];
+    long *word = &call->word[part->word < 0 ? 0 : part->word];
     *word = part->sign == ':'   ? part->value
             : part->sign == '-' ? *word & ~part->value
             : part->sign == '+' ? *word | part->value
+            : part->sign == '^' ? *word ^ part->value
                                 : *word;
 }
 
@@ -189,7 +190,7 @@ static void read_word(struct shim_rule *rule, const char *word)
                  {"made", &rule->is_made},      {"failed", &rule->if_failed},
                  {"stop", &rule->stops},        {"kill", &rule->kills},
                  {"end", &rule->ends}};
-    if (sscanf(word, "%1d%1[=!><&~:+-]%31s", &part->word, key, part->text) == 3) {
+    if (sscanf(word, "%1d%1[=!><&~:+^-]%31s", &part->word, key, part->text) == 3) {
         part->sign = key[0];
         part->word--;
         part->value = part->sign == '~' ? 0 : value_of(part->text);

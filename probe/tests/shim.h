@@ -7,11 +7,12 @@
  *   N=V N!V N>V N<V  the N-th word of the call, from 1, is V, is not V, is above V, below V
  *   N&V          it has all bits of V
  *   N~TEXT       it is a string with TEXT in it
+ *   0>V 0<V ...  in place of a word: the real-time priority of the caller; 0: none
  *   child        the process is not the first one
  *   nth=C from=C each=C  of these calls of a process the C-th; from the C-th on; each C-th
  *
  *   before_ms=T after_ms=T   sleeps before the call, after it
- *   N:V N-V N+V  the word becomes V, loses the bits of V, gets them
+ *   N:V N-V N+V N^V  the word becomes V, loses the bits of V, gets them, has them turned round
  *   return=V     returns V, and makes no real call
  *   errno=E      the same with -1 and errno
  *   made         makes the real call all the same, and replaces its answer
