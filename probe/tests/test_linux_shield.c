@@ -53,25 +53,6 @@ static void undo_link(const char *path, const char *content)
     made_up_put(path, content);
 }
 
-SHIELD_TEST(interrupts_there_and_back)
-{
-    static const struct {
-        const char *path, *before, *within;
-    } files[] = {{IRQ(7), "3", "0-2"}, /* never an empty set */
-                 {IRQ(8), "0-1", "0-1"},
-                 {IRQ(9), "0-3", "0-2"},
-                 {DEFAULT, "f", "7"}};
-    CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
-    for (int i = 0; i < 4; i++)
-        CHECK_TEXT(made_up_text(files[i].path), files[i].within);
-    made_up_undo(counts);
-    CHECK_SAME(counts[PORT_UNDONE], 3);
-    for (int i = 0; i < 4; i++)
-        CHECK_TEXT(made_up_text(files[i].path), files[i].before);
-    made_up_undo(counts); /* once more does nothing */
-    CHECK_SAME(counts[PORT_UNDO_NOTHING], 3);
-}
-
 SHIELD_TEST(what_others_changed_stays)
 {
     CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);

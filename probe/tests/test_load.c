@@ -18,14 +18,6 @@
 
 #define JOBS_FAIL "HARDSTONE_TEST_JOBS_FAIL" /* set where jobs are to end at once */
 
-/* With CPU time, where that is counted: storm may wait for its CPU. */
-static bool has_worked(int term)
-{
-    struct load_reached one = reached(term);
-    bool measures_cpu = spec.terms[term].element->counters[COUNTER_CPU_NS] != NULL;
-    return one.reached > 0 && (!measures_cpu || one.counters[COUNTER_CPU_NS] > 0);
-}
-
 TEST_IN(start("cpu+memory@cpu"), load_free(&load), a_process_of_the_whole_load_is_not_bound_to_one)
 {
     if (load.setup.cpu_count > 0) {
@@ -71,36 +63,6 @@ HOST_TEST(ended_jobs_are_not_under_way)
     end();
     CHECK(strstr(text_of("load_limited"), "a job failed") != NULL);
     load_free(&load);
-}
-
-/* How long the slowest takes depends on who else is there. */
-HOST_TEST_IN(start("heavy+storm=3+build+kernel"), load_free(&load), every_element_works)
-{
-    load_begin(&load);
-    for (int i = 0; i < spec.count; i++)
-        for (load_end(&load); !has_worked(i); load_end(&load))
-            pass_ms(500);
-    end();
-    for (int i = 0; i < spec.count; i++)
-        CHECK(reached(i).processes > 0);
-}
-
-/* What was done before the begin and after the end does not count. Where this process waits for
- * its CPU between the two, jobs are done in the window: then again. */
-HOST_TEST_IN(start("build"), load_free(&load), only_the_window_counts)
-{
-    while (counter_of(0, COUNTER_ROUNDS) < 3)
-        pass_ms(200);
-    struct load_reached nothing;
-    do {
-        load_begin(&load);
-        load_end(&load);
-        nothing = reached(0);
-    } while (nothing.counters[COUNTER_ROUNDS] > 1);
-    pass_ms(200);
-    load_stop(&load);
-    struct load_reached still = reached(0);
-    CHECK_SAME(still.counters[COUNTER_ROUNDS], nothing.counters[COUNTER_ROUNDS]);
 }
 
 /* A job computes for longer than it takes to start it. */
@@ -496,18 +458,6 @@ TEST_IN(start("search"), load_free(&load), one_that_stays_stopped_is_told)
     end();
     CHECK(is_told("load_short", "search completed no round"));
     CHECK(told_stop_ns() >= 100000000);
-}
-
-/* A degree that cannot be kept, since nothing works at all. */
-TEST_IN(start("interrupt=500/s"), load_free(&load), a_stopped_worker_falls_short)
-{
-    signal_slot(0, SIGSTOP);
-    wait_for_stop(0, true);
-    load_begin(&load);
-    pass_ms(300);
-    end();
-    CHECK(reached(0).reached < 400);
-    CHECK_HOLDS(text_of("load_short"), "interrupt reached");
 }
 
 /* Stopped at both ends of the window and all between: its timers shoot nevertheless. Where it is

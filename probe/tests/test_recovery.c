@@ -413,29 +413,6 @@ TEST(sums_that_cannot_be)
         }
 }
 
-TEST(a_head_from_before_the_first_value)
-{
-    struct record *record = new_record(), *copy = new_record();
-    make_values(USUAL, VALUES);
-    record_from(record, 0, VALUES);
-    copy_from(copy, record, offsetof(struct record, buckets));
-    CHECK_SAME(record_recover(copy).later_count, VALUES);
-    CHECK(fits(copy) && copy->count == VALUES && copy->max == record->max);
-}
-
-TEST(a_minimum_that_only_the_histogram_has)
-{
-    struct record *record = new_record();
-    for (int i = 0; i < 10; i++)
-        record_value(record, 100000, i);
-    record->buckets[record_bucket(50001, RECORD_SUB_BITS)]++;
-    record->buckets[record_bucket(60001, RECORD_SUB_BITS)]++;
-    CHECK_SAME(record_recover(record).later_count, 2);
-    CHECK(fits(record));
-    CHECK_SAME(record->min,
-               record_bucket_low(record_bucket(50001, RECORD_SUB_BITS), RECORD_SUB_BITS));
-}
-
 /* In turn: beside values that all overflow; where nothing but an overflow was copied. */
 TEST(outside_of_the_buckets)
 {
@@ -450,17 +427,6 @@ TEST(outside_of_the_buckets)
     record_maxima(record)[0] = RECORD_LIMIT_NS + 9;
     CHECK_SAME(record_recover(record).later_count, 1);
     CHECK(fits(record) && record->min == RECORD_LIMIT_NS + 9);
-}
-
-/* The middle of their bucket is none of them. */
-TEST(equal_values)
-{
-    struct record *record = new_record();
-    for (int i = 0; i < 10; i++)
-        record_value(record, 5000, i);
-    record->buckets[record_bucket(5000, RECORD_SUB_BITS)] += 5;
-    CHECK(record_recover(record).has_other_moments);
-    CHECK(fits(record) && record_mean(record) == 5000 && record_stddev(record) == 0);
 }
 
 /* In the sums and the count, and not in the histogram, or the other way: the sums stay exact. */
@@ -481,22 +447,6 @@ TEST(one_value_of_difference)
         CHECK(more == -1 || (record_mean(record) == mean && record_stddev(record) == stddev));
         CHECK(fabs(record_mean(record) - mean) <= 1);
     }
-}
-
-/* It was moved to where was copied before: of the first of the maxima no more than its bucket. */
-TEST(a_maximum_that_was_moved)
-{
-    struct record *record = new_record();
-    for (int i = 0; i < 60; i++)
-        record_value(record, 10000 + i * 100, i * DURATION_NS);
-    record->halvings_done++;
-    for (uint32_t i = 50; i < record->maxima_capacity; i++)
-        record_maxima(record)[i] = RECORD_NO_MAXIMUM;
-    record->max = 12000;
-    struct recovered recovered = record_recover(record);
-    CHECK(recovered.lost_maxima && fits(record));
-    CHECK_SAME(record->max, record_bucket_high(record_bucket(10000 + 59 * 100, RECORD_SUB_BITS),
-                                               RECORD_SUB_BITS));
 }
 
 /* Another second has begun, and the largest value came, after the histogram was copied. */
