@@ -2,6 +2,7 @@
 
 #include "fake_port.h"
 
+#include "base/clock.h"
 #include "port/port.h"
 #include "tap.h"
 
@@ -128,23 +129,9 @@ void port_leave_session(void)
     setsid();
 }
 
-pid_t port_own_id(void)
-{
-    return 0;
-}
-
-int port_stops_open(int end)
-{
-    (void)end;
-    errno = ENOTSUP;
-    return -1;
-}
-
-bool port_wait_for_stop(int stops)
-{
-    (void)stops;
-    return false;
-}
+ANSWERS(pid_t, port_own_id, (void), 0);
+ANSWERS(int, port_stops_open, (int end), tap_fail(ENOTSUP));
+ANSWERS(bool, port_wait_for_stop, (int stops), false);
 
 int port_threads(pid_t process, pid_t *threads, int most)
 {
@@ -164,11 +151,8 @@ ANSWERS(bool, port_thread_counters,
 ANSWERS(int64_t, port_run_delay_ns, (void), -1);
 ANSWERS(int, port_deadline_self, (int64_t runtime_ns, int64_t period_ns), ENOTSUP);
 
-bool port_own_switches(int64_t *voluntary, int64_t *involuntary)
-{
-    *voluntary = *involuntary = -1;
-    return false;
-}
+ANSWERS(bool, port_own_switches, (int64_t * voluntary, int64_t *involuntary),
+        (*voluntary = *involuntary = -1, false));
 
 int port_bound_processes(int cpu, pid_t *list, int most)
 {
@@ -206,12 +190,7 @@ void port_steal(const struct cpus *cpus, int64_t *each)
         each[i] = -1;
 }
 
-int64_t port_uptime_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
+ANSWERS(int64_t, port_uptime_ns, (void), clock_monotonic_ns());
 
 void port_usage(struct port_usage *usage)
 {
