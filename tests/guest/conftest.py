@@ -17,12 +17,11 @@ from hardstone.lab.kernels import Kernel
 from hardstone.lab.qemu import emulator
 from hardstone.lab.settings import BOOT_VARIABLE
 from hardstone.targets.lab import LabTarget, LabTransport
-from tests.guest.called import TRACING, opened, shell
+from tests.guest.called import GUEST_S, TRACING, opened, shell
 from tests.guest.kernels import BUILDS, Build, found_kernel, kernel_of, names_of, tuned_line
 from tests.guest.path_lengths import Counted, deterministic_run
 
 HERE = Path(__file__).resolve().parent
-BOOT_S = 3600  # a host that is busy enough gives a guest 1 s of CPU in a minute; all answers follow
 # Starts QEMU with one thread for all CPUs.
 ONE_THREAD = """#!/bin/sh
 for word; do
@@ -55,7 +54,7 @@ echo 1 >/sys/devices/system/cpu/cpu1/online && cat /sys/devices/system/cpu/onlin
 @pytest.fixture(scope="session", autouse=True)
 def ample_time() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setenv(BOOT_VARIABLE, str(BOOT_S))
+        patched.setenv(BOOT_VARIABLE, str(GUEST_S))  # all answers follow
         yield
 
 

@@ -20,12 +20,11 @@ from hardstone.model import RunDocument
 from hardstone.preemption.tables import pairs_of
 from hardstone.targets.lab import LabTarget, LabTransport
 from hardstone.targets.probe_target import decode_facts
-from tests.guest.called import call, measured, shell
+from tests.guest.called import GUEST_S, call, measured, shell
 from tests.guest.kernels import Build
 from tests.guest.path_lengths import Counted
 
 SWITCH = "/sys/kernel/debug/sched/preempt"
-RUN_S = 3600  # only a failure waits so long
 TEST = "KRN-P-PRE"
 # Of a timer and of what two threads share: whatever is measured repeats.
 OTHERS = ("TMR-P-LAT", "SEM-P-SHF", "MUT-P-ARC")
@@ -82,7 +81,7 @@ def compared_in(folder: Path, memory: Path, *words: str) -> Done:
         [*command, "--json", "--quiet", "--store", folder / "store"],
         env=os.environ | own,
         capture_output=True,
-        timeout=RUN_S,
+        timeout=GUEST_S,
         check=False,
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from hardstone.model import StreamSeries, StreamTrace
 from hardstone.stats.causes import ran_before
 from hardstone.targets.lab import LabTransport
-from tests.guest.called import TRACING, call, measured, shell
+from tests.guest.called import GUEST_S, TRACING, call, measured, shell
 from tests.guest.kernels import Build
 from tests.running import Stream, total
 
@@ -23,7 +23,6 @@ KILL_GUARDS = (
     "for one in /proc/[0-9]*; do read name <$one/comm && "
     '[ "$name" = hs-trace-guard ] && kill -9 "${one#/proc/}"; done;'
 )
-WAIT_S = 3600  # only a failure waits so long
 UNTIL_TRACED = (
     f"until cat {TRACING}/instances/hardstone-*/tracing_on 2>/dev/null | grep -q 1; do "
     "[ -e /proc/$!/exe ] || exit 9; sleep 0.1; done;"
@@ -133,7 +132,7 @@ def most_changing(build: Build) -> str:
 
 def goes_back(guest: LabTransport, state: str) -> bool:
     """Whether the machine is as it was: by the guards, since nothing else is run."""
-    give_up_s = time.monotonic() + WAIT_S
+    give_up_s = time.monotonic() + GUEST_S
     while shell(guest, STATE) != state:
         if time.monotonic() > give_up_s:
             return False
