@@ -10,14 +10,10 @@
 #include "port/port.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,6 +70,16 @@ static inline void write_file(const char *folder, const char *name, const char *
     int file = open(in_folder(folder, name), O_WRONLY | O_CREAT | O_TRUNC, mode);
     if (file < 0 || write(file, text, strlen(text)) != (ssize_t)strlen(text) || close(file) != 0)
         abort();
+}
+
+/* Valid until the eighth next call. */
+static inline const char *number_text(int number)
+{
+    static char texts[8][12];
+    static int next;
+    char *text = texts[next++ % 8];
+    snprintf(text, sizeof texts[0], "%d", number);
+    return text;
 }
 
 /* "(ERRNO-TEXT)" where it cannot be read. */

@@ -43,10 +43,10 @@ static inline int run_here(char *const words[], void (*change)(struct request *)
     return code;
 }
 
-/* The stream of such a run by a process of its own, valid until the next call. `code`: its exit
- * code, -1 where a signal ended it. */
-static inline const char *child_run(char *const words[], void (*change)(struct request *),
-                                    int *code)
+static int child_code; /* exit code of the latest child, -1 where a signal ended it */
+
+/* The stream of such a run by a process of its own, valid until the next call. */
+static inline const char *child_run(char *const words[], void (*change)(struct request *))
 {
     static char text[CHILD_RUN_BYTES];
     int ends[2], status;
@@ -64,7 +64,7 @@ static inline const char *child_run(char *const words[], void (*change)(struct r
     text[used] = '\0';
     close(ends[0]);
     waitpid(child, &status, 0);
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    child_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return text;
 }
 
@@ -97,14 +97,14 @@ static inline void take_child_test(struct request *request)
 
 /* The stream of a run of `test` by an ordinary thread on CLOCK_MONOTONIC, with more words up to
  * NULL. */
-static inline const char *child_run_of(const struct test *test, const char *const more[], int *code)
+static inline const char *child_run_of(const struct test *test, const char *const more[])
 {
     const char *words[16] = {"hardstone-probe", "run",     "SEM-P-SIG", "--policy",
                              "other",           "--clock", "monotonic"};
     for (int i = 7; *more; i++)
         words[i] = *more++;
     child_test = test;
-    return child_run((char *const *)words, take_child_test, code);
+    return child_run((char *const *)words, take_child_test);
 }
 
 #endif

@@ -6,7 +6,6 @@
 #include "tap.h"
 
 #include <sched.h>
-#include <time.h>
 
 /* The fake port claims one CPU and binds nobody: the whole process is bound instead. */
 static inline void one_cpu_run_bind(void)
@@ -35,9 +34,8 @@ static inline void one_cpu_run_be(struct request *request)
 static inline const char *one_cpu_run(char *const words[])
 {
     static const struct timespec moment = {.tv_nsec = 300000000};
-    int code;
     for (int i = 0; i < 8; i++) {
-        const char *text = child_run(words, one_cpu_run_be, &code);
+        const char *text = child_run(words, one_cpu_run_be);
         if (!strstr(text, "\"throttled\""))
             return text;
         nanosleep(&moment, NULL);

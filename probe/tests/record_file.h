@@ -7,7 +7,6 @@
 #include "tap.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 256, REASON_BYTES = 200, FLIPS = 1000 };

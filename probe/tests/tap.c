@@ -23,9 +23,10 @@ void tap_add(struct tap_test *test)
     last = test;
 }
 
-void tap_row(const char *name)
+bool tap_row(const char *name)
 {
     row = name;
+    return true;
 }
 
 /* Whether the caller prints a remark, which begins with the place. */

@@ -71,7 +71,12 @@ void tap_near(double got, double wanted, double error, const char *what, const c
 
 /* The remarks of failed checks name this row of a table, until the next; NULL: of none. The test's
  * end is also the row's. */
-void tap_row(const char *name);
+bool tap_row(const char *name); /* true */
+
+/* Each row of a table, named so. */
+#define foreach(row, rows, name)                                                                   \
+    for (__typeof__(&(rows)[0]) row = (rows);                                                      \
+         row < (rows) + sizeof(rows) / sizeof(rows)[0] && tap_row(name); row++)
 
 /* The test cannot run here; its caller returns after it. `reason` must outlive the test. */
 void tap_skip(const char *reason);

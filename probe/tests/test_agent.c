@@ -195,9 +195,8 @@ TEST(a_host_that_falls_silent_is_left)
                 /* the command would be a child of this process then */
                 {"with a command", BYTES("R\13\0\0\0sleep\0"
                                          "1000\0")}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].name);
-        open_impatient_agent(rows[i].bytes, rows[i].count);
+    foreach (row, rows, row->name) {
+        open_impatient_agent(row->bytes, row->count);
         CHECK_SAME(host_receive(&host), '\0');
         host_close(&host);
         CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
@@ -240,14 +239,13 @@ TEST(frames_that_are_refused)
         {"P: stop or kill", BYTES("P\6\0\0\0maybe\0")},
     };
     static char bytes[FRAME_MOST_BYTES + 8];
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].reason);
-        memset(bytes, rows[i].filling, sizeof bytes);
-        memcpy(bytes, rows[i].begin, rows[i].begin_bytes);
+    foreach (row, rows, row->reason) {
+        memset(bytes, row->filling, sizeof bytes);
+        memcpy(bytes, row->begin, row->begin_bytes);
         open_agent();
-        (void)!write(host.to, bytes, rows[i].begin_bytes + rows[i].more);
+        (void)!write(host.to, bytes, row->begin_bytes + row->more);
         CHECK_SAME(host_receive(&host), 'N');
-        CHECK_HOLDS(host_text(&host), rows[i].reason);
+        CHECK_HOLDS(host_text(&host), row->reason);
         CHECK_SAME(host_receive(&host), '\0');
         host_close(&host);
         remove_alone();

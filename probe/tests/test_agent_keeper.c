@@ -4,7 +4,6 @@
 #include "agent/folder.h"
 #include "agent_host.h"
 #include "port/file.h"
-#include "port/port.h"
 
 #include <dirent.h>
 #include <sys/file.h>
@@ -199,11 +198,8 @@ KEEPER_TEST(jobs_that_are_refused)
     CHECK_HOLDS(ASK(&host, 'J', "1", "2000000001", "say"), "K refused|the deadline");
     CHECK_HOLDS(ASK(&host, 'J', "1", "1"), "K refused|give a number");
     CHECK_HOLDS(ASK(&host, 'J'), "K refused|give a number");
-    for (int i = 100; i < 117; i++) {
-        char number[8];
-        snprintf(number, sizeof number, "%d", i);
-        CHECK_ANSWER(&host, "K queued|", 'J', number, LONG_MS, large);
-    }
+    for (int i = 100; i < 117; i++)
+        CHECK_ANSWER(&host, "K queued|", 'J', number_text(i), LONG_MS, large);
     CHECK_HOLDS(ASK(&host, 'J', "117", LONG_MS, large), "K refused|the words of the queue");
     CHECK_ANSWER(&host, "K queued|", 'J', "117", LONG_MS, "say");
 }
@@ -476,20 +472,15 @@ KEEPER_TEST(agents_that_start_at_once_have_one_keeper)
     struct host others[COUNT];
     for (int i = 0; i < COUNT; i++)
         host_open(&others[i], folder);
-    for (int i = 0; i < COUNT; i++) {
-        char number[8];
-        snprintf(number, sizeof number, "%d", i);
-        host_say(&others[i], 'J', number, LONG_MS, "say", "0", NULL);
-    }
+    for (int i = 0; i < COUNT; i++)
+        host_say(&others[i], 'J', number_text(i), LONG_MS, "say", "0", NULL);
     for (int i = 0; i < COUNT; i++) {
         CHECK_SAME(host_receive(&others[i]), 'K');
         CHECK_TEXT(host_text(&others[i]), "K queued|");
     }
     pid_t keeper = keeper_pid(&host);
     for (int i = 0; i < COUNT; i++) {
-        char number[8];
-        snprintf(number, sizeof number, "%d", i);
-        wait_for(number);
+        wait_for(number_text(i));
         CHECK_SAME(keeper_pid(&others[i]), keeper);
         host_close(&others[i]);
     }
@@ -650,12 +641,18 @@ BRIEF_TEST(close_gone(), a_brief_folder_without_a_job_goes)
     CHECK(!is_there(folder, ""));
 }
 
-BRIEF_TEST(close_agent(), a_brief_folder_with_a_job_stays)
+/* With a job that has ended; its keeper. */
+static pid_t make_brief(void)
 {
     write_file(folder, "brief", "", 0600);
     queue("1", "say", "5");
-    pid_t keeper = keeper_pid(&host);
     wait_for("1");
+    return keeper_pid(&host);
+}
+
+BRIEF_TEST(close_agent(), a_brief_folder_with_a_job_stays)
+{
+    pid_t keeper = make_brief();
     host_close(&host);
     CHECK_SAME(end_of(keeper), 0);
     host_open(&host, folder); /* without a keeper */
@@ -667,10 +664,7 @@ BRIEF_TEST(close_agent(), a_brief_folder_with_a_job_stays)
 /* The toolkit has stored the job, and is killed before it removes the folder. */
 BRIEF_TEST(close_gone(), a_brief_folder_goes_once_its_job_is_collected)
 {
-    write_file(folder, "brief", "", 0600);
-    queue("1", "say", "5");
-    pid_t keeper = keeper_pid(&host);
-    wait_for("1");
+    pid_t keeper = make_brief();
     CHECK_ANSWER(&host, "K ", 'D', "1.out", "1.err", "1.exit", "1.begun", "1.rec");
     host_close(&host);
     CHECK_SAME(end_of(keeper), 0);
@@ -681,8 +675,7 @@ BRIEF_TEST(close_gone(), a_brief_folder_goes_once_its_job_is_collected)
 BRIEF_TEST(close_agent(), no_job_is_lost_to_a_keeper_that_leaves)
 {
     for (int i = 0; i < 20; i++) {
-        char number[8];
-        snprintf(number, sizeof number, "%d", i);
+        const char *number = number_text(i);
         host_start.lease_ms = 1;
         host_close(&host);
         host_open(&host, folder);
@@ -728,15 +721,12 @@ KEEPER_TEST(jobs_whose_files_cannot_be_made)
 
 KEEPER_TEST(exit_codes_that_are_damaged)
 {
-    write_file(folder, "1.exit", "", 0600);
-    write_file(folder, "2.exit", "3", 0600);
-    write_file(folder, "3.exit", "3 x\n", 0600);
-    write_file(folder, "4.exit", "99999\n", 0600);
-    write_file(folder, "5.exit", "-9\n", 0600);
-    write_file(folder, "6.begun", "", 0600);
-    write_file(folder, "07.exit", "3\n", 0600);
-    write_file(folder, "8.exit.new", "3\n", 0600);
-    write_file(folder, "10000.exit", "3\n", 0600);
+    static const char *const files[][2] = {
+        {"1.exit", ""},        {"2.exit", "3"},       {"3.exit", "3 x\n"},
+        {"4.exit", "99999\n"}, {"5.exit", "-9\n"},    {"6.begun", ""},
+        {"07.exit", "3\n"},    {"8.exit.new", "3\n"}, {"10000.exit", "3\n"}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        write_file(folder, files[i][0], files[i][1], 0600);
     CHECK_SAME(symlink("5.exit", in_folder(folder, "9.exit")), 0);
     CHECK_TEXT(state(&host), "K none|1|lost||2|lost||3|lost||4|lost||5|ended|-9|6|lost||9|lost||");
 }

@@ -2,9 +2,7 @@
 #include "base/posix_source.h"
 
 #include "new_arena.h"
-#include "record/arena.h"
 #include "same_record.h"
-#include "tap.h"
 
 #include <pthread.h>
 
@@ -207,23 +205,6 @@ ARENA_TEST(shared_slots)
     for (int i = 0; i < SERIES; i++)
         check_twin(i, SOME + i);
     CHECK_SAME(arena->event_count, 0);
-}
-
-/* Also where it had no value. */
-ARENA_TEST(before_a_series_is_recorded)
-{
-    create_variants(1, 3);
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < 3; i++) {
-            CHECK_SAME(arena_count(arena, i), pass * (i == 1));
-            CHECK_SAME(arena_read(arena, i, scratch)->count, pass * (i == 1));
-        }
-        arena_record(arena, 0);
-        if (pass == 0)
-            record_value(arena_record(arena, 1), 5, 0);
-        arena_record(arena, 2);
-    }
-    CHECK_SAME(arena_read(arena, 1, scratch)->min, 5);
 }
 
 /* As the main thread does of a test that does not end: neither is the emptied slot. */

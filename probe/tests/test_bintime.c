@@ -113,13 +113,12 @@ TEST(room_for_windows_of_gaps)
         char *rest;
         uint32_t windows;
     } rows[] = {{"rest=yes", 100000 / (80 / 2) + 16}, {"rest=no", 100000 / (250 / 2) + 16}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].rest);
-        fake_run_parse((char *const[]){"CLK-P-DUR", "-p", rows[i].rest, NULL}, 0);
+    foreach (row, rows, row->rest) {
+        fake_run_parse((char *const[]){"CLK-P-DUR", "-p", row->rest, NULL}, 0);
         fake_port.runtime_ns = 100000000; /* four fifths are a burst */
         run.plan.duration_ns = 100 * CLOCK_NS_PER_S;
         CHECK_SAME(run.test->declare(&run), 0);
-        CHECK_SAME(run.plan.tables[TABLE_GAPS].heads, rows[i].windows);
+        CHECK_SAME(run.plan.tables[TABLE_GAPS].heads, row->windows);
         arena_plan_free(&run.plan);
     }
 }

@@ -6,7 +6,6 @@
 
 #include "fake_port.h"
 #include "made_up_run.h"
-#include "tap.h"
 
 #define LOST_NS INT64_C(60000000)
 #define STEP_NS INT64_C(50000)
@@ -110,11 +109,10 @@ TEST(a_lost_burst)
         {"unknown", true, true, false, 0, 0, true},
         {"threads come and go", false, true, true, 0, 0, true},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].name);
-        begin(rows[i].is_listed, rows[i].has_budget, rows[i].counts_waits);
-        lose(rows[i].ran, rows[i].waited);
-        if (rows[i].is_taken)
+    foreach (row, rows, row->name) {
+        begin(row->is_listed, row->has_budget, row->counts_waits);
+        lose(row->ran, row->waited);
+        if (row->is_taken)
             check_taken();
         else
             check_kept("idle_gap");
@@ -171,15 +169,14 @@ TEST(stolen)
         {"on one of two CPUs", 1, 0, 1, 2, 0, true},
     };
     stolen_before_ns = 1000;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].name);
+    foreach (row, rows, row->name) {
         begin(true, true, true);
-        fake_port.current_cpu = rows[i].cpu_before;
-        fake_port.steal_cpu = rows[i].steal_cpu;
+        fake_port.current_cpu = row->cpu_before;
+        fake_port.steal_cpu = row->steal_cpu;
         burst_next(&run);
-        fake_port.current_cpu = rows[i].cpu;
-        lose_to_host(rows[i].part, rows[i].untold_ns);
-        if (rows[i].is_taken)
+        fake_port.current_cpu = row->cpu;
+        lose_to_host(row->part, row->untold_ns);
+        if (row->is_taken)
             check_taken();
         else
             check_kept("throttled");
@@ -288,15 +285,6 @@ TEST(without_budget_the_system_lives)
     CHECK_SAME(rt_budget.rest_ns, 100000000);
 }
 
-TEST(no_rest_before_the_burst_is_over)
-{
-    init(false, 0, 0);
-    rt_budget.burst_ns = INT64_MAX;
-    int64_t from_ns = fake_now_ns;
-    CHECK_SAME(rt_budget_rest(&rt_budget), from_ns);
-    CHECK_SAME(rt_budget.rested_ns, 0);
-}
-
 /* What a shell would not read as one word, and what would be cut, is typed by nobody. */
 TEST(the_budget_of_a_group_is_raised_in_its_file)
 {
@@ -313,11 +301,11 @@ TEST(the_budget_of_a_group_is_raised_in_its_file)
         {"/sys/fs/cgroup/cpu/two words", "hardstone doctor"},
         {long_path, "hardstone doctor"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        fake_port.group = rows[i].group;
+    foreach (row, rows, NULL) {
+        fake_port.group = row->group;
         fake_port.most_ns = 950000000;
         init(true, 100000000, 1000000000);
-        CHECK_TEXT(rt_budget_lift_command(&rt_budget), rows[i].command);
+        CHECK_TEXT(rt_budget_lift_command(&rt_budget), row->command);
         CHECK_SAME(rt_budget.burst_ns, 80000000);
         CHECK_SAME(rt_budget_pause_ns(&rt_budget), 900000000);
     }

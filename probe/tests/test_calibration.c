@@ -6,13 +6,9 @@
 #include "load/element.h"
 #include "load/load.h"
 #include "patient_stop.h"
-#include "run/run.h"
-#include "tap.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
 
 /* ---- what the steps see ---- */
 
@@ -182,11 +178,10 @@ static void take_test(struct request *request)
 static const char *stream_of(int (*calibrate)(struct run *run), int (*then)(struct run *run),
                              int code, char *const words[])
 {
-    int ended;
     calibrate_with = calibrate;
     measure_with = then;
-    const char *text = child_run(words, take_test, &ended);
-    CHECK_SAME(ended, code);
+    const char *text = child_run(words, take_test);
+    CHECK_SAME(child_code, code);
     return text;
 }
 

@@ -6,12 +6,10 @@
 #include "record/recovery.h"
 #include "record/tables.h"
 #include "same_record.h"
-#include "tap.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -26,19 +24,43 @@ static struct arena *create(void)
     for (int i = 0; i < SERIES; i++)
         arena_plan_series(&plan, "value", "ns", &shape);
     arena_plan_share(&plan, 1);
-    struct arena *arena = new_arena(&plan, NULL);
-    arena->started_ns = 1;
-    return arena;
+    struct arena *made = new_arena(&plan, NULL);
+    made->started_ns = 1;
+    return made;
 }
 
-static void add(struct arena *arena, int series, int from, int to)
+static void add(struct arena *of, int series, int from, int to)
 {
-    struct record *record = arena_record(arena, series);
+    struct record *record = arena_record(of, series);
     for (int i = from; i < to; i++)
         record_value(record, (int64_t)i * 7919 % 99991, i * (SECOND_NS / 100));
 }
 
-static void add_window(struct arena *arena, int64_t begin_ns)
+static struct arena *arena, *other;
+static struct checkpoint *checkpoint; /* of the first */
+
+static bool open_all(void)
+{
+    arena = create();
+    other = create();
+    checkpoint = checkpoint_open(arena);
+    return true;
+}
+
+static void free_all(void)
+{
+    checkpoint_close(checkpoint);
+    arena_free(arena);
+    arena_free(other);
+}
+
+static void take_and_confirm(void)
+{
+    checkpoint_take(checkpoint);
+    checkpoint_confirm(checkpoint);
+}
+
+static void add_window(int64_t begin_ns)
 {
     uint32_t room;
     const struct gap_window window = {
@@ -47,48 +69,35 @@ static void add_window(struct arena *arena, int64_t begin_ns)
     gap_table_add(arena, &window);
 }
 
-static bool has_same(struct arena *arena, struct arena *other)
+static bool has_same(void)
 {
-    struct record *scratch = malloc(arena_scratch_bytes(arena));
-    struct record *others = malloc(arena_scratch_bytes(other));
-    bool is_same = scratch && others;
+    struct record *scratch = tap_memory(arena_scratch_bytes(arena));
+    struct record *others = tap_memory(arena_scratch_bytes(other));
+    bool is_same = true;
     for (uint32_t i = 0; is_same && i < SERIES; i++)
         is_same = is_same_record(arena_read(arena, i, scratch), arena_read(other, i, others));
-    free(scratch);
-    free(others);
     return is_same;
 }
 
-static void free_all(struct checkpoint *checkpoint, struct arena *arena, struct arena *other)
-{
-    checkpoint_close(checkpoint);
-    arena_free(arena);
-    arena_free(other);
-}
+#define CHECKPOINT_TEST(what) TEST_IN(open_all(), free_all(), what)
 
-TEST(what_came_later_is_gone)
+CHECKPOINT_TEST(what_came_later_is_gone)
 {
-    struct arena *arena = create(), *other = create();
-    struct checkpoint *checkpoint = checkpoint_open(arena);
     for (int i = 0; i < 2; i++)
         add(i ? other : arena, 0, 0, FEW);
-    checkpoint_take(checkpoint);
-    checkpoint_confirm(checkpoint);
+    take_and_confirm();
     int64_t taken_ns = clock_monotonic_ns();
     add(arena, 0, FEW, 2 * FEW);
     add(arena, 1, 0, FEW);
-    CHECK(!has_same(arena, other));
+    CHECK(!has_same());
     CHECK(checkpoint_restore(checkpoint));
-    CHECK(has_same(arena, other));
+    CHECK(has_same());
     CHECK(arena->ended_ns > 0 && arena->ended_ns <= taken_ns);
     CHECK_SAME(arena->event_count, 0);
-    free_all(checkpoint, arena, other);
 }
 
-TEST(a_copy_that_is_not_confirmed_is_not_used)
+CHECKPOINT_TEST(a_copy_that_is_not_confirmed_is_not_used)
 {
-    struct arena *arena = create(), *other = create();
-    struct checkpoint *checkpoint = checkpoint_open(arena);
     add(arena, 0, 0, 1);
     checkpoint_take(checkpoint);
     CHECK(!checkpoint_restore(checkpoint));
@@ -102,62 +111,51 @@ TEST(a_copy_that_is_not_confirmed_is_not_used)
     add(other, 0, 0, 1);
     add(other, 0, 0, 20);
     CHECK(checkpoint_restore(checkpoint));
-    CHECK(has_same(arena, other));
-    free_all(checkpoint, arena, other);
+    CHECK(has_same());
 }
 
 /* Before the copy the second series has left its slot to the third, and comes back after it. */
-TEST(series_that_share_a_slot)
+CHECKPOINT_TEST(series_that_share_a_slot)
 {
-    struct arena *arena = create(), *other = create();
-    struct checkpoint *checkpoint = checkpoint_open(arena);
     for (int i = 0; i < 2; i++) {
         add(i ? other : arena, 1, 0, FEW);
         add(i ? other : arena, 2, 0, 20);
     }
-    checkpoint_take(checkpoint);
-    checkpoint_confirm(checkpoint);
+    take_and_confirm();
     add(arena, 2, 20, 40);
     add(arena, 1, FEW, 2 * FEW);
     add(arena, 2, 40, 60);
     CHECK(checkpoint_restore(checkpoint));
-    CHECK(has_same(arena, other));
+    CHECK(has_same());
     add(arena, 1, FEW, FEW + 1);
     add(other, 1, FEW, FEW + 1);
-    CHECK(has_same(arena, other));
-    free_all(checkpoint, arena, other);
+    CHECK(has_same());
 }
 
-TEST(nothing_to_go_back_to)
+CHECKPOINT_TEST(nothing_to_go_back_to)
 {
-    struct arena *arena = create();
-    struct checkpoint *checkpoint = checkpoint_open(arena);
-    checkpoint_take(checkpoint);
-    checkpoint_confirm(checkpoint);
+    take_and_confirm();
     add(arena, 0, 0, FEW);
     CHECK(!checkpoint_restore(checkpoint));
     CHECK_SAME(arena_count(arena, 0), FEW);
     CHECK(!checkpoint_restore(NULL));
-    free_all(checkpoint, arena, NULL);
 }
 
 /* What has no moment cannot be cut: verdicts and tables. */
-TEST(what_is_beside_the_series)
+CHECKPOINT_TEST(what_is_beside_the_series)
 {
     static const char lines[1][ARENA_TRACE_BYTES] = {"a line"};
     static const char *const columns[] = {"number", NULL};
     struct trace_value early = {7, 1, -1}, late = {9, 3600 * SECOND_NS, -1};
-    struct arena *arena = create();
-    struct checkpoint *checkpoint = checkpoint_open(arena);
     arena->started_ns = clock_monotonic_ns();
     add(arena, 0, 0, 1);
-    add_window(arena, 0);
+    add_window(0);
     arena_event(arena, "earlier", -1, NO_DATA, "of what was there");
     trace_table_keep(arena, &early, lines, 1);
     checkpoint_take(checkpoint);
     arena->intervals[0].span_ns = 4;
     checkpoint_confirm(checkpoint);
-    add_window(arena, 200);
+    add_window(200);
     trace_table_keep(arena, &late, lines, 1);
     arena->intervals[0].span_ns = 5;
     arena_verdict(arena, true, 1, "order", "right");
@@ -172,7 +170,6 @@ TEST(what_is_beside_the_series)
     CHECK_SAME(arena->tables[TABLE_ROWS].count, 0);
     CHECK_SAME(arena->event_count, 1);
     CHECK_TEXT(arena_event_at(arena, 0)->name, "earlier");
-    free_all(checkpoint, arena, NULL);
 }
 
 struct writer {
@@ -192,30 +189,23 @@ static void *write_on(void *argument)
     return NULL;
 }
 
-TEST(copies_while_values_come)
+CHECKPOINT_TEST(copies_while_values_come)
 {
-    struct writer writer = {.arena = create()};
-    struct checkpoint *checkpoint = checkpoint_open(writer.arena);
+    struct writer writer = {.arena = arena};
     pthread_t thread;
     if (pthread_create(&thread, NULL, write_on, &writer) != 0)
         abort();
     while (!atomic_load(&writer.has_begun))
         sched_yield();
-    for (int i = 0; i < 50; i++) {
-        checkpoint_take(checkpoint);
-        checkpoint_confirm(checkpoint);
-    }
+    for (int i = 0; i < 50; i++)
+        take_and_confirm();
     atomic_store(&writer.should_end, true);
     pthread_join(thread, NULL);
     CHECK(checkpoint_restore(checkpoint));
-    struct record *scratch = malloc(arena_scratch_bytes(writer.arena));
-    if (!scratch)
-        abort();
+    struct record *scratch = tap_memory(arena_scratch_bytes(arena));
     for (uint32_t i = 0; i < SERIES; i++) {
-        const struct record *record = arena_read(writer.arena, i, scratch);
+        const struct record *record = arena_read(arena, i, scratch);
         CHECK_SAME(held_by(record), record->count);
         CHECK(record->count == 0 || record->max < 99991);
     }
-    free(scratch);
-    free_all(checkpoint, writer.arena, NULL);
 }

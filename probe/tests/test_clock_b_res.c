@@ -4,7 +4,6 @@
 
 #include "family/clock/clk_b_res.c"
 #include "made_up_run.h"
-#include "tap.h"
 
 #define READING_NS 100
 #define REST_NS INT64_C(1000000)
@@ -101,21 +100,20 @@ static const struct {
 
 TEST(one_clock)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    foreach (row, rows, row->name) {
         reset();
-        tap_row(rows[i].name);
-        fake.tick_ns = rows[i].tick_ns;
-        fake.rest_back_ns = rows[i].back_ns;
-        fake.rest_forward_ns = rows[i].forward_ns;
+        fake.tick_ns = row->tick_ns;
+        fake.rest_back_ns = row->back_ns;
+        fake.rest_forward_ns = row->forward_ns;
         struct clock_subject subject = look(CHUNK);
-        CHECK_SAME(subject.still_count, rows[i].stands_still);
-        CHECK_SAME(subject.back_count > 0, rows[i].back_ns > 0);
-        CHECK_SAME(subject.has_moved_at_rest, rows[i].forward_ns + rows[i].back_ns > 0);
+        CHECK_SAME(subject.still_count, row->stands_still);
+        CHECK_SAME(subject.back_count > 0, row->back_ns > 0);
+        CHECK_SAME(subject.has_moved_at_rest, row->forward_ns + row->back_ns > 0);
         /* what stands still, or steps in a chunk only, is waited for */
-        CHECK_SAME(subject.read_count > CHUNK, rows[i].tick_ns != 1);
-        subject.may_stand = rows[i].may_stand;
-        subject.back_count += rows[i].back_count;
-        CHECK_TEXT(judged(&subject), rows[i].judged);
+        CHECK_SAME(subject.read_count > CHUNK, row->tick_ns != 1);
+        subject.may_stand = row->may_stand;
+        subject.back_count += row->back_count;
+        CHECK_TEXT(judged(&subject), row->judged);
     }
 }
 

@@ -263,16 +263,15 @@ TEST(a_known_rate)
         bool is_used;
     } cases[] = {{0, true},    {90, true},    {-90, true},   {120, false},    {-120, false},
                  {1e4, false}, {-1e4, false}, {-5e5, false}, {-999999, false}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        uint64_t known_hz = (uint64_t)(TRUE_HZ * (1 + cases[i].ppm / 1e6));
+    foreach (one, cases, NULL) {
+        uint64_t known_hz = (uint64_t)(TRUE_HZ * (1 + one->ppm / 1e6));
         reset();
         clock_open(&made_up, true, known_hz);
         CHECK(made_up.use_counter);
-        CHECK_SAME(made_up.calibration_ppb < 0, cases[i].is_used);
-        CHECK_NEAR((double)made_up.counter_hz, cases[i].is_used ? (double)known_hz : TRUE_HZ, 2);
+        CHECK_SAME(made_up.calibration_ppb < 0, one->is_used);
+        CHECK_NEAR((double)made_up.counter_hz, one->is_used ? (double)known_hz : TRUE_HZ, 2);
         clock_check_drift(&made_up);
-        CHECK_SAME(made_up.has_drift,
-                   !cases[i].is_used); /* too early where it does not calibrate */
+        CHECK_SAME(made_up.has_drift, !one->is_used); /* too early where it does not calibrate */
     }
 }
 
@@ -297,16 +296,16 @@ TEST(drift)
         double ppm;
         bool is_told;
     } cases[] = {{0, false}, {450, false}, {-450, false}, {600, true}, {-600, true}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    foreach (one, cases, NULL) {
         reset();
         for (int part = 4; part < PARTS; part++)
-            fake.part_ppm[part] = cases[i].ppm;
+            fake.part_ppm[part] = one->ppm;
         clock_open(&made_up, true, 0);
         fake.now_ns = fake.first_ns + 100 * CLOCK_NS_PER_S;
         clock_check_drift(&made_up);
         CHECK(made_up.has_drift);
-        CHECK_NEAR(made_up.drift_ppb, cases[i].ppm * 990, 200);
-        CHECK_SAME(made_up.reason[0] != '\0', cases[i].is_told);
+        CHECK_NEAR(made_up.drift_ppb, one->ppm * 990, 200);
+        CHECK_SAME(made_up.reason[0] != '\0', one->is_told);
     }
 }
 
@@ -321,13 +320,13 @@ TEST(quantum)
         {26, 10001, 90001, 26}, {8, 4099, 1777, 8},  {8, 129, 1777, 8},
         {8, 115, 1777, 1},      {26, 13, 90001, 13}, {26, 1, 90001, 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    foreach (one, cases, NULL) {
         reset();
         clock_open(&made_up, true, 0);
-        fake.read_step = cases[i].step;
-        fake.stray_ticks = cases[i].stray;
-        fake.stray_every = cases[i].every;
-        CHECK_NEAR(clock_quantum_ns(&made_up), (double)cases[i].quantum / TICKS_PER_NS, 1e-6);
+        fake.read_step = one->step;
+        fake.stray_ticks = one->stray;
+        fake.stray_every = one->every;
+        CHECK_NEAR(clock_quantum_ns(&made_up), (double)one->quantum / TICKS_PER_NS, 1e-6);
     }
 }
 

@@ -8,15 +8,10 @@
 #include "child_run.h"
 #include "command/commands.h"
 #include "patient_stop.h"
-#include "run/run.h"
-#include "tap.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/select.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { MOST_BYTES = 60000 };
 
@@ -219,31 +214,17 @@ TEST(letters_among_noise)
         {"sa\n", false, false}, {"hardstone-probe console 1a2b facts\n", false, false},
         {"s", false, false},    {"q\n", false, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    foreach (row, rows, row->input) {
         struct console console;
-        tap_row(rows[i].input);
-        console_open(&console, "1a2b", input_of(rows[i].input), -1);
-        CHECK_SAME(console_is_asked_to_stop(&console), rows[i].is_stop);
+        console_open(&console, "1a2b", input_of(row->input), -1);
+        CHECK_SAME(console_is_asked_to_stop(&console), row->is_stop);
         close(console.input);
-        console_open(&console, "1a2b", input_of(rows[i].input), -1);
-        CHECK_SAME(console_is_asked_again(&console), rows[i].is_again);
-        CHECK_SAME(console.is_over, !rows[i].is_again);
+        console_open(&console, "1a2b", input_of(row->input), -1);
+        CHECK_SAME(console_is_asked_again(&console), row->is_again);
+        CHECK_SAME(console.is_over, !row->is_again);
         close(console.input);
     }
     tap_row(NULL);
-}
-
-/* A terminal in line mode answers one read with nothing after Ctrl-D; an end never ends. */
-TEST(the_end_of_the_input)
-{
-    struct console console;
-    console_open(&console, "1a2b", input_of(""), -1);
-    CHECK(!console_is_asked_to_stop(&console));
-    CHECK(console_listens(&console));
-    for (int i = 0; i < 20; i++)
-        console_is_asked_to_stop(&console);
-    CHECK(!console_listens(&console));
-    close(console.input);
 }
 
 /* Nobody writes, and nobody has closed the line. */

@@ -5,7 +5,6 @@
 #include "record/tables.h"
 #include "run/stream.h"
 #include "run/watch.h"
-#include "tap.h"
 
 #include <sched.h>
 #include <time.h>

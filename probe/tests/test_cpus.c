@@ -46,13 +46,11 @@ TEST(what_is_neither)
     static const char *const no_masks[] = {"",          "g",   "1,",   ",1", "0x1",
                                            "123456789", "1-2", "1,,1", " 1"};
     struct cpus set;
-    for (size_t i = 0; i < sizeof no_lists / sizeof no_lists[0]; i++) {
-        tap_row(no_lists[i]);
-        CHECK_SAME(cpus_parse_list(no_lists[i], &set), -1);
+    foreach (row, no_lists, *row) {
+        CHECK_SAME(cpus_parse_list(*row, &set), -1);
     }
-    for (size_t i = 0; i < sizeof no_masks / sizeof no_masks[0]; i++) {
-        tap_row(no_masks[i]);
-        CHECK_SAME(cpus_parse_mask(no_masks[i], &set), -1);
+    foreach (one, no_masks, *one) {
+        CHECK_SAME(cpus_parse_mask(*one, &set), -1);
     }
 }
 

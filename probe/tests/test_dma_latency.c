@@ -4,8 +4,6 @@
 
 #include "child_run.h"
 #include "fake_port.h"
-#include "run/life_cycle.h"
-#include "run/run.h"
 #include "shield/shield.h"
 #include "tap.h"
 
@@ -39,12 +37,12 @@ static void finish(struct run *run)
         _exit(STILL_HELD);
 }
 
-static const char *stream_of(const char *us, int (*act)(struct run *run), int *code)
+static const char *stream_of(const char *us, int (*act)(struct run *run))
 {
     const struct test test = {
         .id = "LOOKS", .title = "looks", .setup_ns = 1000000, .measure = act, .finish = finish};
     const char *more[] = {us ? "--dma-latency-us" : NULL, us, NULL};
-    return child_run_of(&test, more, code);
+    return child_run_of(&test, more);
 }
 
 static void be(int error, int others_us)
@@ -80,14 +78,12 @@ TEST(held_while_it_measures)
         {"a higher bound of others", 0, 3, "2", measure, 0, "\"measured_held\"",
          "\"dma_latency_us\":2}", ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        int code;
-        tap_row(rows[i].name);
-        be(rows[i].error, rows[i].others_us);
-        const char *text = stream_of(rows[i].asked_us, rows[i].act, &code);
-        CHECK_SAME(code, rows[i].code);
-        CHECK_HOLDS(text, rows[i].measured, rows[i].in_force, rows[i].more);
-        CHECK_SAME(strstr(text, "dma_latency_lower") != NULL, rows[i].has_lower);
+    foreach (row, rows, row->name) {
+        be(row->error, row->others_us);
+        const char *text = stream_of(row->asked_us, row->act);
+        CHECK_SAME(child_code, row->code);
+        CHECK_HOLDS(text, row->measured, row->in_force, row->more);
+        CHECK_SAME(strstr(text, "dma_latency_lower") != NULL, row->has_lower);
     }
 }
 
@@ -99,15 +95,14 @@ TEST(refused)
     } refusals[] = {{EACCES, "denied", "\"command\":\"sudo chmod a+rw /dev/cpu_dma_latency\""},
                     {EPERM, "denied", "run as root"},
                     {ENOTSUP, "unsupported", "such limit\",\"command\":null"}};
-    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        int code;
+    foreach (row, refusals, NULL) {
         char status[40];
-        be(refusals[i].error, 0);
-        const char *text = stream_of("5", measure, &code);
-        snprintf(status, sizeof status, "\"status\":\"%s\"", refusals[i].status);
-        CHECK_SAME(code, EXIT_MISSING);
-        CHECK_HOLDS(text, status, refusals[i].remedy,
-                    "holding the exit latency of idle states at 5 us", "\"dma_latency_us\":null}");
+        be(row->error, 0);
+        const char *text = stream_of("5", measure);
+        snprintf(status, sizeof status, "\"status\":\"%s\"", row->status);
+        CHECK_SAME(child_code, EXIT_MISSING);
+        CHECK_HOLDS(text, status, row->remedy, "holding the exit latency of idle states at 5 us",
+                    "\"dma_latency_us\":null}");
         CHECK_LACKS(text, "\"measured_"); /* before anything was measured */
     }
 }

@@ -4,12 +4,10 @@
 #include "base/rt_thread.h"
 #include "child_run.h"
 #include "fake_port.h"
-#include "run/run.h"
 #include "tap.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { OWN_BYTES = 12345, LOG_BYTES = 400, BELOW_BYTES = 32 * 1024, UNKNOWN = -1 };
 
@@ -166,15 +164,14 @@ WRAP_TEST(memory_of_a_run)
         {"it cannot go back", 1, EINVAL, false, 3, NULL},
         {"CPUs that cannot be chosen", -1, 0, false, 0, "records, lock, own, thread"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].name);
+    foreach (row, rows, row->name) {
         reset();
-        fake_port.cpu_count = rows[i].cpu_count;
-        fake_port.pin_back_error = rows[i].pin_back_error;
-        seen.has_no_memory = rows[i].has_no_memory;
-        CHECK_SAME(run_own_test(), rows[i].code);
-        if (rows[i].log)
-            CHECK_TEXT(seen.log, rows[i].log);
+        fake_port.cpu_count = row->cpu_count;
+        fake_port.pin_back_error = row->pin_back_error;
+        seen.has_no_memory = row->has_no_memory;
+        CHECK_SAME(run_own_test(), row->code);
+        if (row->log)
+            CHECK_TEXT(seen.log, row->log);
     }
 }
 

@@ -49,15 +49,13 @@ TEST(handlers_of_an_interrupt)
         /* read in two parts: the handler that lies between is whole */
         {"+100 | -150", 90, 160, HANDLER_SINGLE, 100, 150},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    foreach (row, rows, row->events) {
         struct handled found = {0};
-        tap_row(rows[i].events);
         memset(&made_up, 0, sizeof made_up);
-        log_all(rows[i].events);
-        CHECK_SAME(handler_log_find(&made_up, rows[i].from_ns, rows[i].to_ns, &found),
-                   rows[i].fate);
-        if (rows[i].fate == HANDLER_SINGLE)
-            CHECK(found.entry_ns == rows[i].entry_ns && found.exit_ns == rows[i].exit_ns);
+        log_all(row->events);
+        CHECK_SAME(handler_log_find(&made_up, row->from_ns, row->to_ns, &found), row->fate);
+        if (row->fate == HANDLER_SINGLE)
+            CHECK(found.entry_ns == row->entry_ns && found.exit_ns == row->exit_ns);
     }
 }
 

@@ -8,9 +8,6 @@
 #include "made_up_device.h"
 #include "made_up_run.h"
 #include "run/variant.h"
-#include "tap.h"
-
-#include <unistd.h>
 
 enum { SENT = 1000, TICKS = 50 };
 
@@ -150,20 +147,20 @@ WRAP_TEST(counted)
         {"IRQ-P-LAT", "external", INTERRUPT_EXTERNAL, SENT / 2, 0, SENT / 2, STATUS_FAILED},
         {"IRQ-P-DLT", "timer", INTERRUPT_TIMER, 0, TICKS, TICKS, STATUS_FAILED},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    foreach (row, rows, NULL) {
         char text[80];
-        count(rows[i].id, rows[i].name, HANDLER_OF_INTERRUPT);
-        counters.device = rows[i].device;
-        counters.ticks = rows[i].ticks;
-        sources.sent[rows[i].source] = SENT;
+        count(row->id, row->name, HANDLER_OF_INTERRUPT);
+        counters.device = row->device;
+        counters.ticks = row->ticks;
+        sources.sent[row->source] = SENT;
         interrupt_sources_judge(&sources);
-        CHECK_SAME(run.outcome.status, rows[i].status);
+        CHECK_SAME(run.outcome.status, row->status);
         CHECK_HOLDS(run.outcome.reason,
-                    rows[i].status == STATUS_FAILED ? "the figures are about something else" : "");
+                    row->status == STATUS_FAILED ? "the figures are about something else" : "");
         const struct arena_event *last = &run.arena->events[run.arena->event_count - 1];
         CHECK_TEXT(last->name, "interrupts_counted");
         CHECK_HOLDS(last->text, "1000 interrupts were sent to CPU 1, warm-up included; the kernel");
-        snprintf(text, sizeof text, "has counted %lld of", (long long)rows[i].counted);
+        snprintf(text, sizeof text, "has counted %lld of", (long long)row->counted);
         CHECK_HOLDS(last->text, text);
         finish();
     }

@@ -4,8 +4,6 @@
 #include "family/interrupt/interrupt_latency.h"
 #include "tap.h"
 
-#include <stdlib.h>
-
 enum { MANY = 20000 };
 
 #define MOST UINT64_MAX
@@ -46,8 +44,8 @@ static const struct one_send {
 
 TEST(one_send)
 {
-    for (size_t i = 0; i < sizeof one_sends / sizeof one_sends[0]; i++) {
-        const struct one_send *row = &one_sends[i];
+    foreach (one, one_sends, NULL) {
+        const struct one_send *row = one;
         const struct sent_watch *watch = row->watch.until ? &row->watch : &always;
         tap_row(row->name);
         memset(&counts, 0, sizeof counts);
@@ -58,18 +56,6 @@ TEST(one_send)
         CHECK_SAME(counts.sent, 1);
         CHECK_SAME(counts.of[row->fate], 1);
     }
-}
-
-/* A long interruption has several of them. */
-TEST(several_in_one)
-{
-    const struct gap gaps[] = {{900, 5000}, {6010, 6100}};
-    const struct sent sends[] = {{990, 1000, 1200}, {2000, 2010, 2200}, {6000, 6005, 6100}};
-    memset(&counts, 0, sizeof counts);
-    sent_match(gaps, 2, &always, sends, 3, results, &counts);
-    CHECK_SAME(counts.of[SENT_IN_OTHER], 2);
-    CHECK_SAME(counts.of[SENT_SEEN], 1);
-    CHECK_SAME(results[2].gap, 1);
 }
 
 static uint64_t sum(void)
@@ -107,32 +93,4 @@ TEST(all_have_a_fate)
     CHECK_SAME(sum(), MANY);
     for (int i = 0; i < SENT_FATES; i++)
         CHECK_SAME(counts.of[i], wanted[i]);
-}
-
-/* Whatever the gaps are, none is left over and none counts twice. */
-TEST(any_gaps_add_up)
-{
-    static struct sent sends[500];
-    static struct gap gaps[1500];
-    unsigned short random[3] = {4, 5, 6};
-    for (int round = 0; round < 200; round++) {
-        uint64_t at = 0;
-        for (int i = 0; i < 1500; i++) {
-            gaps[i].begin = at + 1 + (uint64_t)(erand48(random) * 200);
-            gaps[i].end = at = gaps[i].begin + 1 + (uint64_t)(erand48(random) * 300);
-        }
-        for (int i = 0; i < 500; i++)
-            sends[i] = (struct sent){1000u * i, 1000u * i + 10, 1000u * i + 400};
-        const struct sent_watch watch = {20000, 400000};
-        memset(&counts, 0, sizeof counts);
-        sent_match(gaps, 1500, &watch, sends, 500, results, &counts);
-        CHECK_SAME(counts.sent, 500);
-        CHECK_SAME(sum(), 500);
-        for (int i = 1, last = -1; i < 500; i++) {
-            if (results[i].fate != SENT_SEEN)
-                continue;
-            CHECK((int)results[i].gap > last);
-            last = (int)results[i].gap;
-        }
-    }
 }

@@ -20,17 +20,16 @@ static const struct {
 
 TEST(rounds)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    foreach (row, rows, row->name) {
         struct inversion_repeats repeats = {0};
         char got[20] = "";
-        tap_row(rows[i].name);
-        for (const char *end = rows[i].ends; *end; end++) {
+        for (const char *end = row->ends; *end; end++) {
             char *answer = got + strlen(got);
             *answer = answers[inversion_answer(&repeats,
                                                (enum inversion_end)(strchr(ends, *end) - ends))];
             answer[1] = (char)('0' + inversion_scale(&repeats));
         }
-        CHECK_TEXT(got, rows[i].answers);
+        CHECK_TEXT(got, row->answers);
     }
 }
 

@@ -4,7 +4,6 @@
 
 #include "family/mutex/inversion.c"
 #include "made_up_run.h"
-#include "tap.h"
 
 #define READ_NS 1000
 #define NEVER INT64_MAX
@@ -151,19 +150,18 @@ static const struct {
 
 TEST(orders_are_judged)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    foreach (row, rows, row->name) {
         begin();
-        tap_row(rows[i].name);
         fake.first = asked_late;
-        fake.first_count = rows[i].asked_late_count;
-        fake.then = rows[i].then;
-        scenario.setup.kind = rows[i].kind;
-        scenario.setup.high_gives_up = rows[i].high_gives_up;
-        CHECK_TEXT(judged(), rows[i].judged);
-        if (rows[i].rounds)
-            CHECK_SAME(fake.rounds, rows[i].rounds);
-        if (rows[i].event)
-            expect_event(rows[i].event, rows[i].text);
+        fake.first_count = row->asked_late_count;
+        fake.then = row->then;
+        scenario.setup.kind = row->kind;
+        scenario.setup.high_gives_up = row->high_gives_up;
+        CHECK_TEXT(judged(), row->judged);
+        if (row->rounds)
+            CHECK_SAME(fake.rounds, row->rounds);
+        if (row->event)
+            expect_event(row->event, row->text);
         CHECK(!run_should_stop());
         run_free();
     }

@@ -192,13 +192,6 @@ static bool none(int64_t period_ns, int64_t limit_ns)
     return false;
 }
 
-/* Fails now and then above its limit, and passes now and then below it. */
-static bool noisy(int64_t period_ns, int64_t limit_ns)
-{
-    uint64_t state = (uint64_t)period_ns;
-    return tap_random(&state) % 4 == 0 ? period_ns < limit_ns : period_ns >= limit_ns;
-}
-
 static struct tried search_all(struct sustained_search *search, system_kind passes,
                                int64_t limit_ns)
 {
@@ -248,45 +241,10 @@ TEST(all_pass_or_none)
                 {"none passes", {.least_ns = 1000, .most_ns = 1000000}, none, 11, 0, 1000000},
                 {"the only one passes", {.least_ns = 5050, .most_ns = 5050}, all, 1, 5050, 0},
                 {"the only one fails", {.least_ns = 5050, .most_ns = 5050}, none, 1, 0, 5050}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct sustained_search search = rows[i].search;
-        tap_row(rows[i].name);
-        CHECK_SAME(search_all(&search, rows[i].passes, 0).count, rows[i].count);
-        CHECK_SAME(search.passed_ns, rows[i].passed_ns);
-        CHECK_SAME(search.failed_ns, rows[i].failed_ns);
-    }
-}
-
-/* What is found was sustained, and a shorter period next to it was not. */
-TEST(noise_ends_too)
-{
-    for (int64_t limit_ns = 1000; limit_ns < 500000; limit_ns += 997) {
-        struct sustained_search search = usual();
-        (void)search_all(&search, noisy, limit_ns);
-        if (search.passed_ns > 0)
-            CHECK(noisy(search.passed_ns, limit_ns));
-        if (search.failed_ns > 0)
-            CHECK(!noisy(search.failed_ns, limit_ns));
-        CHECK(search.passed_ns == 0 || search.failed_ns < search.passed_ns);
-    }
-}
-
-/* Cut after any step, with only the two bounds kept, it ends where it would have ended. */
-TEST(it_goes_on_from_its_bounds)
-{
-    const int64_t limit_ns = 14300;
-    struct sustained_search whole = usual();
-    struct tried tried = search_all(&whole, above, limit_ns);
-    for (int cut = 0; cut <= tried.count; cut++) {
-        struct sustained_search first = usual();
-        for (int i = 0; i < cut; i++)
-            sustained_search_take(&first, tried.periods_ns[i],
-                                  above(tried.periods_ns[i], limit_ns));
-        struct sustained_search second = usual();
-        second.passed_ns = first.passed_ns;
-        second.failed_ns = first.failed_ns;
-        CHECK_SAME(search_all(&second, above, limit_ns).count, tried.count - cut);
-        CHECK_SAME(second.passed_ns, whole.passed_ns);
-        CHECK_SAME(second.failed_ns, whole.failed_ns);
+    foreach (row, rows, row->name) {
+        struct sustained_search search = row->search;
+        CHECK_SAME(search_all(&search, row->passes, 0).count, row->count);
+        CHECK_SAME(search.passed_ns, row->passed_ns);
+        CHECK_SAME(search.failed_ns, row->failed_ns);
     }
 }

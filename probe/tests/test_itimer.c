@@ -216,15 +216,6 @@ static int64_t passed(int64_t base_ns, int64_t at_ns)
     return at_ns < base_ns ? 0 : (at_ns - base_ns) / PERIOD_NS + 1;
 }
 
-ARMED_TEST(an_expiry_between_signal_and_clock)
-{
-    CHECK_SAME(wait_one(), 1);
-    fake.stall_ns = PERIOD_NS;
-    CHECK_SAME(wait_one(), 2);
-    CHECK(fake.is_pending); /* of the expiry that was served */
-    check_five_waits(false);
-}
-
 /* The interrupt of an expiry that the clock has told comes half a period after it. */
 static void check_a_late_interrupt(bool is_set_on_take)
 {
@@ -243,17 +234,6 @@ TEST(a_late_interrupt)
 {
     check_a_late_interrupt(false);
     check_a_late_interrupt(true);
-}
-
-/* Due by the clock, but the true expiry and its signal come a little later. */
-ARMED_TEST(an_expiry_within_the_uncertainty)
-{
-    fake.stall_ns = timer.base_ns + PERIOD_NS - fake.first_ns - fake.read_ns + 1;
-    CHECK_SAME(wait_one(), 2);
-    CHECK_SAME(fake.sent, 1);
-    CHECK_SAME(wait_one(), 1);
-    CHECK(now_ns >= timer.base_ns + 2 * PERIOD_NS);
-    CHECK_SAME(timer.served, 3);
 }
 
 static void check_served(void)

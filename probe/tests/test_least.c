@@ -10,17 +10,11 @@
 #include "family/semaphore/kind.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static void have_no_processes(struct request *request)
 {
@@ -30,8 +24,7 @@ static void have_no_processes(struct request *request)
 
 static const char *stream_of(char *const words[])
 {
-    int code;
-    return child_run(words, have_no_processes, &code);
+    return child_run(words, have_no_processes);
 }
 
 #define STREAM_BY(policy, ...)                                                                     \
@@ -319,9 +312,9 @@ TEST(locks)
                   {LOCK_KIND_SPIN, ENOTSUP},    {LOCK_KIND_RWLOCK, 0},
                   {LOCK_KIND_CONDITION, 0}};
     struct lock lock;
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        CHECK_SAME(lock_open(&lock, wanted[i].kind, 1), wanted[i].error);
-        if (wanted[i].error == 0)
+    foreach (row, wanted, NULL) {
+        CHECK_SAME(lock_open(&lock, row->kind, 1), row->error);
+        if (row->error == 0)
             lock_close(&lock);
     }
 }

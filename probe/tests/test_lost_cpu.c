@@ -7,15 +7,10 @@
 #include "linux_machine.h"
 #include "patient_stop.h"
 #include "port/port.h"
-#include "run/run.h"
 #include "run/watch.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
-#include <unistd.h>
 
 enum loss { NONE, OFFLINE, CPUSET, GROUP, FOR_A_WHILE, ON_ITS_WAY };
 
@@ -150,7 +145,6 @@ static void check_row(const struct cpus *allowed)
     char *words[] = {"hardstone-probe", "run",   "SEM-P-SIG", "--clock", "monotonic",
                      "--policy",        "other", "--cpu",     cpu,       NULL};
     struct cpus left = *allowed;
-    int code;
     anywhere = *allowed;
     own_cpu = cpus_last(allowed);
     snprintf(cpu, sizeof cpu, "%d", own_cpu);
@@ -167,8 +161,8 @@ static void check_row(const struct cpus *allowed)
     machine_put("/sys/fs/cgroup/cpuset/measured/cpuset.cpus", others);
     online_then = row->loss == OFFLINE ? others : all;
     wanted_looks = row->loss == NONE ? 2 : 0;
-    const char *text = child_run(words, take_test, &code);
-    CHECK_SAME(code, row->loss == NONE ? 0 : 3);
+    const char *text = child_run(words, take_test);
+    CHECK_SAME(child_code, row->loss == NONE ? 0 : 3);
     for (int i = 0; row->holds[i]; i++)
         CHECK_HOLDS(text, row->holds[i]);
     for (int i = 0; row->lacks[i]; i++)

@@ -85,15 +85,6 @@ struct state {
     char folder[PATH_BYTES];
 };
 
-static int open_files(void)
-{
-    enum { MOST_FILES = 1024 };
-    int count = 0;
-    for (int file = 0; file < MOST_FILES; file++)
-        count += fcntl(file, F_GETFD) != -1;
-    return count;
-}
-
 static void look(struct state *state)
 {
     struct itimerval timer;
@@ -107,7 +98,7 @@ static void look(struct state *state)
     sigpending(&state->pending);
     getitimer(ITIMER_REAL, &timer); /* alarm's too */
     state->timer_us = timer.it_value.tv_sec * 1000000L + timer.it_value.tv_usec;
-    state->files = open_files();
+    state->files = tap_open_files();
     state->threads = atomic_load(&threads);
     state->blocks = atomic_load(&blocks);
     pthread_getschedparam(pthread_self(), &state->policy, &state->sched);

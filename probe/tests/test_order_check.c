@@ -19,69 +19,40 @@ static void receive(struct order_check *check, uint64_t number, long priority)
     receive_with(check, number, priority, BYTES);
 }
 
-static void check_faults(const struct order_check *check, bool has_priority, bool has_age,
-                         bool has_harm)
-{
-    CHECK_SAME(check->fault[ORDER_PRIORITY][0] != '\0', has_priority);
-    CHECK_SAME(check->fault[ORDER_AGE][0] != '\0', has_age);
-    CHECK_SAME(check->fault[ORDER_INTACT][0] != '\0', has_harm);
-}
+static const struct {
+    const char *name;
+    bool has_types;
+    long sent[3], received[3]; /* priorities; numbers of what was sent, from 1; 0: no more */
+    const char *faults;        /* "p"riority, "a"ge, "i"ntact */
+    const char *text;          /* of the last of them */
+} rows[] = {
+    {"right order", false, {1, 5, 5}, {2, 3, 1}, "", ""},
+    {"wrong priority", false, {1, 5}, {1, 2}, "p", "one of priority 1 came before one of 5"},
+    {"wrong type", true, {-8, -1}, {1, 2}, "p", "one of type 8 came before one of 1"},
+    {"wrong age", false, {5, 5}, {2, 1}, "a", ""},
+    /* the one that should have come first never comes: that is no wrong order */
+    {"loss", false, {7, 5, 5}, {2, 3}, "i", "message 1 was lost"},
+    {"doubled", false, {1}, {1, 1}, "i", ""},
+};
 
-TEST(right_order)
+TEST(orders)
 {
-    struct order_check check = {0};
-    uint64_t low = order_note_sent(&check, 0, BYTES), first = order_note_sent(&check, 5, BYTES);
-    uint64_t second = order_note_sent(&check, 5, BYTES);
-    receive(&check, first, 5);
-    receive(&check, second, 5);
-    receive(&check, low, 0);
-    order_note_empty(&check);
-    check_faults(&check, false, false, false);
-    CHECK_SAME(check.received_count, 3);
-}
-
-TEST(wrong_priority)
-{
-    struct order_check check = {0};
-    uint64_t low = order_note_sent(&check, 0, BYTES), high = order_note_sent(&check, 5, BYTES);
-    receive(&check, low, 0);
-    receive(&check, high, 5);
-    check_faults(&check, true, false, false);
-    CHECK_HOLDS(check.fault[ORDER_PRIORITY], "one of priority 0 came before one of 5");
-}
-
-TEST(wrong_type)
-{
-    struct order_check check = {.has_types = true};
-    uint64_t late = order_note_sent(&check, -8, BYTES), early = order_note_sent(&check, -1, BYTES);
-    receive(&check, late, -8);
-    receive(&check, early, -1);
-    CHECK_HOLDS(check.fault[ORDER_PRIORITY], "one of type 8 came before one of 1");
-}
-
-TEST(wrong_age)
-{
-    struct order_check check = {0};
-    uint64_t first = order_note_sent(&check, 5, BYTES), second = order_note_sent(&check, 5, BYTES);
-    receive(&check, second, 5);
-    receive(&check, first, 5);
-    check_faults(&check, false, true, false);
-}
-
-/* The one that should have come first never comes: that is no wrong order. */
-TEST(loss)
-{
-    struct order_check check = {0};
-    uint64_t first, second;
-    order_note_sent(&check, 7, BYTES);
-    first = order_note_sent(&check, 5, BYTES);
-    second = order_note_sent(&check, 5, BYTES);
-    receive(&check, first, 5);
-    receive(&check, second, 5);
-    order_note_empty(&check);
-    check_faults(&check, false, false, true);
-    CHECK_HOLDS(check.fault[ORDER_INTACT], "message 1 was lost");
-    CHECK_SAME(check.count, 0);
+    foreach (row, rows, row->name) {
+        struct order_check check = {.has_types = row->has_types};
+        int count = 0;
+        for (int i = 0; i < 3 && row->sent[i]; i++)
+            order_note_sent(&check, row->sent[i], BYTES);
+        for (; count < 3 && row->received[count]; count++)
+            receive(&check, (uint64_t)row->received[count], row->sent[row->received[count] - 1]);
+        order_note_empty(&check);
+        CHECK(check.received_count == (uint64_t)count || row->faults[0] == 'i');
+        CHECK_SAME(check.count, 0);
+        for (int i = 0; i < 3; i++) {
+            CHECK_SAME(check.fault[i][0] != '\0', strchr(row->faults, "pai"[i]) != NULL);
+            if (check.fault[i][0])
+                CHECK_HOLDS(check.fault[i], row->text);
+        }
+    }
 }
 
 TEST(harm)
@@ -102,21 +73,12 @@ TEST(harm)
     CHECK_HOLDS(check.fault[ORDER_INTACT], "wrong content");
 }
 
-TEST(doubled)
-{
-    struct order_check check = {0};
-    uint64_t one = order_note_sent(&check, 1, BYTES);
-    receive(&check, one, 1);
-    receive(&check, one, 1);
-    check_faults(&check, false, false, true);
-}
-
 TEST(refused)
 {
     struct order_check check = {0};
     order_note_sent(&check, 1, BYTES);
     order_note_refused(&check, "no");
-    check_faults(&check, false, false, true);
+    CHECK(check.fault[ORDER_INTACT][0] != '\0');
     CHECK_SAME(check.count, 0);
 }
 

@@ -148,15 +148,6 @@ PEER_TEST(a_process_that_begins)
     peer_memory_free(table, sizeof *table);
 }
 
-PEER_TEST(memory_has_no_name)
-{
-    void *memory = peer_memory(4096, &ipc_cleanup.places[0]);
-    CHECK(memory != NULL);
-    CHECK_SAME(shm_open(ipc_cleanup.places[0].name, O_RDWR, 0), -1);
-    CHECK_SAME(errno, ENOENT);
-    peer_memory_free(memory, 4096);
-}
-
 static bool name_is_there(const char *name)
 {
     system_sem_t *semaphore = sem_open(name, 0);

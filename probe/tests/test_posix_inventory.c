@@ -119,17 +119,6 @@ TEST(errors_are_told_apart)
 
 /* ---- profiles ---- */
 
-TEST(all_works_satisfies_all)
-{
-    all_work();
-    for (int i = 0; i < PROFILE_COUNT; i++) {
-        struct profile_answer decided = profile_decide(i, answers);
-        CHECK(decided.is_satisfied);
-        CHECK_SAME(decided.missing_count, 0);
-        CHECK_TEXT(decided.missing, "");
-    }
-}
-
 /* A profile needs all that those before it need. */
 TEST(what_one_lacks_the_next_lack_too)
 {

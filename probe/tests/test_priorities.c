@@ -8,7 +8,6 @@
 #include "tap.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 enum { ORDINARY = 1, NO_LIMIT = 1000, ATTEMPTS = 10, REFUSED_LEVEL = 4 };
 
@@ -131,23 +130,19 @@ static bool can_test_on_one_cpu(void)
 
 /* ---- runs ---- */
 
-static const char *stream_of(char *const words[])
-{
-    int code;
-    return child_run(words, NULL, &code);
-}
-
 #define STREAM(...)                                                                                \
-    stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--clock", "monotonic", NULL})
+    child_run(                                                                                     \
+        (char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--clock", "monotonic", NULL},      \
+        NULL)
 
 #define NOT_RESTORED "could not be restored to priority"
 
 /* The first of some streams that say so: a test into which somebody cuts has failed by that. */
 static const char *failing_stream_of(char *const words[])
 {
-    const char *text = stream_of(words);
+    const char *text = child_run(words, NULL);
     for (int i = 1; i < ATTEMPTS && !strstr(text, NOT_RESTORED); i++)
-        text = stream_of(words);
+        text = child_run(words, NULL);
     return text;
 }
 

@@ -3,10 +3,8 @@
  * One thread runs at a time, chosen here. */
 #include "base/posix_source.h"
 
-#include "command/args.h"
 #include "command/commands.h"
 #include "family/thread/scenario.h"
-#include "run/run.h"
 #include "tap.h"
 
 #include <pthread.h>
@@ -437,14 +435,6 @@ RUN_TEST(first_slice_ten_times_as_long)
     CHECK(!was_cut());
 }
 
-/* A burst holds the first one, and a rest cuts the next: as long as the one that was seen. */
-RUN_TEST(first_slices_with_and_without_a_rest)
-{
-    kernel.first_slice_steps = 4 * SLICE_STEPS;
-    measure_bursts(2, "pppf");
-    CHECK(arena_record(run.arena, FIRST_SLICE)->count > 0);
-}
-
 /* Twice as long as claimed: six of them need two bursts' time. */
 RUN_TEST(slices_that_do_not_fit)
 {
@@ -461,14 +451,6 @@ RUN_TEST(nobody_ran)
     CHECK_HOLDS(run.outcome.reason, "no verdict");
     CHECK_HOLDS(run.outcome.reason, "one got only 0");
     CHECK(was_cut());
-}
-
-RUN_TEST(a_burst_that_was_cut_is_repeated)
-{
-    kernel.stalls_left = 1;
-    measure_bursts(2, "pppp");
-    CHECK(was_cut());
-    CHECK_SAME(arena_record(run.arena, 0)->count, 2 * THREAD_COUNT);
 }
 
 /* The host takes time in the middle of a slice, which is recorded and proves nothing. */

@@ -4,7 +4,6 @@
 #include "family/kernel/sections.h"
 #include "made_up_run.h"
 #include "made_up_tracing.h"
-#include "tap.h"
 
 /* ---- sections from events ---- */
 
@@ -78,12 +77,11 @@ static const struct {
 
 TEST(sections_from_events)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].name);
-        struct section_match match = match_of(rows[i].events);
-        CHECK_TEXT(seen, rows[i].seen);
-        CHECK_SAME(match.unmatched_count, rows[i].unmatched);
-        CHECK_SAME(match.lost_count, rows[i].lost);
+    foreach (row, rows, row->name) {
+        struct section_match match = match_of(row->events);
+        CHECK_TEXT(seen, row->seen);
+        CHECK_SAME(match.unmatched_count, row->unmatched);
+        CHECK_SAME(match.lost_count, row->lost);
     }
 }
 

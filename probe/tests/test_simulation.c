@@ -7,7 +7,6 @@
 #include "port/port.h"
 #include "tap.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 
 #define DENIED "\"status\":\"denied\""
@@ -64,19 +63,17 @@ WRAP(void, rt_thread_join, struct rt_thread *rt_thread)
     __real_rt_thread_join(rt_thread);
 }
 
-static int code; /* of the latest run */
-
 /* Ordinary threads: no right is needed. */
 #define RUN(ID, ...)                                                                               \
     child_run((char *const[]){"hardstone-probe", "run", ID, "--policy", "other", "--clock",        \
                               "monotonic", "-p", "step_ns=1ms", "-p", "masses=8", __VA_ARGS__,     \
                               NULL},                                                               \
-              NULL, &code)
+              NULL)
 
 static void check_refused(const char *text, const char *status, const char *why)
 {
     tap_row(why);
-    CHECK_SAME(code, 5);
+    CHECK_SAME(child_code, 5);
     CHECK_HOLDS(text, status);
     CHECK_HOLDS(text, why);
 }
@@ -100,7 +97,7 @@ static const char *run_deadline(int error)
 WRAP_TEST(deadline)
 {
     const char *text = run_deadline(0);
-    CHECK_SAME(code, 0);
+    CHECK_SAME(child_code, 0);
     CHECK_HOLDS(text, "\"policy\":\"deadline\"");
     CHECK_HOLDS(text, "\"released_count\":4");
     static const struct {
@@ -123,7 +120,7 @@ WRAP_TEST(too_little_memory)
                   "choose fewer masses, or free memory");
     fake.available = -1; /* not known */
     RUN("SIM-P-RF", "-p", "simulated_s=1", "-p", "threads=1");
-    CHECK_SAME(code, 0);
+    CHECK_SAME(child_code, 0);
 }
 
 WRAP_TEST(memory_that_cannot_be_locked)
@@ -157,7 +154,7 @@ static void check_late_once(int counted_again, const char *verdict)
     fake = (struct fake){.counted_again = counted_again};
     const char *text = RUN("SIM-S-RT", "--samples", "3", "-p", "delay_step=2", "-p", "threads=1",
                            "-p", "period_ns=50ms");
-    CHECK_SAME(code, 0);
+    CHECK_SAME(child_code, 0);
     const char *told = strstr(text, "\"name\":\"late_once\"");
     snprintf(words, sizeof words, "%s", told ? told : "");
     CHECK_HOLDS(words, verdict);
@@ -191,7 +188,7 @@ HOST_TEST_IN(tap_is_wrapped(), (void)0, parts_of_a_period)
 {
     fake = (struct fake){0};
     const char *text = RUN("SIM-S-RT", "--samples", "20", "-p", "threads=1", "-p", "delay_step=5");
-    CHECK_SAME(code, 0);
+    CHECK_SAME(child_code, 0);
     double sum = sum_of(text, "dispatch") + sum_of(text, "step_time") + sum_of(text, "idle") -
                  sum_of(text, "lateness");
     double error = sum - 20 * 1e6;
@@ -204,7 +201,7 @@ WRAP_TEST(costs)
 {
     fake = (struct fake){0};
     const char *text = RUN("SIM-S-RT", "-p", "costs_only=1", "-p", "threads=1,2");
-    CHECK_SAME(code, 0);
+    CHECK_SAME(child_code, 0);
     CHECK_HOLDS(text, "\"status\":\"measured\"");
     CHECK(!strstr(text, "\"name\":\"step_time\"") && !strstr(text, "\"type\":\"series\""));
     const char *first = strstr(text, "\"name\":\"tire_costs\"");
@@ -259,7 +256,7 @@ TEST(bad_input)
                   "delay_step=6 is not among the 5 steps");
     check_refused(RUN("SIM-S-RT", "-p", "policy=fifo"), DENIED, "need a supervisor above them");
     RUN("SIM-S-RT", "-p", "stiffness_per_s2=1000000", "-p", "step_ns=408248", "--samples", "3");
-    CHECK_SAME(code, 0);
+    CHECK_SAME(child_code, 0);
 }
 
 /* The same policy by two names is measured once. */
@@ -268,7 +265,7 @@ TEST(policies)
     fake = (struct fake){0};
     const char *text =
         RUN("SIM-S-RT", "-p", "policy=run,other", "-p", "threads=1", "--samples", "2");
-    CHECK_SAME(code, 0);
+    CHECK_SAME(child_code, 0);
     const char *first = strstr(text, "\"name\":\"missed\"");
     CHECK(first && !strstr(first + 1, "\"name\":\"missed\""));
     CHECK_HOLDS(text, "\"policy\":\"other\"}");

@@ -4,11 +4,8 @@
 
 #include "child_run.h"
 #include "fake_port.h"
-#include "run/run.h"
 #include "shield/shield.h"
 #include "tap.h"
-
-#include <unistd.h>
 
 enum { CPUS = 3, MEASURED = 2 };
 
@@ -72,9 +69,8 @@ static const char *stream(int cpus, const char *config, const char *option, cons
     static const struct test test = {
         .id = "ENDS", .title = "ends", .setup_ns = 1000000, .measure = end_at_once};
     const char *all[] = {"--cpu-config", config, option, value, NULL};
-    int code;
     fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = cpus};
-    return child_run_of(&test, config ? all : all + 2, &code);
+    return child_run_of(&test, config ? all : all + 2);
 }
 
 #define OFFLINE                                                                                    \

@@ -4,8 +4,6 @@
 
 #include "fake_port.h"
 
-#include <stdint.h>
-
 #define COUNTER_NAME "made up"
 static uint64_t counter_read(void);
 static uint64_t counter_begin(void);
@@ -15,10 +13,7 @@ static uint64_t counter_end(void);
 #include "run/instrument.c"
 
 #include "child_run.h"
-#include "run/run.h"
 #include "tap.h"
-
-#include <unistd.h>
 
 enum { CPUS = 3, NOWHERE_CPU = 7 };
 
@@ -78,12 +73,11 @@ static struct test fake_test = {
 
 static const char *stream(void)
 {
-    int code;
     child_test = &fake_test;
     const char *text = child_run((char *const[]){"hardstone-probe", "run", "SEM-P-SIG", "--policy",
                                                  "other", "--counter-hz", "1000000000", NULL},
-                                 take_child_test, &code);
-    CHECK_SAME(code, 0);
+                                 take_child_test);
+    CHECK_SAME(child_code, 0);
     CHECK_HOLDS(text, "\"status\":\"measured\"", "\"name\":\"second\",\"pass\":true");
     return text;
 }
@@ -142,21 +136,20 @@ TEST(counters_of_cpus)
         {"one that is not bound, and a skew", 0, FAR_NS, false, 0, use_no_other, false,
          "the counters of CPU 0 and 2 differ by"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const char *const parts[] = {rows[i].part, rows[i].other, rows[i].third};
+    foreach (row, rows, row->name) {
+        const char *const parts[] = {row->part, row->other, row->third};
         /* whether those are all the CPUs there are is for the system to say */
-        bool is_of_one_cpu = rows[i].cannot_bind && sysconf(_SC_NPROCESSORS_ONLN) == 1;
-        tap_row(rows[i].name);
-        offset_ns[1] = rows[i].offset_1_ns;
-        offset_ns[2] = rows[i].offset_2_ns;
-        fake_test.needs = rows[i].needs;
-        fake_test.check = rows[i].check;
+        bool is_of_one_cpu = row->cannot_bind && sysconf(_SC_NPROCESSORS_ONLN) == 1;
+        offset_ns[1] = row->offset_1_ns;
+        offset_ns[2] = row->offset_2_ns;
+        fake_test.needs = row->needs;
+        fake_test.check = row->check;
         fake_port = (struct fake_port){.is_counter_trusted = true,
                                        .lacks_cpu = NOWHERE_CPU,
-                                       .cpu_count = rows[i].cannot_bind ? -1 : CPUS,
-                                       .pin_error = rows[i].cannot_bind ? ENOTSUP : 0};
+                                       .cpu_count = row->cannot_bind ? -1 : CPUS,
+                                       .pin_error = row->cannot_bind ? ENOTSUP : 0};
         const char *text = stream();
-        check_clock(text, rows[i].is_counter || is_of_one_cpu);
+        check_clock(text, row->is_counter || is_of_one_cpu);
         for (int j = 0; j < 3 && parts[j] && !is_of_one_cpu; j++)
             CHECK_HOLDS(text, parts[j]);
     }

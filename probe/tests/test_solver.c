@@ -35,6 +35,17 @@ struct worker {
     int place;
 };
 
+/* `workers`: of so many bytes each. */
+static void run_threads(void *workers, size_t bytes, int count, void *(*body)(void *))
+{
+    pthread_t threads[MOST_THREADS];
+    for (int i = 0; i < count; i++)
+        if (pthread_create(&threads[i], NULL, body, (char *)workers + (size_t)i * bytes) != 0)
+            abort();
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+}
+
 static void *advance(void *argument)
 {
     struct worker *worker = argument;
@@ -59,17 +70,12 @@ static void *advance_freely(void *argument)
     return NULL;
 }
 
-static void run_threads(struct crew *crew, int count, void *(*body)(void *))
+static void run_crew(struct crew *crew, int count, void *(*body)(void *))
 {
     struct worker workers[MOST_THREADS];
-    pthread_t threads[MOST_THREADS];
-    for (int i = 0; i < count; i++) {
-        workers[i] = (struct worker){crew, i};
-        if (pthread_create(&threads[i], NULL, body, &workers[i]) != 0)
-            abort();
-    }
     for (int i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
+        workers[i] = (struct worker){crew, i};
+    run_threads(workers, sizeof workers[0], count, body);
 }
 
 static void keep(const struct tire_state *state, int64_t masses, double *result)
@@ -90,7 +96,7 @@ static void run_barrier(const struct tire *tire, int threads, int cpus, enum tir
     CHECK_SAME(solver_barrier_open(&crew.solver, tire, threads, cpus, code, memory), 0);
     for (int i = 0; i < threads; i++)
         solver_barrier_part(&crew.solver, i, &crew.parts[i]);
-    run_threads(&crew, threads, advance);
+    run_crew(&crew, threads, advance);
     keep(&crew.solver.states[STEPS % 2], tire->masses, result);
     solver_barrier_close(&crew.solver);
 }
@@ -207,7 +213,7 @@ TEST(semaphores_freely)
     struct tire tire;
     tire_init(&tire, 44, STEP_NS, 0);
     open_semaphore(&crew, &tire, 7);
-    run_threads(&crew, 7, advance_freely);
+    run_crew(&crew, 7, advance_freely);
     for (int i = 0; i < 44; i++) {
         const struct gated_mass *mass = &crew.semaphore.masses[i];
         int value = -1;
@@ -285,19 +291,14 @@ static void *walk(void *argument)
 static void walk_together(int count, int cpus)
 {
     struct walker walkers[MOST_THREADS];
-    pthread_t threads[MOST_THREADS];
     atomic_int turns[MOST_THREADS] = {0};
     struct step_barrier barrier;
     CHECK_SAME(step_barrier_open(&barrier, count, cpus), 0);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         walkers[i] = (struct walker){&barrier, turns, i, count, false};
-        if (pthread_create(&threads[i], NULL, walk, &walkers[i]) != 0)
-            abort();
-    }
-    for (int i = 0; i < count; i++) {
-        pthread_join(threads[i], NULL);
+    run_threads(walkers, sizeof walkers[0], count, walk);
+    for (int i = 0; i < count; i++)
         CHECK(!walkers[i].is_apart);
-    }
     step_barrier_close(&barrier);
 }
 
@@ -465,15 +466,9 @@ static void check_thread(int thread, bool is_taken)
     free(memory);
 }
 
-TEST(within_semaphores)
+/* One that is taken is counted once as blocked. */
+WRAP_TEST(within_semaphores)
 {
-    for (int thread = 0; thread < GATED_THREADS && tap_is_wrapped(); thread++)
-        check_thread(thread, false);
-}
-
-/* Each is counted once as blocked. */
-TEST(taken_semaphores)
-{
-    for (int thread = 0; thread < GATED_THREADS && tap_is_wrapped(); thread++)
-        check_thread(thread, true);
+    for (int i = 0; i < 2 * GATED_THREADS; i++)
+        check_thread(i / 2, i % 2 == 1);
 }

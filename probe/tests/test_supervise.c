@@ -5,14 +5,11 @@
 #include "child_run.h"
 #include "fake_port.h"
 #include "port/port.h"
-#include "run/run.h"
 #include "run/supervise.h"
 #include "run/trace_ring.h"
 #include "tap.h"
 
-#include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
 
 /* The calls in the place of the port's need few of their parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -114,10 +111,9 @@ static const char *stream_of(int (*measure)(struct run *run), char *deadline, ch
                                   .setup_ns = 1000000,
                                   .series = child_series,
                                   .measure = measure};
-    int code;
-    const char *text = child_run_of(
-        &invented, (const char *const[]){"--deadline-ns", deadline, option, NULL}, &code);
-    CHECK_SAME(code, wanted);
+    const char *text =
+        child_run_of(&invented, (const char *const[]){"--deadline-ns", deadline, option, NULL});
+    CHECK_SAME(child_code, wanted);
     return text;
 }
 

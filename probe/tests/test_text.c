@@ -49,10 +49,10 @@ TEST(parts_of_a_second)
     } rows[] = {{999999999, "1970-01-01 00:00:00 UTC"},
                 {-1, "1969-12-31 23:59:59 UTC"},
                 {INT64_MAX, "2262-04-11 23:47:16 UTC"}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    foreach (row, rows, NULL) {
         char text[UTC_BYTES];
-        utc_format(rows[i].ns, text);
-        CHECK_TEXT(text, rows[i].text);
+        utc_format(row->ns, text);
+        CHECK_TEXT(text, row->text);
     }
 }
 
@@ -292,14 +292,6 @@ TEST(outcomes)
     check_outcome(&none, STATUS_FAILED, "", "", "");
 }
 
-TEST(one_line)
-{
-    char text[200];
-    CHECK_TEXT(remedy_text((struct remedy){NULL, "ls"}, text, sizeof text), "ls");
-    CHECK_TEXT(remedy_text((struct remedy){"look", NULL}, text, sizeof text), "look");
-    CHECK_TEXT(remedy_text((struct remedy){NULL, NULL}, text, sizeof text), "");
-}
-
 /* ---- The JSON writer: escapes, bytes that are not UTF-8, long texts, failing outputs ---- */
 
 enum { MOST_BYTES = 200000 };
@@ -461,16 +453,6 @@ TEST(failing_outputs)
         check_output(full, ENOSPC);
     else
         tap_skip("there is no /dev/full");
-}
-
-TEST(no_descriptor)
-{
-    static struct emit emit;
-    emit_open(&emit, -1);
-    emit_raw(&emit, "x");
-    CHECK_SAME(emit.error, 0); /* nothing was written yet */
-    CHECK_SAME(emit_flush(&emit), EBADF);
-    CHECK_SAME(emit.used, 0);
 }
 
 TEST(checksum)

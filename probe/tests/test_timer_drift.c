@@ -4,7 +4,6 @@
 
 #include "family/timer/tmr_b_edge.c"
 #include "made_up_run.h"
-#include "tap.h"
 
 #define LATE_NS 5000
 #define US INT64_C(1000)
@@ -66,32 +65,29 @@ static bool is_exact(int64_t resolution_ns, int64_t jump_ns, int64_t drift_ns)
     return has_passed;
 }
 
-TEST(a_fine_clock_allows_a_tenth_of_a_period)
-{
-    CHECK(is_exact(1, 0, 0));
-    CHECK(is_exact(1, 100 * US, 0));
-    CHECK(!is_exact(1, 101 * US, 0));
-    CHECK(!is_exact(0, 101 * US, 0)); /* nothing is told */
-    CHECK(!is_exact(1, -101 * US, 0));
-}
+static const struct {
+    const char *name;
+    int64_t resolution_ns, jump_ns, drift_ns;
+    bool is_exact;
+} rows[] = {
+    {"a fine clock", 1, 0, 0, true},
+    {"a fine clock allows a tenth of a period", 1, 100 * US, 0, true},
+    {"a fine clock allows no more", 1, 101 * US, 0, false},
+    {"no more where nothing is told", 0, 101 * US, 0, false},
+    {"no more the other way", 1, -101 * US, 0, false},
+    {"timers on ticks may be later by one", 1000 * US, 900 * US, 0, true},
+    {"or earlier", 1000 * US, -900 * US, 0, true},
+    {"and no more", 1000 * US, 1001 * US, 0, false},
+    {"also by a long tick", 10000 * US, 10000 * US, 0, true},
+    {"and no more than that", 10000 * US, 10001 * US, 0, false},
+    {"a drift within a tick", 1000 * US, 0, 1 * US, true},
+    {"a drift adds up beyond a tick", 1000 * US, 0, 2 * US, false},
+    {"no resolution excuses more than POSIX does", CLOCK_NS_PER_S, 20001 * US, 0, false},
+    {"that much", CLOCK_NS_PER_S, 20000 * US, 0, true},
+};
 
-TEST(timers_on_ticks_may_be_later_by_one)
+TEST(interval_exact)
 {
-    CHECK(is_exact(1000 * US, 900 * US, 0));
-    CHECK(is_exact(1000 * US, -900 * US, 0));
-    CHECK(!is_exact(1000 * US, 1001 * US, 0));
-    CHECK(is_exact(10000 * US, 10000 * US, 0));
-    CHECK(!is_exact(10000 * US, 10001 * US, 0));
-}
-
-TEST(a_drift_adds_up_beyond_a_tick)
-{
-    CHECK(is_exact(1000 * US, 0, 1 * US));
-    CHECK(!is_exact(1000 * US, 0, 2 * US));
-}
-
-TEST(no_resolution_excuses_more_than_posix_does)
-{
-    CHECK(!is_exact(CLOCK_NS_PER_S, 20001 * US, 0));
-    CHECK(is_exact(CLOCK_NS_PER_S, 20000 * US, 0));
+    foreach (row, rows, row->name)
+        CHECK_SAME(is_exact(row->resolution_ns, row->jump_ns, row->drift_ns), row->is_exact);
 }

@@ -200,14 +200,13 @@ TEST(wrong_steps)
         {"momentum from nowhere", lift, BIT(TIRE_MOMENTUM), ALL - BIT(TIRE_MOMENTUM), 0, ""},
         {"no number", break_number, ALL, 0, 0, ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].name);
-        find(rows[i].advance);
+    foreach (row, rows, row->name) {
+        find(row->advance);
         for (int j = 0; j < BITS; j++) {
-            CHECK(!(rows[i].bad & BIT(j)) || !found[j].is_good);
-            CHECK(!(rows[i].good & BIT(j)) || found[j].is_good);
+            CHECK(!(row->bad & BIT(j)) || !found[j].is_good);
+            CHECK(!(row->good & BIT(j)) || found[j].is_good);
         }
-        CHECK_HOLDS(found[rows[i].finding].evidence, rows[i].evidence);
+        CHECK_HOLDS(found[row->finding].evidence, row->evidence);
     }
 }
 

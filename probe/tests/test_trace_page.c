@@ -175,19 +175,18 @@ TEST(made_up_pages)
         {"a time that is cut short", 1, 1, {HEAD(30, 1)}, true, 0, {{0}}},
     };
     read_all();
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    foreach (row, rows, row->name) {
         uint8_t bytes[PAGE];
         struct trace_page page;
         struct trace_entry entry;
-        tap_row(rows[i].name);
-        make(bytes, rows[i].time_ns, rows[i].words, rows[i].word_count);
+        make(bytes, row->time_ns, row->words, row->word_count);
         CHECK(trace_page_open(&page, &layout, bytes, PAGE));
-        for (int j = 0; j < rows[i].event_count && CHECK(trace_page_next(&page, &entry)); j++) {
-            CHECK_SAME(entry.at_ns, rows[i].events[j].at_ns);
-            CHECK_SAME(entry.bytes, rows[i].events[j].bytes);
+        for (int j = 0; j < row->event_count && CHECK(trace_page_next(&page, &entry)); j++) {
+            CHECK_SAME(entry.at_ns, row->events[j].at_ns);
+            CHECK_SAME(entry.bytes, row->events[j].bytes);
         }
         CHECK(!trace_page_next(&page, &entry));
-        CHECK(page.is_damaged == rows[i].is_damaged);
+        CHECK(page.is_damaged == row->is_damaged);
         CHECK(!trace_page_next(&page, &entry));
     }
 }

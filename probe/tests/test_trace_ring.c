@@ -8,7 +8,6 @@
 #include "port/tracing.h"
 #include "record/tables.h"
 #include "run/trace_ring.h"
-#include "tap.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -258,29 +257,6 @@ RING_TEST(an_excerpt_without_its_begin_says_so)
            "[001] 4000000005.030000000: the value ends");
 }
 
-RING_TEST(a_value_without_an_event_says_so)
-{
-    hold_all(3);
-    EXPECT(3, BEGINS, ENDS);
-}
-
-TEST(the_ring_is_halted_read_and_started_only_for_a_new_largest_value)
-{
-    begin("ns");
-    trace_ring_look(ring, arena);
-    CHECK_TEXT(kernel.log, "os");
-    record(MS, 10 * MS);
-    add(3, START_NS + 10 * MS, "softirq_entry", 1, NULL);
-    trace_ring_look(ring, arena);
-    CHECK_TEXT(kernel.log, "oshrrs"); /* CPU 3: one, then nothing */
-    trace_ring_look(ring, arena);
-    record(MS / 2, 20 * MS);
-    trace_ring_look(ring, arena);
-    CHECK_TEXT(kernel.log, "oshrrs");
-    end();
-    CHECK_HOLDS(kernel.log, "c");
-}
-
 TEST(counts_have_no_excerpt)
 {
     begin("count");
@@ -372,16 +348,6 @@ TEST(nothing_is_claimed_where_events_are_lost)
     CHECK(claims_nothing(40, 0));
 }
 
-RING_TEST(one_ring_without_its_begin_is_enough_to_claim_nothing)
-{
-    arena->series[0].label_count = 0;
-    record(2 * MS, 30 * MS);
-    hold_all(1);
-    trace_ring_look(ring, arena);
-    trace_ring_end(ring, arena);
-    CHECK(kept_count() == 0 && event_of(arena, "trace_missing"));
-}
-
 static void hold(void)
 {
     trace_ring_hold(ring);
@@ -417,30 +383,29 @@ TEST(what_is_told_at_the_end)
          .is_looked_at = true, .off = OFF_AND_ON, .log_of_look = "oshrr", .log = "oshrrh",
          .event = "trace_switched_off", .kept = 1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].name);
+    foreach (row, rows, row->name) {
         begin("ns");
-        if (rows[i].has_value)
+        if (row->has_value)
             record(2 * MS, 30 * MS);
-        if (rows[i].has_event)
+        if (row->has_event)
             add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
-        if (rows[i].is_held)
+        if (row->is_held)
             hold();
-        if (rows[i].off)
+        if (row->off)
             kernel.is_switched_off = true;
-        kernel.is_held_at_start = rows[i].is_held_at_start;
-        kernel.start_error = rows[i].is_held_at_start ? EAGAIN : 0;
-        kernel.read_error = rows[i].read_error;
-        if (rows[i].is_looked_at)
+        kernel.is_held_at_start = row->is_held_at_start;
+        kernel.start_error = row->is_held_at_start ? EAGAIN : 0;
+        kernel.read_error = row->read_error;
+        if (row->is_looked_at)
             trace_ring_look(ring, arena);
-        CHECK_TEXT(kernel.log, rows[i].log_of_look);
+        CHECK_TEXT(kernel.log, row->log_of_look);
         CHECK_SAME(arena->event_count, 0);
-        if (rows[i].off == OFF_AND_ON)
+        if (row->off == OFF_AND_ON)
             kernel.is_switched_off = false;
         trace_ring_end(ring, arena);
-        CHECK_TEXT(kernel.log, rows[i].log);
-        CHECK_SAME(kept_count(), rows[i].kept);
-        CHECK(rows[i].event ? event_of(arena, rows[i].event) != NULL : arena->event_count == 0);
+        CHECK_TEXT(kernel.log, row->log);
+        CHECK_SAME(kept_count(), row->kept);
+        CHECK(row->event ? event_of(arena, row->event) != NULL : arena->event_count == 0);
         end();
     }
 }

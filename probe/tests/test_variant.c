@@ -4,7 +4,6 @@
 
 #include "fake_port.h"
 #include "run/variant.h"
-#include "tap.h"
 
 enum { KINDS, PERIODS, LOOPS, CPUS };
 enum { RED, GREEN, BLUE };
@@ -295,27 +294,26 @@ TEST(samples)
         {"refused after it", 40, 10, WARM_UP, 0, WARM_UP + 1, WARM_UP + 1, WARM_UP, 0, 0},
         {"refused later", 40, 10, WARM_UP, 0, WARM_UP + 15, WARM_UP + 15, WARM_UP, 0, 14},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tap_row(rows[i].name);
+    foreach (row, rows, row->name) {
         start();
-        test.warm_up_samples = rows[i].warm_up;
-        run.samples = (uint64_t)rows[i].samples;
-        rest_at = rows[i].rest_at;
-        refuse_at = rows[i].refuse_at;
+        test.warm_up_samples = row->warm_up;
+        run.samples = (uint64_t)row->samples;
+        rest_at = row->rest_at;
+        refuse_at = row->refuse_at;
         make_arena();
         for (int j = 0; j < 5; j++) {
             variant_begin(&run, j);
-            CHECK_SAME(sample(rows[i].burst), refuse_at ? -1 : 0);
-            CHECK_SAME(calls, rows[i].calls);
-            CHECK_SAME(warm_ups, rows[i].warm_ups);
-            CHECK_SAME(warm_up_before, rows[i].warm_up_before);
+            CHECK_SAME(sample(row->burst), refuse_at ? -1 : 0);
+            CHECK_SAME(calls, row->calls);
+            CHECK_SAME(warm_ups, row->warm_ups);
+            CHECK_SAME(warm_up_before, row->warm_up_before);
             CHECK(!run.is_warm_up);
         }
         for (uint32_t j = 0; j < 10; j++)
-            CHECK_SAME(arena_count(run.arena, j), rows[i].recorded);
-        CHECK_SAME(run.scratch->count, 2 * rows[i].warm_ups * 5);
-        if (rows[i].recorded > 0) /* the first of each is the one after its warm-up */
-            CHECK_SAME(arena_read(run.arena, 0, run.scratch)->min, 100 + rows[i].warm_up + 1);
+            CHECK_SAME(arena_count(run.arena, j), row->recorded);
+        CHECK_SAME(run.scratch->count, 2 * row->warm_ups * 5);
+        if (row->recorded > 0) /* the first of each is the one after its warm-up */
+            CHECK_SAME(arena_read(run.arena, 0, run.scratch)->min, 100 + row->warm_up + 1);
         run_free();
     }
     rest_at = refuse_at = 0;
