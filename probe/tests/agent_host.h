@@ -103,13 +103,20 @@ static inline bool is_there(const char *folder, const char *name)
     return lstat(in_folder(folder, name), &state) == 0;
 }
 
-/* A private folder with a made-up probe; its path is valid until the test's end. */
-static inline char *new_folder(const char *name)
+/* A private folder; its path is valid until the test's end. */
+static inline char *new_empty_folder(const char *name)
 {
     char *path = tap_memory(HOST_PATH_BYTES);
     snprintf(path, HOST_PATH_BYTES, "%s/%s", tap_folder(), name);
     if (mkdir(path, 0700) != 0)
         abort();
+    return path;
+}
+
+/* With a made-up probe. */
+static inline char *new_folder(const char *name)
+{
+    char *path = new_empty_folder(name);
     write_file(path, "hardstone-probe", made_up_probe, 0700);
     for (const char *const *pipe = (const char *const[]){"alive", "later", "go", "never", NULL};
          *pipe; pipe++)

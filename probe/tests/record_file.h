@@ -3,6 +3,7 @@
 #define HS_RECORD_FILE_H
 
 #include "record/arena.h"
+#include "record/tables.h"
 #include "run/stream.h"
 #include "tap.h"
 
@@ -58,6 +59,30 @@ static inline struct arena *left_by(size_t (*leave)(const char *path), const cha
         abort();
     read_all(path, (char *)arena, *bytes);
     return arena;
+}
+
+/* What the stream has of an arena's tables, or all that a dump has. */
+static inline const char *sent_of(const struct arena *arena, bool is_dump)
+{
+    static struct emit emit;
+    static char text[8192];
+    int file = open(path_of("sent"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        abort();
+    emit_open(&emit, file);
+    if (is_dump) {
+        struct record *scratch = new_scratch(arena);
+        stream_dump(&emit, arena, scratch);
+        free(scratch);
+    } else {
+        table_lines(&emit, arena);
+    }
+    emit_flush(&emit);
+    ssize_t bytes = pread(file, text, sizeof text - 1, 0);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    close(file);
+    unlink(path_of("sent"));
+    return text;
 }
 
 /* Opens the file, and sends what is in it if it passes: a crash is the failure. */

@@ -49,8 +49,6 @@ INVENTED(ends, end_itself);
 INVENTED(counts, count_up);
 INVENTED(signals_late, count_and_signal);
 
-/* ---- runs ---- */
-
 static const struct test *invented; /* in place of that of the words; NULL: that one */
 
 static void take_invented(struct request *request)

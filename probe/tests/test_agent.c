@@ -371,9 +371,7 @@ static const char *why_refused(const char *path)
 
 TEST(folders_that_are_not_private)
 {
-    char *own = tap_memory(HOST_PATH_BYTES);
-    snprintf(own, HOST_PATH_BYTES, "%s/own", tap_folder());
-    CHECK_SAME(mkdir(own, 0700), 0);
+    char *own = new_empty_folder("own");
     CHECK_TEXT(why_refused(own), "taken");
     CHECK_HOLDS(why_refused("own"), "own: give an absolute path");
     CHECK_HOLDS(why_refused(in_folder(own, "missing")), strerror(ENOENT));
@@ -400,9 +398,7 @@ TEST(folders_of_another_user)
         tap_skip("only root can make one");
         return;
     }
-    char *own = tap_memory(HOST_PATH_BYTES);
-    snprintf(own, HOST_PATH_BYTES, "%s/own", tap_folder());
-    CHECK_SAME(mkdir(own, 0700), 0);
+    char *own = new_empty_folder("own");
     CHECK_SAME(chown(own, 12345, (gid_t)-1), 0);
     unsetenv("SUDO_UID");
     CHECK_HOLDS(why_refused(own), "it belongs to another user");

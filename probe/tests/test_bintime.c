@@ -62,6 +62,9 @@ VDSO_TEST(blocking)
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     const struct record *call = arena_record(run.arena, CALL);
     const struct record *blocking = arena_record(run.arena, BLOCKING);
+    int64_t at_ns = call->worst[0].at_ns;
+    CHECK_SAME(at_ns, SLOW_CALLS * SLOW_NS + (call_blocked - SLOW_CALLS) * CALL_NS + BLOCKING_NS);
+    CHECK_SAME(blocking->worst[0].at_ns, at_ns);
     CHECK_SAME(call->count, SAMPLES);
     CHECK_SAME(call->min, CALL_NS);
     CHECK_SAME(call->max, CALL_NS + BLOCKING_NS);
@@ -78,15 +81,6 @@ VDSO_TEST(what_follows_a_rest_is_not_recorded)
     CHECK(run.rt_budget.rested_ns > run.rt_budget.rest_ns);
     CHECK_SAME(arena_record(run.arena, CALL)->count, 10 * SAMPLES);
     CHECK_SAME(arena_record(run.arena, CALL)->max, CALL_NS);
-}
-
-VDSO_TEST(the_time_of_the_worst)
-{
-    call_blocked = 20000;
-    run.test->measure(&run);
-    int64_t at_ns = arena_record(run.arena, CALL)->worst[0].at_ns;
-    CHECK_SAME(at_ns, SLOW_CALLS * SLOW_NS + (call_blocked - SLOW_CALLS) * CALL_NS + BLOCKING_NS);
-    CHECK_SAME(arena_record(run.arena, BLOCKING)->worst[0].at_ns, at_ns);
 }
 
 /* The port cannot force a system call. */

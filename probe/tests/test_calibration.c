@@ -194,8 +194,6 @@ static const char *stream_of(int (*calibrate)(struct run *run), int (*then)(stru
 #define STREAM(calibrate, measure, code, ...)                                                      \
     REALTIME_STREAM(calibrate, measure, code, "--policy", "other", __VA_ARGS__)
 
-/* ---- the tests ---- */
-
 /* All processes are there, so that their start does not disturb, and none works. */
 static void check_before_the_load_works(const char *text)
 {

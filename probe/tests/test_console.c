@@ -337,8 +337,6 @@ TEST(commands_that_a_console_has)
     CHECK_HOLDS(error, "console has no agent");
 }
 
-/* ---- runs ---- */
-
 /* What a test says meanwhile waits, too. */
 static int count_to_ten(struct run *run)
 {

@@ -48,16 +48,6 @@ static const char *stream_of(char *const words[])
     stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--policy", "other", NULL})
 #define SIGNALS() STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic")
 
-PORT_TEST(untrusted_counter)
-{
-    struct clock clock;
-    fake_port.is_counter_trusted = false;
-    clock_open(&clock, true, 0);
-    CHECK(!clock.use_counter);
-    CHECK_TEXT(clock.name, "monotonic");
-    CHECK(COUNTER_NAME[0] == '\0' || strcmp(clock.reason, FAKE_REASON) == 0);
-}
-
 PORT_TEST(untrusted_counter_is_told)
 {
     fake_port.is_counter_trusted = false;

@@ -88,8 +88,6 @@ WRAP(void *, calloc, size_t count, size_t bytes)
     return __real_calloc(count, bytes);
 }
 
-/* ---- runs ---- */
-
 static int prepare(struct run *run)
 {
     return run_own(run, OWN_BYTES) ? 0 : -1;

@@ -46,8 +46,6 @@ static int arm(int64_t start_ns)
     return 0;
 }
 
-/* ---- a run ---- */
-
 static struct interrupt_sources sources;
 static struct interrupt_line line;
 static struct outcome outcome;

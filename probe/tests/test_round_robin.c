@@ -270,8 +270,6 @@ static bool load_bool(atomic_bool *word)
 
 #include "fake_run.h" /* behind them: its `run` is the name of their parameters */
 
-/* ---- runs ---- */
-
 static int64_t burst_ns(void)
 {
     return kernel.claimed_steps * STEP_NS * BURST_SLICES_10 / 10;
@@ -354,8 +352,6 @@ static void check_slices(const struct record *record, int64_t count, int64_t len
     CHECK_NEAR((double)record->min, (double)length_ns, (double)length_ns / 20);
     CHECK_NEAR((double)record->max, (double)length_ns, (double)length_ns / 20);
 }
-
-/* ---- tests ---- */
 
 /* The slice's length decides at which step of its loop a thread loses the CPU. */
 TEST(preempted_anywhere)

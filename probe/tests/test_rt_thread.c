@@ -107,16 +107,6 @@ TEST(impossible_cpus)
     }
 }
 
-TEST(impossible_priorities)
-{
-    static const struct rt_thread_setup setups[] = {
-        {SCHED_FIFO, 0, -1},  {SCHED_FIFO, 100, -1}, {SCHED_FIFO, -1, -1},  {SCHED_RR, 0, -1},
-        {SCHED_RR, 1000, -1}, {SCHED_OTHER, 1, -1},  {SCHED_OTHER, -1, -1},
-    };
-    for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++)
-        CHECK_SAME(rt_thread_try(&setups[i]), EINVAL);
-}
-
 static void without_right(void)
 {
     struct rlimit none = {0, 0};
@@ -191,17 +181,6 @@ TEST(many_in_turn)
         CHECK_SAME(rt_thread_try(&normal), 0);
         CHECK(rt_thread_try(&wrong) != 0);
     }
-}
-
-/* The caller's mask is as it was. */
-TEST(callers_signals_stay)
-{
-    sigset_t before, after;
-    pthread_sigmask(SIG_BLOCK, NULL, &before);
-    CHECK_SAME(rt_thread_try(&normal), 0);
-    pthread_sigmask(SIG_BLOCK, NULL, &after);
-    for (int number = 1; number < SIGRTMIN; number++)
-        CHECK_SAME(sigismember(&after, number), sigismember(&before, number));
 }
 
 TEST_IN(may_realtime(), (void)0, set_self)

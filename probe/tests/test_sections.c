@@ -145,8 +145,6 @@ WRAP(int, nanosleep, const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-/* ---- a run ---- */
-
 static const struct param_spec params[] = {
     [PARAM] = {"sections", PARAM_NAME, false, "none", 0, 0, sections_wishes, ""},
     {0},
@@ -209,8 +207,6 @@ static const struct record *record_of(enum section_kind kind)
 {
     return run.records[FIRST_SERIES + (int)kind];
 }
-
-/* ---- tests ---- */
 
 #define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
 #define WRAP_RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), tap_is_wrapped()), end(), what)

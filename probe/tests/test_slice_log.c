@@ -58,16 +58,6 @@ LOG_TEST(preempted_for_a_round, 10)
     check_entry(3, 2, 4);
 }
 
-LOG_TEST(preempted_before_it_is_closed, 10)
-{
-    take_turn(0, 1);
-    unsigned seen = slice_log_look(&notes);
-    slice_log_close(&notes);
-    slice_log_take(&notes, seen, 1, 2);
-    CHECK_SAME(slice_log_count(&notes), 1);
-    CHECK(slice_log_is_over(&notes, slice_log_look(&notes)));
-}
-
 LOG_TEST(opened_again, 10)
 {
     take_turn(0, 1);

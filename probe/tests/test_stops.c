@@ -52,6 +52,13 @@ static bool has_figures_of(const struct record *record, const struct record *wit
            has_same_histogram(record, without) && record_quantile(record, 1) == without->max;
 }
 
+/* A stop that ended then is known, and its values are taken out. */
+static void stop_at(int64_t ended_ns)
+{
+    stops_add(arena, STARTED_NS + ended_ns);
+    arena_settle(arena);
+}
+
 #define STOPS_TEST(what)                                                                           \
     TEST_IN((arena = create(), other = create(), true), (arena_free(arena), arena_free(other)),    \
             what)
@@ -70,8 +77,7 @@ STOPS_TEST(no_stop_changes_nothing)
 STOPS_TEST(a_stop_is_no_longer_than_what_its_value_has_beyond_others)
 {
     const struct record *record = fill(arena, COUNT, STOP_NS);
-    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
-    arena_settle(arena);
+    stop_at(2 * SECOND_NS);
     CHECK(record->max > 900000);
     CHECK_SAME(arena->stops[0].least_ns, STOP_NS - record->max);
 }
@@ -79,8 +85,7 @@ STOPS_TEST(a_stop_is_no_longer_than_what_its_value_has_beyond_others)
 STOPS_TEST(the_length_of_a_stop_is_not_known_from_a_value_alone)
 {
     record_value(arena_record(arena, 0), STOP_NS, 2 * SECOND_NS + 50000);
-    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
-    arena_settle(arena);
+    stop_at(2 * SECOND_NS);
     CHECK_SAME(arena_record(arena, 0)->stopped_count, 1);
     CHECK_SAME(arena->stops[0].least_ns, 0);
     arena_report_stops(arena);
@@ -127,8 +132,7 @@ STOPS_TEST(its_second_has_what_is_known_of_it)
     record_value(record, 5, 100);
     record_value(record, STOP_NS, 2 * SECOND_NS + 50000);
     record_value(record, 7, 2 * SECOND_NS + MS);
-    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
-    arena_settle(arena);
+    stop_at(2 * SECOND_NS);
     CHECK_SAME(record_maxima(record)[0], 5);
     CHECK_SAME(record_maxima(record)[1], RECORD_NO_MAXIMUM);
     CHECK_SAME(record_maxima(record)[2], 7);
@@ -139,8 +143,7 @@ STOPS_TEST(nothing_is_left)
 {
     struct record *record = arena_record(arena, 0);
     record_value(record, STOP_NS, 2 * SECOND_NS);
-    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
-    arena_settle(arena);
+    stop_at(2 * SECOND_NS);
     CHECK_SAME(record->count, 0);
     CHECK_SAME(record->stopped_count, 1);
     record_value(record, 9, 3 * SECOND_NS);
@@ -153,8 +156,7 @@ static void fill_list_with_stop(int64_t ended_ns)
 {
     for (int i = 0; i < RECORD_WORST; i++)
         record_value(arena_record(arena, 0), STOP_NS + i, ended_ns);
-    stops_add(arena, STARTED_NS + ended_ns);
-    arena_settle(arena);
+    stop_at(ended_ns);
 }
 
 /* Nothing of `worst` is left: the maxima of the other seconds have the largest value. */
@@ -198,8 +200,7 @@ STOPS_TEST(moments_of_a_recovered_record)
     record->recovered_mean = record_mean(record);
     record->recovered_stddev = record_stddev(record);
     record->is_recovered = record->count;
-    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
-    arena_settle(arena);
+    stop_at(2 * SECOND_NS);
     CHECK(fabs(record_mean(record) - record_mean(without)) < 1e-6 * record_mean(without));
     CHECK(fabs(record_stddev(record) - record_stddev(without)) < 1e-4 * record_stddev(without));
 }
@@ -239,8 +240,7 @@ STOPS_TEST(counts)
     record_value(record, 3, SECOND_NS);
     record_value(record, 2500, 2 * SECOND_NS + MS);
     record_value(record, 0, 2 * SECOND_NS + 2 * MS);
-    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
-    arena_settle(arena);
+    stop_at(2 * SECOND_NS);
     CHECK_SAME(record->count, 2);
     CHECK_SAME(record->max, 3);
     CHECK_SAME(record->stopped_worst, 2500);

@@ -100,8 +100,6 @@ static int end_while_others_measure(struct run *run)
     return 0;
 }
 
-/* ---- runs ---- */
-
 /* `option`: NULL or one more word. */
 static const char *stream_of(int (*measure)(struct run *run), char *deadline, char *option,
                              int wanted)

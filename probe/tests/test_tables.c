@@ -9,7 +9,7 @@
 
 /* ---- rows ---- */
 
-enum { TABLES = 3, ROWS = 10, LINE_BYTES = 4096 };
+enum { TABLES = 3, ROWS = 10 };
 
 static const char *const columns[] = {"x_um", "y_um", NULL};
 static struct arena *row_arena;
@@ -109,51 +109,28 @@ ARENA_TEST(most, UINT32_MAX, UINT32_MAX)
     CHECK_SAME(row_add(1, ROW_TABLE_ROWS), 0);
 }
 
-/* What the stream, or a dump, has of the arena. */
-static const char *sent(bool is_dump)
-{
-    static struct emit emit;
-    static char text[2 * LINE_BYTES];
-    int file = open(path_of("sent"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file < 0)
-        abort();
-    emit_open(&emit, file);
-    if (is_dump) {
-        struct record *scratch = new_scratch(row_arena);
-        stream_dump(&emit, row_arena, scratch);
-        free(scratch);
-    } else {
-        table_lines(&emit, row_arena);
-    }
-    emit_flush(&emit);
-    ssize_t bytes = pread(file, text, sizeof text - 1, 0);
-    text[bytes > 0 ? bytes : 0] = '\0';
-    close(file);
-    unlink(path_of("sent"));
-    return text;
-}
-
 ARENA_TEST(lines, TABLES, ROWS)
 {
     row_add(1, 2);
     row_add(2, 0);
-    CHECK_TEXT(sent(false), "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":1},"
-                            "\"columns\":{\"x_um\":[100,101],\"y_um\":[0,-1]}}\n"
-                            "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":2},"
-                            "\"columns\":{\"x_um\":[],\"y_um\":[]}}\n");
+    CHECK_TEXT(sent_of(row_arena, false),
+               "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":1},"
+               "\"columns\":{\"x_um\":[100,101],\"y_um\":[0,-1]}}\n"
+               "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":2},"
+               "\"columns\":{\"x_um\":[],\"y_um\":[]}}\n");
 }
 
 ARENA_TEST(dropped_are_told, 1, ROWS)
 {
     row_add(1, 2);
-    CHECK(!strstr(sent(true), "table_dropped"));
+    CHECK(!strstr(sent_of(row_arena, true), "table_dropped"));
     row_add(2, 2);
     row_add(3, 2);
     CHECK_HOLDS(
-        sent(true),
+        sent_of(row_arena, true),
         "\"name\":\"table_dropped\",\"at_ns\":null,\"data\":{\"dropped_count\":2},\"text\":\"2 "
         "there was no room for tables\"");
-    CHECK_HOLDS(sent(true), "\"x_um\":[100,101]");
+    CHECK_HOLDS(sent_of(row_arena, true), "\"x_um\":[100,101]");
 }
 
 /* ---- what a killed probe leaves, and damage to it ---- */

@@ -79,16 +79,6 @@ TEST(what_steers_a_terminal_is_replaced)
     shows("\xe2\x80\xae txt \xe2\x80\xa8 \xe2\x81\xa6 \xef\xbb\xbf", "? txt ? ? ?");
 }
 
-TEST(every_byte_alone)
-{
-    for (int byte = 1; byte < 256; byte++) {
-        char text[] = {'<', (char)byte, '>', '\0'}, wanted[] = {'<', '?', '>', '\0'};
-        if (byte >= 0x20 && byte < 0x7f)
-            wanted[1] = (char)byte;
-        shows(text, wanted);
-    }
-}
-
 /* Cut, overlong, a surrogate, above the last: nothing behind them is lost. */
 TEST(broken_sequences)
 {

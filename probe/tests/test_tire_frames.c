@@ -89,13 +89,6 @@ FRAMES_TEST(moments, 8, 0, 10000000, 4, 0)
     CHECK(value(3, 0, 1) < 1100000);
 }
 
-/* The second picture is of the fall, which has a closed form. */
-FRAMES_TEST(fall, 12, 1, 10000000, 11, 0)
-{
-    CHECK_HOLDS(head(2), "\"simulated_ns\":200000000");
-    CHECK_SAME(value(2, 0, 1), llround(1e6 * (1.1 - 9.81e-4 * 20 * 19 / 2)));
-}
-
 FRAMES_TEST(one_picture_is_the_end, 8, 2, 10000000, 1, 0)
 {
     CHECK_SAME(run.arena->tables[TABLE_ROWS].count, 1);

@@ -322,51 +322,53 @@ TEST(samples)
 /* What a variant needs is not there: the others are measured. */
 static int lacking; /* how many variants lack something */
 
+static int lacks(struct run *of)
+{
+    bool is_so = variant_number(of, "kinds") < lacking;
+    return is_so ? variant_lacks(of, "this system has no colour") : 1;
+}
+
 static int measure_or_lack(struct run *of)
 {
-    if (variant_number(of, "kinds") < lacking)
-        return variant_lacks(of, "this system has no colour");
-    run_record_value(of, WAKEUP, 100, clock_begin(&of->clock));
+    if (lacks(of) == 1)
+        run_record_value(of, WAKEUP, 100, clock_begin(&of->clock));
     return 0;
-}
-
-VARIANT_TEST(lacks)
-{
-    test.measure_variant = measure_or_lack;
-    make_arena();
-    lacking = GREEN;
-    CHECK_SAME(variants_measure(&run), 0);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK_SAME(run.arena->event_count, 2);
-    CHECK_TEXT(arena_event_at(run.arena, 0)->name, "variant_unsupported");
-}
-
-VARIANT_TEST(lacks_all)
-{
-    test.measure_variant = measure_or_lack;
-    make_arena();
-    lacking = BLUE + 1;
-    CHECK_SAME(variants_measure(&run), -1);
-    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
-    CHECK_TEXT(run.outcome.reason, "this system has no colour");
 }
 
 /* A test of behaviour has no values: what it judged was observed all the same. */
 static int judge_or_lack(struct run *of)
 {
-    if (variant_number(of, "kinds") < lacking)
-        return variant_lacks(of, "this system has no colour");
-    arena_verdict(of->arena, true, 1, "has_colour", "%s", "blue");
+    if (lacks(of) == 1)
+        arena_verdict(of->arena, true, 1, "has_colour", "%s", "blue");
     return 0;
 }
 
-VARIANT_TEST(lacks_some_and_judges_the_others)
+TEST(variants_that_lack_something)
 {
-    test.measure_variant = judge_or_lack;
-    make_arena();
-    lacking = BLUE;
-    CHECK_SAME(variants_measure(&run), 0);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    static const struct {
+        const char *name;
+        int (*act)(struct run *of);
+        int lacking, answer;
+        enum status status;
+        const char *reason;
+        int events;
+    } rows[] = {
+        {"one", measure_or_lack, GREEN, 0, STATUS_MEASURED, "", 2},
+        {"all", measure_or_lack, BLUE + 1, -1, STATUS_UNSUPPORTED, "this system has no colour", 5},
+        {"some, and the others are judged", judge_or_lack, BLUE, 0, STATUS_MEASURED, "", 3},
+    };
+    foreach (row, rows, row->name) {
+        start();
+        test.measure_variant = row->act;
+        make_arena();
+        lacking = row->lacking;
+        CHECK_SAME(variants_measure(&run), row->answer);
+        CHECK_SAME(run.outcome.status, row->status);
+        CHECK_TEXT(run.outcome.reason, row->reason);
+        CHECK_SAME(run.arena->event_count, row->events);
+        CHECK_TEXT(arena_event_at(run.arena, 0)->name, "variant_unsupported");
+        run_free();
+    }
 }
 
 /* A share of 0 ns: nothing is taken, not even a warm-up. Without limits a stop ends it. */
