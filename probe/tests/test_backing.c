@@ -390,8 +390,10 @@ LEFT_TEST(records_larger_than_their_slot)
     record->bucket_count *= 2;
     refuse_left("damaged");
     record->bucket_count /= 2;
+    const struct record_shape right = left.arena->series[1].shape;
     left.arena->series[1].shape = (struct record_shape){0, 0}; /* than is there to read it into */
     refuse_left("damaged");
+    left.arena->series[1].shape = right;
     left.arena->slot_shape = (struct record_shape){1023, 4};
     refuse_left("damaged");
 }
