@@ -2,10 +2,10 @@
 
 #include "fake_port.h"
 
-#include "base/clock.h"
 #include "port/port.h"
 #include "tap.h"
 
+#include "base/clock.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

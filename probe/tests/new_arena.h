@@ -5,6 +5,9 @@
 #include "record/arena.h"
 #include "tap.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* As planned; in the file `path` unless that is NULL. Frees the plan. */
 static inline struct arena *new_arena(struct arena_plan *plan, const char *path)
 {

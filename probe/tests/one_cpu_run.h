@@ -6,6 +6,7 @@
 #include "tap.h"
 
 #include <sched.h>
+#include <time.h>
 
 /* The fake port claims one CPU and binds nobody: the whole process is bound instead. */
 static inline void one_cpu_run_bind(void)

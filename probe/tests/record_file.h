@@ -3,11 +3,12 @@
 #define HS_RECORD_FILE_H
 
 #include "record/arena.h"
-#include "record/tables.h"
 #include "run/stream.h"
 #include "tap.h"
 
+#include "record/tables.h"
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 256, REASON_BYTES = 200, FLIPS = 1000 };

@@ -5,6 +5,13 @@
 #include "base/rt_thread.h"
 #include "child_run.h"
 #include "patient_stop.h"
+#include "run/run.h"
+#include "tap.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { SAMPLES = 500, MOST_BYTES = 400000, TRIES = 8 };
 

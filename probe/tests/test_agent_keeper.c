@@ -4,6 +4,7 @@
 #include "agent/folder.h"
 #include "agent_host.h"
 #include "port/file.h"
+#include "port/port.h"
 
 #include <dirent.h>
 #include <sys/file.h>

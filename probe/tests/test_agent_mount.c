@@ -2,8 +2,11 @@
 #include "agent/folder.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

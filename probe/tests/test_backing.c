@@ -4,12 +4,15 @@
 
 #include "new_arena.h"
 #include "record_file.h"
+#include "tap.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { CUTS = 200, SHARED = 4 };
 

@@ -6,6 +6,7 @@
 
 #include "fake_port.h"
 #include "made_up_run.h"
+#include "tap.h"
 
 #define LOST_NS INT64_C(60000000)
 #define STEP_NS INT64_C(50000)

@@ -6,9 +6,13 @@
 #include "load/element.h"
 #include "load/load.h"
 #include "patient_stop.h"
+#include "run/run.h"
+#include "tap.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 
 /* ---- what the steps see ---- */
 

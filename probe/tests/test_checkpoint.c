@@ -6,10 +6,12 @@
 #include "record/recovery.h"
 #include "record/tables.h"
 #include "same_record.h"
+#include "tap.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #define SECOND_NS INT64_C(1000000000)
 

@@ -4,6 +4,7 @@
 
 #include "family/clock/clk_b_res.c"
 #include "made_up_run.h"
+#include "tap.h"
 
 #define READING_NS 100
 #define REST_NS INT64_C(1000000)

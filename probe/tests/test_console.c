@@ -8,10 +8,15 @@
 #include "child_run.h"
 #include "command/commands.h"
 #include "patient_stop.h"
+#include "run/run.h"
+#include "tap.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { MOST_BYTES = 60000 };
 

@@ -2,9 +2,12 @@
  * linker wraps the clocks and the affinity of the caller. */
 #include "linux_machine.h"
 #include "new_arena.h"
-#include "record_file.h"
+#include "record/tables.h"
+#include "run/stream.h"
 #include "run/watch.h"
+#include "tap.h"
 
+#include "record_file.h"
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>

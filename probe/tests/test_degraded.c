@@ -6,11 +6,13 @@
 #include "child_run.h"
 #include "fake_port.h"
 #include "run/instrument.h"
+#include "run/run.h"
 #include "tap.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static const struct test *invented; /* in place of the one that the words say; NULL: that one */
 

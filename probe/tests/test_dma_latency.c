@@ -4,6 +4,8 @@
 
 #include "child_run.h"
 #include "fake_port.h"
+#include "run/life_cycle.h"
+#include "run/run.h"
 #include "shield/shield.h"
 #include "tap.h"
 

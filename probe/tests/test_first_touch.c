@@ -4,10 +4,12 @@
 #include "base/rt_thread.h"
 #include "child_run.h"
 #include "fake_port.h"
+#include "run/run.h"
 #include "tap.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { OWN_BYTES = 12345, LOG_BYTES = 400, BELOW_BYTES = 32 * 1024, UNKNOWN = -1 };
 

@@ -8,6 +8,9 @@
 #include "made_up_device.h"
 #include "made_up_run.h"
 #include "run/variant.h"
+#include "tap.h"
+
+#include <unistd.h>
 
 enum { SENT = 1000, TICKS = 50 };
 

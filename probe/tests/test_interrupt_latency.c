@@ -4,6 +4,8 @@
 #include "family/interrupt/interrupt_latency.h"
 #include "tap.h"
 
+#include <stdlib.h>
+
 enum { MANY = 20000 };
 
 #define MOST UINT64_MAX

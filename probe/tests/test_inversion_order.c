@@ -4,6 +4,7 @@
 
 #include "family/mutex/inversion.c"
 #include "made_up_run.h"
+#include "tap.h"
 
 #define READ_NS 1000
 #define NEVER INT64_MAX

@@ -10,11 +10,17 @@
 #include "family/semaphore/kind.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 static void have_no_processes(struct request *request)
 {

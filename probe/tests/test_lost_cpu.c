@@ -7,10 +7,15 @@
 #include "linux_machine.h"
 #include "patient_stop.h"
 #include "port/port.h"
+#include "run/run.h"
 #include "run/watch.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
 
 enum loss { NONE, OFFLINE, CPUSET, GROUP, FOR_A_WHILE, ON_ITS_WAY };
 

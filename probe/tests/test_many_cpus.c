@@ -3,7 +3,9 @@
 #include "linux_machine.h"
 #include "port/linux/cpus.h"
 #include "port/port.h"
+#include "tap.h"
 
+#include <errno.h>
 #include <sched.h>
 
 enum { WORD_BITS = 8 * sizeof(unsigned long), MOST_CPUS = 131072, FILE_BYTES = 400000 };

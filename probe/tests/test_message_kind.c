@@ -4,6 +4,8 @@
 #include "family/message/kind.h"
 #include "tap.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

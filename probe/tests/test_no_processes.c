@@ -7,6 +7,9 @@
 #include "fake_port.h"
 #include "one_cpu_run.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 static struct {
     bool has_no_memory, has_no_sets;
     off_t memory_bytes; /* room for one object; 0: any */

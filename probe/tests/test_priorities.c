@@ -8,6 +8,7 @@
 #include "tap.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 enum { ORDINARY = 1, NO_LIMIT = 1000, ATTEMPTS = 10, REFUSED_LEVEL = 4 };
 

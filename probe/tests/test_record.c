@@ -1,6 +1,7 @@
 /* A record's statistics against those computed from all its values. */
 #include "base/posix_source.h"
 
+#include "record/record.h"
 #include "same_record.h"
 #include "tap.h"
 

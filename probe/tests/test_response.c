@@ -3,6 +3,7 @@
 #include "base/posix_source.h"
 
 #include "fake_run.h"
+#include "run/run.h"
 #include "work/fixed_work.h"
 
 enum { SAMPLES = 30, DISTURB_EVERY = 4 };

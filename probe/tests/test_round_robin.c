@@ -3,8 +3,10 @@
  * One thread runs at a time, chosen here. */
 #include "base/posix_source.h"
 
+#include "command/args.h"
 #include "command/commands.h"
 #include "family/thread/scenario.h"
+#include "run/run.h"
 #include "tap.h"
 
 #include <pthread.h>

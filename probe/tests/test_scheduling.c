@@ -3,8 +3,11 @@
 
 #include "child_run.h"
 #include "fake_port.h"
+#include "run/run.h"
 #include "run/scheduling.h"
 #include "tap.h"
+
+#include <errno.h>
 
 enum { CPUS = 3, LAST = CPUS - 1, STOLEN_NS = 5 };
 

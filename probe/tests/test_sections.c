@@ -4,6 +4,7 @@
 #include "family/kernel/sections.h"
 #include "made_up_run.h"
 #include "made_up_tracing.h"
+#include "tap.h"
 
 /* ---- sections from events ---- */
 

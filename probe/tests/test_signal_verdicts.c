@@ -4,6 +4,7 @@
 
 #include "family/signal/sig_b_que.c"
 #include "made_up_run.h"
+#include "tap.h"
 
 static struct own own;
 

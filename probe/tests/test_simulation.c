@@ -7,6 +7,7 @@
 #include "port/port.h"
 #include "tap.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 
 #define DENIED "\"status\":\"denied\""

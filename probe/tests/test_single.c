@@ -4,8 +4,11 @@
 
 #include "child_run.h"
 #include "fake_port.h"
+#include "run/run.h"
 #include "shield/shield.h"
 #include "tap.h"
+
+#include <unistd.h>
 
 enum { CPUS = 3, MEASURED = 2 };
 

@@ -4,6 +4,8 @@
 
 #include "fake_port.h"
 
+#include <stdint.h>
+
 #define COUNTER_NAME "made up"
 static uint64_t counter_read(void);
 static uint64_t counter_begin(void);

@@ -3,9 +3,11 @@
 #include "base/posix_source.h"
 
 #include "new_arena.h"
+#include "record/arena.h"
 #include "record/kept.h"
 #include "record/recovery.h"
 #include "same_record.h"
+#include "tap.h"
 
 enum { MOST_BYTES = 28 * 1024, VARIANTS = 12, VALUES = 3000 };
 

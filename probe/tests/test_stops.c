@@ -3,7 +3,9 @@
 #include "base/posix_source.h"
 
 #include "new_arena.h"
+#include "record/arena.h"
 #include "same_record.h"
+#include "tap.h"
 
 #include <math.h>
 

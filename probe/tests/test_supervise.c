@@ -5,11 +5,14 @@
 #include "child_run.h"
 #include "fake_port.h"
 #include "port/port.h"
+#include "run/run.h"
 #include "run/supervise.h"
 #include "run/trace_ring.h"
 #include "tap.h"
 
+#include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 
 /* The calls in the place of the port's need few of their parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

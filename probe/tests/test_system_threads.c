@@ -3,6 +3,7 @@
 #include "base/posix_source.h"
 
 #include "fake_port.h"
+#include "run/run.h"
 #include "run/scheduling.h"
 #include "tap.h"
 

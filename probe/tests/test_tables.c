@@ -6,6 +6,10 @@
 #include "record/arena_layout.h"
 #include "record/tables.h"
 #include "record_file.h"
+#include "run/stream.h"
+#include "tap.h"
+
+#include <unistd.h>
 
 /* ---- rows ---- */
 

@@ -4,6 +4,7 @@
 
 #include "family/timer/tmr_b_edge.c"
 #include "made_up_run.h"
+#include "tap.h"
 
 #define LATE_NS 5000
 #define US INT64_C(1000)

@@ -6,6 +6,8 @@
 #include "tap.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int64_t now_ns, reading_ns;
 

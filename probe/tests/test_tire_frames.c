@@ -7,6 +7,7 @@
 #include "family/simulate/tire.h"
 #include "made_up_run.h"
 #include "record/tables.h"
+#include "tap.h"
 
 #include <math.h>
 #include <time.h>

@@ -8,6 +8,7 @@
 #include "port/tracing.h"
 #include "record/tables.h"
 #include "run/trace_ring.h"
+#include "tap.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -4,6 +4,7 @@
 
 #include "fake_port.h"
 #include "run/variant.h"
+#include "tap.h"
 
 enum { KINDS, PERIODS, LOOPS, CPUS };
 enum { RED, GREEN, BLUE };
