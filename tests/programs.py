@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +39,21 @@ def script(path: Path, body: str = "") -> Path:
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
     return path
+
+
+def ran(
+    words: Sequence[str | Path], *, check: bool = False, **how: Any
+) -> subprocess.CompletedProcess[str]:
+    """A program that has ended, with all that it said."""
+    return subprocess.run(words, capture_output=True, text=True, check=check, **how)
+
+
+def needed(program: str, package: str = "") -> str:
+    """The path of a program; skips where it is not installed."""
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"there is no {program}: sudo apt-get install {package or program}")
+    return found
 
 
 def helper(probe: Path, name: str) -> Path:

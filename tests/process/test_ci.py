@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import yaml
 
 from tests.conftest import ROOT
 from tests.process.targets import sample
+from tests.programs import needed, ran
 from tests.waiting import wait_until
 
 SHARE = ROOT / "share" / "hardstone"
@@ -207,9 +207,7 @@ trap 'test -z "$(jobs -p)" || send' DEBUG
 
 
 def test_a_job_that_is_cancelled_as_hardstone_starts_leaves_nothing_behind(shell: Shell) -> None:
-    bash = shutil.which("bash")
-    if bash is None:
-        pytest.skip("no bash, which stops before each command")
+    bash = needed("bash")  # which stops before each command
     shell.command.write_text(LASTS)
     (shell.folder / "at-once").write_text(AT_ONCE)
     with shell.start(
@@ -361,14 +359,12 @@ def test_a_night_ends_as_ctrl_c_does(shell: Shell) -> None:
 
 
 def test_the_unit_is_one_that_systemd_reads(tmp_path: Path) -> None:
-    analyse = shutil.which("systemd-analyze")
-    if analyse is None:
-        pytest.skip("systemd-analyze is not installed: apt-get install systemd")
+    analyse = needed("systemd-analyze", "systemd")
     for one in (SHARE / "systemd").glob("hardstone-soak.*"):
         text = one.read_text().replace("/usr/share/hardstone", str(SHARE))
         (tmp_path / one.name).write_text(text.replace("Documentation=", "#"))
     command = [analyse, "verify", *map(str, tmp_path.iterdir())]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = ran(command)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
@@ -400,13 +396,10 @@ def test_the_action_passes_every_input(shell: Shell, tmp_path: Path) -> None:
                 given[name] = str(ROOT)
         if environment.exists():
             given |= dict(line.split("=", 1) for line in environment.read_text().splitlines())
-        done = subprocess.run(
+        done = ran(
             ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", text],
             env={"PATH": os.environ["PATH"], **given},
             cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
         )
         assert done.returncode == 0, done.stderr
     assert used | {"results", "artifact"} == set(inputs)

@@ -8,7 +8,6 @@ import gzip
 import io
 import os
 import re
-import subprocess
 import sys
 import traceback
 from pathlib import Path
@@ -31,7 +30,7 @@ from hardstone.store.place import default_root
 from hardstone.systems.moments import OWN, load_moments
 from hardstone.units import format_count, format_ns
 from tests.conftest import ROOT
-from tests.programs import script
+from tests.programs import ran, script
 from tests.unit.stats.test_trust import CASES as TRUST_CASES
 
 LINES = ["head", "", "test A", "a 1", "", "test B", "b 1", "b 2", "", "end"]
@@ -228,9 +227,7 @@ def test_measured_output_is_worded_as_it_is_today() -> None:
 @pytest.mark.slow
 def test_generated_documents_are_up_to_date(probe: Path) -> None:
     command = [sys.executable, "tools/gen_docs.py", "--check"]
-    done = subprocess.run(
-        command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False
-    )
+    done = ran(command, cwd=ROOT, env=dict(os.environ))
     assert done.returncode == 0, f"make docs\n{done.stdout}{done.stderr}"
 
 

@@ -12,6 +12,7 @@ import pytest
 from hardstone.cli.main import run
 from tests.conftest import ROOT
 from tests.process.targets import sample
+from tests.programs import ran
 
 
 def test_a_long_document_arrives_whole() -> None:
@@ -39,13 +40,7 @@ sys.exit(run(ARGUMENTS))
 def imports_of(heavy: set[str], arguments: list[str]) -> list[str]:
     """Who imports which `heavy` library while a command runs, as "numpy by a.py:3 < ..."."""
     program = WATCH.replace("HEAVY", repr(heavy)).replace("ARGUMENTS", repr(arguments))
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PYTHONPATH": str(ROOT / "src")},
-    )
+    done = ran([sys.executable, "-c", program], env={"PYTHONPATH": str(ROOT / "src")})
     assert done.returncode in (0, 3) and done.stdout, done.stderr
     return [line for line in done.stderr.splitlines() if line.split(" ", 1)[0] in heavy]
 
@@ -91,13 +86,7 @@ def loaded_by(arguments: list[str]) -> set[str]:
         "import sys\nfrom hardstone.cli.main import run\n"
         f"code = run({arguments!r})\nprint(*sorted(sys.modules), file=sys.stderr)\nsys.exit(code)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(ROOT / "src")},
-    )
+    done = ran([sys.executable, "-c", program], check=True, env={"PYTHONPATH": str(ROOT / "src")})
     return set(done.stderr.split())
 
 

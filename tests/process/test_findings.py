@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.programs import needed
 
 FOLDER = ROOT / "docs/findings"
 PROGRAMS = sorted(FOLDER.glob("*/*.c"))
@@ -26,9 +26,7 @@ def shown(name: str) -> str:
 @pytest.mark.skipif(sys.platform != "linux", reason="the pages show the output of Linux")
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
 def test_a_program_of_a_finding_prints_what_its_page_shows(source: Path, tmp_path: Path) -> None:
-    compiler, pin = shutil.which("cc"), shutil.which("taskset")
-    if compiler is None or pin is None:
-        pytest.skip("needs cc and taskset")
+    compiler, pin = needed("cc"), needed("taskset")
     program = tmp_path / source.stem
     warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
     subprocess.run([compiler, *warnings, "-pthread", "-o", program, source], check=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.programs import ran
 from tools import other_systems
 
 FEATURES = {one.macro: one for one in other_systems.features(other_systems.MESON.read_text())}
@@ -68,7 +68,7 @@ def test_an_answer_to_what_is_not_asked_is_refused() -> None:
 
 def test_the_page_has_the_tables_of_the_data() -> None:
     command = [sys.executable, str(ROOT / "tools/other_systems.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = ran(command)
     assert done.returncode == 0, done.stdout
 
 

@@ -42,6 +42,8 @@ from hatch_build import (
 )
 from tests.conftest import ROOT
 from tests.process.lab import made_up
+from tests.process.test_tools import with_noexec_tmpdir
+from tests.programs import ran
 
 DATA = {".toml", ".json", ".html", ".css", ".js", ".svg", ".j2", ".jinja"}
 PARTS = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE"]
@@ -63,13 +65,7 @@ def source(tmp_path: Path) -> Path:
 
 def build_wheel(source: Path, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    return subprocess.run(
-        [*pip, "--wheel-dir", str(out), str(source)],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ran([*pip, "--wheel-dir", str(out), str(source)], env=os.environ | environment)
 
 
 @pytest.mark.full
@@ -137,17 +133,14 @@ def test_the_package_of_the_probe_builds_and_lintian_finds_no_error(tmp_path: Pa
             pytest.skip(f"there is no {name}: sudo apt-get install {package}")
     # -d: Meson is that of this environment. -B: the toolkit's dependencies are Debian 13's.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
+    done = ran(
         ["sh", ROOT / "tools/debian.sh", tmp_path, "-B", "-d"],
         env=os.environ | {"PATH": path, "PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     packages = list(tmp_path.glob("*.changes"))
     lint = ["lintian", "--fail-on", "error", *packages]
-    done = subprocess.run(lint, capture_output=True, text=True, check=False)
+    done = ran(lint)
     assert len(packages) == 1 and done.returncode == 0, done.stdout + done.stderr
 
 
@@ -226,22 +219,14 @@ def test_without_ninja_the_compiler_is_not_blamed(
 
 
 def test_a_noexec_tmpdir_is_the_cause(tmp_path: Path) -> None:
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("mounting needs root and unshare")
     ask = (
         "import hatch_build, pathlib, sys\n"
-        "print(hatch_build.obstacle(pathlib.Path(sys.argv[1], 'build'), ''))"
+        "folder = pathlib.Path(sys.argv[1], 'build')\n"
+        "folder.mkdir()\n"
+        "print(hatch_build.obstacle(folder, ''))"
     )
-    mount = 'mount -t tmpfs -o noexec none "$TMPDIR" && mkdir "$TMPDIR/build" && exec "$@"'
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", mount, "sh", sys.executable, "-c", ask, str(tmp_path)],
-        env=os.environ | {"TMPDIR": str(tmp_path)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.startswith(f"no program may run in {tmp_path} (noexec)")
+    done = with_noexec_tmpdir(tmp_path, sys.executable, "-c", ask, str(tmp_path))
+    assert done.stdout.startswith(f"no program may run in {tmp_path} (noexec)"), done.stderr
 
 
 def test_debian_demands_each_dependency_that_debian_has() -> None:
@@ -300,13 +285,7 @@ def test_an_installation_without_the_renderer_of_charts_says_what_to_type() -> N
         "from hardstone.cli.main import main\n"
         "main(['compare', 'published:qnx', 'published:ce7', '-o', sys.argv[1]])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", hide, "/nonexistent.html"],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-c", hide, "/nonexistent.html"])
     assert done.returncode == EXIT_PRIVILEGE
     assert "reports need vl-convert-python" in done.stderr
     assert "pipx install hardstone" in done.stderr

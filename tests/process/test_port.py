@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from hardstone.model import Facts, Register
 from tests.conftest import ROOT
 from tests.port_build import build_port
+from tests.programs import needed, ran
 from tests.running import run
 
 BLOCK = re.compile(r"^```c\n(/\* (\w+\.c): .*?)^```$", re.MULTILINE | re.DOTALL)
@@ -90,9 +90,7 @@ endian = 'little'
 def test_the_whole_probe_links_for_freebsd(arch: str, tmp_path: Path) -> None:
     if importlib.util.find_spec("ziglang") is None:
         pytest.skip("the PyPI package ziglang, which has FreeBSD's headers, is not installed")
-    meson, ninja = shutil.which("meson"), shutil.which("ninja")
-    if meson is None or ninja is None:
-        pytest.skip("meson and ninja are not on the path")
+    meson, ninja = needed("meson"), needed("ninja")
     cross = tmp_path / "freebsd.ini"
     cross.write_text(CROSS_FILE.format(python=sys.executable, arch=arch))
     build = tmp_path / "build"
@@ -100,7 +98,7 @@ def test_the_whole_probe_links_for_freebsd(arch: str, tmp_path: Path) -> None:
         [meson, "setup", str(build), str(ROOT / "probe"), "--cross-file", str(cross)],
         [ninja, "-C", str(build), "hardstone-probe"],
     ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = ran(command)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     program = (build / "hardstone-probe").read_bytes()
     # zig's linker leaves the byte of the system in the head at 0.

@@ -20,7 +20,7 @@ import moved
 import pip_failure
 import setup
 from tests.conftest import ROOT
-from tests.programs import script
+from tests.programs import ran, script
 
 # A package without dependencies that says where its source is, in place of the real one:
 # nothing is fetched.
@@ -67,12 +67,9 @@ def make_checkout(folder: Path) -> Path:
 
 def set_up(checkout: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """`tools/setup.py` without the probe."""
-    return subprocess.run(
+    return ran(
         [sys.executable, checkout / "tools" / "setup.py", "--no-probe"],
         env=os.environ | {"PIP_NO_INDEX": "1"} | environment,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -85,7 +82,7 @@ def told_by_set_up(checkout: Path, **environment: str) -> str:
 def runs_from(checkout: Path) -> Path:
     """The file that the checkout's own hardstone runs."""
     command = [checkout / ".venv" / "bin" / "hardstone"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = ran(command, check=True)
     return Path(done.stdout.strip())
 
 
@@ -127,7 +124,7 @@ def test_a_clone_that_is_copied_or_moved_runs_its_own_code(checkout: Path, tmp_p
     assert runs_from(here) == here / "src" / "where.py"
     (command,) = re.findall("to this folder: (ln .*)", told)
     subprocess.run(["sh", "-c", command], check=True)
-    done = subprocess.run([link], capture_output=True, text=True, check=True)
+    done = ran([link], check=True)
     assert done.stdout == f"{here}/src/where.py\n"
 
 
@@ -212,13 +209,7 @@ def test_an_index_that_cannot_be_reached_is_the_cause(ready: Path) -> None:
     """Nothing listens on port 9 of this machine: no network is asked."""
     lock = ready / "requirements" / "run.txt"
     lock.write_text(f"nothing==1 --hash=sha256:{'0' * 64}\n")
-    done = subprocess.run(
-        [sys.executable, ready / "tools" / "setup.py", "--no-probe"],
-        env=without_index(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, ready / "tools" / "setup.py", "--no-probe"], env=without_index())
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "the package index cannot be reached (Connection refused)" in done.stderr
@@ -367,6 +358,6 @@ def test_what_installs_python_is_one_line_as_it_is_typed_there(
             script(tmp_path / name, body)
     command = ["/bin/sh", str(ROOT / "tools/find-python.sh")]
     env = {"PATH": str(tmp_path)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    done = ran(command, env=env)
     assert done.returncode == 1
     assert re.fullmatch(f"{told}\n", done.stderr), done.stderr

@@ -23,7 +23,7 @@ from probe_checks import Command, Skip
 from tests.conftest import ROOT
 from tests.host import sanitized
 from tests.process.targets import sample
-from tests.programs import script
+from tests.programs import needed, ran, script
 
 PINNED = ("clang-format", "clang-tidy")
 SOURCES = ROOT / "probe/src"
@@ -145,8 +145,7 @@ def test_what_has_changed_is_analysed_and_what_includes_it(
 def test_files_differ_from_where_the_branch_began_or_from_a_day_ago(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if shutil.which("git") is None:
-        pytest.skip("git is not installed")
+    needed("git")
     monkeypatch.setattr(probe_checks, "ROOT", tmp_path)
     assert probe_checks.changed_files() is None  # a tarball
     hours = iter(range(0, 1000, 20))
@@ -184,8 +183,7 @@ def test_files_differ_from_where_the_branch_began_or_from_a_day_ago(
 def test_a_source_is_analysed_once_for_each_text_that_it_becomes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if shutil.which("cc") is None:
-        pytest.skip("there is no cc here")
+    needed("cc")
     monkeypatch.setattr(probe_checks, "BUILD", tmp_path)
     folder = tmp_path / "src"
     folder.mkdir()
@@ -243,12 +241,11 @@ LONG_TYPES = """
 
 def complaints(folder: Path, files: Iterable[Path]) -> str:
     """Of the compiler, about formats of the files where uint32_t is long."""
-    if shutil.which("cc") is None:
-        pytest.skip("there is no cc here")
+    needed("cc")
     (folder / "types.h").write_text(LONG_TYPES)
     options = ["-std=c11", "-D_GNU_SOURCE", f"-I{SOURCES}", "-Werror=format", "-fsyntax-only"]
     command = ["cc", *options, "-include", str(folder / "types.h"), *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = ran(command)
     return done.stderr if done.returncode else ""
 
 
@@ -287,21 +284,16 @@ NOEXEC = 'mount -t tmpfs -o noexec none "$TMPDIR" && exec "$@"'
 def with_noexec_tmpdir(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("mounting needs root and unshare")
-    return subprocess.run(
+    return ran(
         ["unshare", "--mount", "sh", "-c", NOEXEC, "sh", *command],
         env=os.environ | {"TMPDIR": str(folder)},
         cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
 def test_programs_are_tried_out_where_programs_may_run(tmp_path: Path) -> None:
     ask = "import probe_checks; print(probe_checks.sanitizer_runner('address'))"
-    here = subprocess.run(
-        [sys.executable, "-c", ask], cwd=ROOT / "tools", capture_output=True, text=True, check=False
-    )
+    here = ran([sys.executable, "-c", ask], cwd=ROOT / "tools")
     path = f"import sys; sys.path.insert(0, 'tools'); {ask}"
     there = with_noexec_tmpdir(tmp_path, sys.executable, "-c", path)
     assert (there.returncode, there.stdout) == (here.returncode, here.stdout), there.stderr
@@ -373,7 +365,7 @@ def symbols(probe: Path) -> list[tuple[str, str, str]]:
     archive = probe.parent / "libprobe.a"
     if shutil.which("nm") is None or not archive.exists():
         pytest.skip("nm, or the library that the probe is linked from, is not here")
-    told = subprocess.run(["nm", "-A", archive], capture_output=True, text=True, check=True)
+    told = ran(["nm", "-A", archive], check=True)
     rows = [line.rsplit(":", 1) for line in told.stdout.splitlines() if ":" in line]
     return [(place.split(":")[-1], rest.split()[-2], rest.split()[-1]) for place, rest in rows]
 
