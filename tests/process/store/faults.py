@@ -13,6 +13,7 @@ import pytest
 
 _NEW_MOUNTS, _OWN_FOLDER = 0x20000, 0x200  # CLONE_NEWNS, CLONE_FS
 _RECURSIVE, _PRIVATE = 1 << 14, 1 << 18
+_REMOUNT_READ_ONLY = 32 | 1
 _DETACH = 2
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _BLOCK_BYTES = 4096
@@ -57,6 +58,12 @@ def _mount(folder: Path, kind: str, options: str) -> None:
         _call("mount", *names, ctypes.c_ulong(0), options.encode())
     except PermissionError as error:
         pytest.skip(f"nothing can be mounted here: {error}")
+
+
+def make_read_only(folder: Path) -> None:
+    """A file system that was `mounted` on `folder`."""
+    names = (None, os.fsencode(folder), None)
+    _call("mount", *names, ctypes.c_ulong(_REMOUNT_READ_ONLY), None)
 
 
 def _call(name: str, *arguments: object) -> None:

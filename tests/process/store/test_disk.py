@@ -29,7 +29,7 @@ from hardstone.targets.fake import FakeTarget
 from hardstone.targets.host_memory import lost_recordings, remove_abandoned
 from tests.machine import NOBODY_ID
 from tests.process.store.fake_probe import Here, dump, journal_of, planned, recover
-from tests.process.store.faults import SmallDisk, files_up_to, mounted
+from tests.process.store.faults import SmallDisk, files_up_to
 from tests.process.targets import sample
 from tests.unit.stats import make
 
@@ -284,22 +284,3 @@ def test_a_recording_goes_with_its_journal_and_stays_without_its_store(
     remove_abandoned(store.path / "journals")
     assert not folder.exists()
     assert list(memory.iterdir()) == []
-
-
-@pytest.mark.parametrize(("size", "code"), [("64k", EXIT_USAGE), ("16m", EXIT_OK)])
-def test_a_small_disk_is_known_before_measuring(
-    tmp_path: Path, size: str, code: int, capfd: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    streams: dict[str, list[Any]] = {test: [*sample.stream(test)] for test in TESTS}
-    target = f"fake:{sample.scenario(tmp_path, streams)}"
-    place = ["--store", str(folder / "store")]
-    with mounted(folder, "tmpfs", f"size={size}"):
-        assert command(["run", *TESTS, "--target", target, *place]) == code
-        command(["runs", *place])
-    out, err = capfd.readouterr()
-    if code == EXIT_USAGE:
-        assert "1 of 3" not in err and len(err.splitlines()) == 1
-        assert "No space left on device" in err
-        assert "no runs yet" in out

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import stat
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -38,6 +37,7 @@ from hardstone.stream import StreamReader
 from hardstone.terminal.whole_run import print_whole
 from tests.process.store.fake_probe import Here, stream
 from tests.process.targets import sample
+from tests.programs import ran
 from tests.unit.stats import make
 from tests.unit.test_campaign import FIRST, Recorded
 from tests.unit.test_campaign import make as plan_of
@@ -230,7 +230,7 @@ def test_a_small_document_takes_little_memory(store: Store) -> None:
     path = write_document(open_place(store.path), make.document())
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3] / "src")}
     command = [sys.executable, "-c", READ, str(path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = ran(command, env=environment)
     assert (done.returncode, done.stdout) == (0, "evening\n"), done.stderr
 
 

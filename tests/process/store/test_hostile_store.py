@@ -31,6 +31,7 @@ from tests.process.store.fake_probe import (
     stored,
     stream,
 )
+from tests.process.store.test_index import overwrite
 from tests.unit.stats import make
 
 
@@ -254,11 +255,7 @@ def test_damage_that_the_index_does_not_see_is_no_reason_for_an_older_run(store:
     old = stored(store, run_id="20261120T000000Z-00000a", name="evening")
     new = stored(store, run_id="20261121T000000Z-00000b", name="evening")
     store.runs()
-    path = store.path_of(new)
-    state = path.stat()
-    path.chmod(0o600)
-    path.write_bytes(b"x" * state.st_size)
-    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    overwrite(store.path_of(new))
     for reference in ("last", "evening", "20261121"):
         with pytest.raises(InputError, match=f"run {new} cannot be read") as caught:
             store.load(reference)

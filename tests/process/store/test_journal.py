@@ -8,7 +8,6 @@ import itertools
 import os
 import queue
 import resource
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -34,6 +33,7 @@ from tests.process.store.fake_probe import (
     stream,
 )
 from tests.process.store.faults import files_up_to
+from tests.programs import ran
 from tests.unit.stats import make
 from tests.waiting import LONGEST_S, wait_until
 
@@ -375,7 +375,7 @@ def test_a_copy_takes_little_memory(copies: Copies) -> None:
         file.write(b"middle")
     command = [sys.executable, "-c", COPY, str(copies.source)]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3] / "src")}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = ran(command, env=environment)
     assert done.returncode == 0, done.stderr
     with copies.slots[0].open("rb") as copy:
         assert copy.seek(0, os.SEEK_END) == 2**26

@@ -328,7 +328,7 @@ def test_two_that_recover_at_once_share_the_work(store: Store) -> None:
 def test_tests_that_were_added_to_the_plan_are_in_it_again(store: Store) -> None:
     """The line of a result that follows, of a test that was added, is of its place."""
     document = planned()
-    added = sample.planned("SEM-P-SIG", samples=7)
+    added = sample.planned("SEM-P-SIG", samples=7, cpu_config="shielded")
     journal = store.journal(document, Here())
     for one in document.plan.tests:
         journal.result(make.result(one.test))
@@ -340,6 +340,7 @@ def test_tests_that_were_added_to_the_plan_are_in_it_again(store: Store) -> None
     assert found.plan.tests == [*document.plan.tests, added]
     assert len(found.results) == len(found.plan.tests)
     assert found.results[-1].params == added.params
+    assert found.results[-1].conditions.cpu_config == added.cpu_config
 
 
 # A copy of a store, made while a run of it goes on
