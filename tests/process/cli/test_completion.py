@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +19,7 @@ from hardstone.cli import completion
 from hardstone.cli.completion import SHELLS
 from hardstone.cli.main import COMMANDS, hardstone
 from tests.conftest import ROOT
+from tests.programs import needed, ran
 
 SHARE = ROOT / "share"
 PAGES = sorted((SHARE / "man/man1").glob("*.1"))
@@ -34,13 +34,6 @@ for line in "$@"; do
     echo "$line|${COMPREPLY[*]}"
 done
 """
-
-
-def needed(program: str) -> str:
-    found = shutil.which(program)
-    if found is None:
-        pytest.skip(f"there is no {program}: sudo apt-get install {program}")
-    return found
 
 
 @pytest.fixture
@@ -63,13 +56,7 @@ def test_bash_completes_a_command_an_option_a_test_and_a_run(world: dict[str, st
     lines = ["hardstone ev", "hardstone run --pol", "hardstone run tmr-p-l", "hardstone show "]
     lines += ["hardstone run --profile s"]
     script = str(SHARE / docs_man.SCRIPTS["bash"])
-    done = subprocess.run(
-        [needed("bash"), "--norc", "-c", TAB, "bash", script, *lines],
-        env=world,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ran([needed("bash"), "--norc", "-c", TAB, "bash", script, *lines], env=world, check=True)
     offered = ["evaluate", "--policy", "TMR-P-LAT", " ".join(["last", *RUNS[::-1]])]
     offered += ["standard soak"]
     assert done.stdout.splitlines() == [
@@ -82,13 +69,7 @@ def test_bash_completes_a_command_an_option_a_test_and_a_run(world: dict[str, st
 def test_fish_completes_a_command_with_what_it_does(world: dict[str, str]) -> None:
     script = shlex.quote(str(SHARE / docs_man.SCRIPTS["fish"]))
     ask = f'source {script}; complete -C "hardstone evalu"'
-    done = subprocess.run(
-        [needed("fish"), "--no-config", "-c", ask],
-        env=world,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ran([needed("fish"), "--no-config", "-c", ask], env=world, check=True)
     assert done.stdout == "evaluate\tRun all tests, store the run, and write an HTML report.\n"
 
 
@@ -108,7 +89,7 @@ def test_completing_a_word_loads_neither_the_catalogue_nor_the_store() -> None:
     )
     words = {"hardstone ev": "evaluate", "hardstone run tmr-p-l": "TMR-P-LAT"}
     for line, offered in words.items():
-        done = subprocess.run(
+        done = ran(
             [sys.executable, "-c", program],
             env={
                 **os.environ,
@@ -117,8 +98,6 @@ def test_completing_a_word_loads_neither_the_catalogue_nor_the_store() -> None:
                 "COMP_WORDS": line,
                 "COMP_CWORD": str(line.count(" ")),
             },
-            capture_output=True,
-            text=True,
             check=True,
         )
         *found, modules = done.stdout.splitlines()
@@ -157,22 +136,12 @@ def test_each_command_has_a_page_and_each_page_a_command() -> None:
 
 
 def test_the_pages_have_no_error_for_groff_and_mandoc() -> None:
-    done = subprocess.run(
-        [needed("groff"), "-mandoc", "-ww", "-z", "-Tutf8", *PAGES],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ran([needed("groff"), "-mandoc", "-ww", "-z", "-Tutf8", *PAGES], check=True)
     assert done.stderr == ""
 
 
 def test_the_pages_have_no_warning_for_mandoc_but_that_of_a_version_to_come() -> None:
-    done = subprocess.run(
-        [needed("mandoc"), "-T", "lint", "-W", "warning", *PAGES],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([needed("mandoc"), "-T", "lint", "-W", "warning", *PAGES])
     told = [one for one in done.stdout.splitlines() if "missing date" not in one]
     assert told == []
 
@@ -187,12 +156,7 @@ def test_a_text_of_the_help_is_printed_as_it_is(tmp_path: Path) -> None:
     page = tmp_path / "odd.1"
     text = docs_man.files({("odd",): odd}, "", "")["man/man1/hardstone-odd.1"]
     page.write_text(text)
-    done = subprocess.run(
-        [needed("groff"), "-mandoc", "-Tascii", "-P-c", page],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ran([needed("groff"), "-mandoc", "-Tascii", "-P-c", page], check=True)
     assert "'quoted' back\\slash --option ~ ^ `x`" in done.stdout
     assert ".so /etc/passwd" in done.stdout and "root:" not in done.stdout
 

@@ -16,7 +16,6 @@ from hardstone.cli.main import SUMMARIES
 from hardstone.exporters.registry import EXPORTERS, Exporter, find_exporter
 from hardstone.store.documents import write_document
 from hardstone.store.place import Place
-from tests.imported import cyclictest, imported_run
 from tests.process.cli.conftest import Done, Hardstone
 from tests.process.cli.forked import Forked
 from tests.unit.stats import make
@@ -108,33 +107,6 @@ def test_several_runs_are_one_table(hardstone: Hardstone, store: Path) -> None:
     assert {one.name for one in EXPORTERS if one.takes_several} >= TABLES
 
 
-def test_tests_series_and_conditions_are_chosen(hardstone: Hardstone, store: Path) -> None:
-    words = (ONE, "--format", "csv")
-    whole = export(hardstone, store, *words).out
-    assert "SEM-P-SIG" in whole
-    for chosen in (
-        ("--test", "tmr-*"),
-        ("--series", "wake*"),
-        ("--series", "TMR-P-LAT/total/wakeup"),
-    ):
-        some = export(hardstone, store, *words, *chosen).out
-        assert "TMR-P-LAT" in some and "SEM-P-SIG" not in some
-    same = export(hardstone, store, *words, "--load", "heavy", "--cpu-config", "shared")
-    assert same.out == whole
-    for nothing in (("--load", "none"), ("--cpu-config", "single"), ("--series", "x\x1b")):
-        done = export(hardstone, store, *words, *nothing)
-        assert done.code == 2 and done.err.startswith("hardstone: the run has no ")
-        assert done.err.count("\n") == 1 and "\x1b" not in done.err
-
-
-def test_contradictions_are_told_and_the_chosen_rest_is_of_no_trust(
-    hardstone: Hardstone, store: Path
-) -> None:
-    done = export(hardstone, store, WRONG, "--format", "csv", "--test", "TMR-P-LAT")
-    assert done.code == 3 and "SEM-P-SIG wakeup" in done.err
-    assert {line.split(",")[2] for line in done.out.splitlines()[1:]} == {"untrustworthy"}
-
-
 def test_what_a_format_cannot_say_is_told_but_not_to_the_quiet(
     hardstone: Hardstone, store: Path, tmp_path: Path
 ) -> None:
@@ -143,20 +115,6 @@ def test_what_a_format_cannot_say_is_told_but_not_to_the_quiet(
     assert "columns, by the number of the thread: 0: TMR-P-LAT/total/wakeup" in done.err
     quiet = export(hardstone, store, ONE, "-o", output, "--quiet")
     assert quiet.code == 0 and quiet.out == quiet.err == ""
-
-
-def test_a_file_of_another_tool_is_exported(
-    hardstone: Hardstone, store: Path, tmp_path: Path
-) -> None:
-    sample = ROOT / "tests" / "samples" / "cyclictest-hist-overflow.stdout"
-    done = export(hardstone, store, sample, "--format", "csv")
-    assert done.code == 0 and "cyclictest,indicative,TMR-P-LAT" in done.out
-    assert not [line for line in done.out.splitlines() if ",p99," in line]
-    write_document(
-        Place(store), imported_run(cyclictest([4000, 5000]), id="20261124T032200Z-1a2b3c")
-    )
-    done = export(hardstone, store, "last", "--format", "cyclictest")
-    assert "000004 000001\n000005 000001\n" in done.out
 
 
 @pytest.mark.parametrize(("name", "library"), [("parquet", "pyarrow"), ("hdr", "hdrh")])

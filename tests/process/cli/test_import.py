@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import hardstone as notebook
-from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
+from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE
 from hardstone.model import RunDocument
 from hardstone.store.store import Store
 from tests.process.cli.conftest import Hardstone
@@ -67,15 +66,6 @@ def test_the_same_file_is_stored_once(hardstone: Hardstone, store: Path, tmp_pat
     again = hardstone("import", JSON, "--store", store, "--json")
     assert again.code == EXIT_OK and again.document["id"] == run.id
     assert len(stored(store)) == 1
-
-
-def test_what_the_person_knows_is_kept(hardstone: Hardstone, store: Path) -> None:
-    words = ("--name", "idle", "--load", "none", "--unit", "us", "--store", store)
-    assert hardstone("import", TEXT, *words).code == EXIT_OK
-    (run,) = stored(store)
-    assert run.name == "idle" and run.results[0].conditions.load == "none"
-    assert run.results[0].series[0].max == 2_667_000
-    assert hardstone("show", "idle", "--store", store).code == EXIT_OK
 
 
 def test_standard_input_is_a_file(
@@ -139,16 +129,6 @@ def test_a_run_goes_before_a_file_of_its_name(
     assert hardstone("show", "./c.json", "--json", "--store", store).document["imported"]
 
 
-def test_a_file_that_is_missing_is_told(hardstone: Hardstone, store: Path) -> None:
-    done = hardstone("show", "./none.json", "--store", store)
-    assert done.code == EXIT_USAGE and "there is no file './none.json'" in done.err
-    assert "there is no run 'none.json'" in hardstone(
-        "show", "none.json", "--store", store
-    ).err or ("holds no runs" in hardstone("show", "none.json", "--store", store).err)
-    broken = hardstone("show", NOTHING, "--store", store)
-    assert broken.code == EXIT_USAGE and "none of the formats" in broken.err
-
-
 def test_a_run_document_is_a_file_too(hardstone: Hardstone, store: Path, here: Path) -> None:
     run_id = keep(store, make.document(name="own"))
     shutil.copyfile(store / "runs" / f"{run_id}.json.gz", here / "own.json.gz")
@@ -166,21 +146,6 @@ def test_files_are_compared_and_reported(hardstone: Hardstone, store: Path, here
     assert report.code == EXIT_OK and (store / "reports" / "c.json.html").is_file()
 
 
-def test_a_file_is_no_baseline_of_others(hardstone: Hardstone, store: Path, here: Path) -> None:
-    hardstone("import", TEXT, "--store", store)
-    done = hardstone("gate", "./c.json", "--baseline", str(TEXT), "--store", store, "--json")
-    assert done.code == EXIT_UNTRUSTWORTHY and done.document["outcome"] == "INCONCLUSIVE"
-
-
-def test_a_file_is_loaded_in_python(store: Path, here: Path) -> None:
-    keep(store, make.document(name="own"))
-    for word in ("c.json", "./c.json", here / "c.json"):
-        run = notebook.load(word, store)
-        assert run.tests == ["TMR-P-LAT"]
-    with pytest.raises(InputError, match="none of the formats"):
-        notebook.load(NOTHING)
-
-
 def test_commands_that_change_runs_take_no_file(
     hardstone: Hardstone, store: Path, here: Path
 ) -> None:
@@ -188,9 +153,3 @@ def test_commands_that_change_runs_take_no_file(
     done = hardstone("runs", "remove", "c.json", "--yes", "--store", store)
     assert done.code == EXIT_USAGE and (here / "c.json").exists()
     assert len(stored(store)) == 1
-
-
-def test_a_real_time_thread_is_judged(hardstone: Hardstone, store: Path) -> None:
-    """Its line has the priority, though not which of the two policies."""
-    done = hardstone("show", SAMPLES / "cyclictest-q.stdout", "--store", store)
-    assert "not real-time as measured" in done.out

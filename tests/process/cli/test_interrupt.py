@@ -22,6 +22,7 @@ from hardstone.model import RunDocument
 from hardstone.store.store import Store
 from tests.process.cli.forked import Forked
 from tests.process.targets import sample
+from tests.programs import ran
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +65,7 @@ TOLD_AND_ENDED = (EXIT_INTERRUPTED, "hardstone: interrupted\n")
 def start(folder: Path, root: Path, site: str, *words: str) -> tuple[int, str]:
     """The exit code and the messages of a new Python that begins with `site`."""
     (folder / "sitecustomize.py").write_text(site)
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-c", "from hardstone.__main__ import main; main()", *words],
         env={
             **os.environ,
@@ -72,10 +73,7 @@ def start(folder: Path, root: Path, site: str, *words: str) -> tuple[int, str]:
             "HARDSTONE_MEMORY_DIR": str(folder),
         },
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
         timeout=300,
-        check=False,
     )
     return done.returncode, done.stderr
 
@@ -363,13 +361,6 @@ def test_output_that_cannot_be_written_is_one_line(target: str, words: list[str]
             "hardstone: standard output cannot be written: No space left on device; "
             "redirect it elsewhere\n"
         )
-
-
-@pytest.mark.parametrize("words", [[], ["--json"]])
-def test_a_reader_that_leaves_a_list_is_no_error(target: str, words: list[str]) -> None:
-    call = ("list", "--target", target, *words)
-    with writer("pipe") as descriptor, Forked(*call, out=descriptor) as tool:
-        assert (tool.wait(), tool.err) == (EXIT_OK, "")
 
 
 @pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])

@@ -11,7 +11,7 @@ from typing import IO, Any
 import pytest
 
 from hardstone.cli.options import LabOptions, MeasureOptions, lab_targets
-from hardstone.errors import EXIT_UNREACHABLE, EXIT_USAGE, InputError, TargetError
+from hardstone.errors import EXIT_UNREACHABLE, EXIT_USAGE, TargetError
 from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.targets.base import SILENT, Notices
@@ -204,25 +204,6 @@ def test_options_become_settings_of_every_target_in_its_one_form() -> None:
         "lab:a,cpus=2,memory=1024M,preempt=none",
         "fake:x",
     ]
-
-
-@pytest.mark.parametrize(
-    ("names", "options", "said"),
-    [
-        (["lab:a", "fake:f"], {"lab_deterministic": True}, "the target is 'fake:f'"),
-        (["lab:a,cpus=2"], {"lab_cpus": "4"}, "--cpus 4"),
-        (
-            ["lab:a"],
-            {"lab_memory": "lots"},
-            "--memory lots is not a size from 128M to 1024G; write --memory 512M",
-        ),
-        (["lab:a,memory=lots"], {}, "memory=lots is not a size from 128M to 1024G; write memory=5"),
-        (["lab:a"], {"lab_append": "\n"}, "--append .: the kernel's command line"),
-    ],
-)
-def test_what_cannot_be(names: list[str], options: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        lab_targets(names, LabOptions(**options))
 
 
 class Guest(LocalTransport):

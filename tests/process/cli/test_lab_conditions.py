@@ -8,7 +8,6 @@ import fcntl
 import os
 import resource
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -202,34 +201,6 @@ def test_a_disk_or_memory_without_room_is_one_line_and_4(
     assert not list((lab.folder / "lab").rglob("*.tmp*"))
 
 
-@pytest.fixture
-def small_memory(lab: MadeUpLab, request: pytest.FixtureRequest) -> Iterator[Path]:
-    options = ["-t", "tmpfs", "-o", f"size={request.param}", "hardstone-test"]
-    done = subprocess.run(["/bin/mount", *options, lab.memory], capture_output=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"nothing can be mounted here: {done.stderr.decode().strip()}")
-    try:
-        yield lab.memory
-    finally:
-        subprocess.run(["/bin/umount", lab.memory], check=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("small_memory", ["64m", "72m"], indirect=True)
-def test_memory_that_is_full_is_one_line_and_one_that_holds_a_guest_is_enough(
-    hardstone: Hardstone, lab: MadeUpLab, small_memory: Path, request: pytest.FixtureRequest
-) -> None:
-    lab.probe("if sys.argv[1] == 'run': assert '--backing' in sys.argv")
-    done = hardstone(*COMMANDS[0], "--json", "--quiet")
-    if "64m" in request.node.callspec.id:
-        assert (done.code, len(done.told)) == (EXIT_UNREACHABLE, 1)
-        assert f"no memory file system has 66 MiB free; free some in {small_memory}" in done.err
-        assert lab.boots() == []
-    else:
-        assert done.code == EXIT_OK, done.err
-        assert done.document["results"][0]["status"] == "measured"
-
-
 @pytest.mark.parametrize(
     ("model", "asked", "code"),
     [
@@ -251,11 +222,3 @@ def test_a_kernel_that_did_not_switch_to_the_model_asked_for_is_2(
     else:
         (line,) = done.told
         assert f"preemption model is {model}, and not {asked.removeprefix(',preempt=')}" in line
-
-
-def test_what_cannot_be_asked_of_a_guest_is_2(hardstone: Hardstone, lab: MadeUpLab) -> None:
-    for target in ("lab:made,accel=kvm", "lab:missing"):
-        done = hardstone("doctor", "--target", target)
-        if "kvm" not in target or Path("/proc/cpuinfo").read_text().count(" svm ") == 0:
-            assert (done.code, len(done.told)) == (EXIT_USAGE, 1), done.err
-    assert lab.boots() == []

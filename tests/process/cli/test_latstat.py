@@ -23,7 +23,7 @@ from hardstone.campaign.collect import RunFinished
 from hardstone.cli.latstat import command
 from hardstone.cli.recording import BreachCommand, PlainRecording, command_words
 from hardstone.errors import EXIT_GATE, EXIT_OK, EXIT_PRIVILEGE, EXIT_USAGE
-from hardstone.event_names import JOINED, NEW_PART, THRESHOLD
+from hardstone.event_names import JOINED, THRESHOLD
 from hardstone.stats.sustained import Breach
 from hardstone.store.place import StoreError
 from hardstone.store.store import Store
@@ -148,19 +148,6 @@ def test_every_cpu_gets_as_many_samples_as_were_asked_for(
     assert len(last().results) == 2
     done = hardstone("latstat", "--resume", "--dry-run", "--json")
     assert done.document["tests"][0]["samples"] == 5  # CPU 0 has 6, CPU 1 has 5
-
-
-def test_after_a_reboot_it_is_a_new_part(hardstone: Hardstone, tmp_path: Path) -> None:
-    before = cut_off(hardstone, tmp_path)
-    play(tmp_path, lines(begin_s=20, seconds=540), boot="another")
-    done = hardstone("latstat", "--resume", "-q")
-    document = last()
-    assert (done.code, document.id) == (EXIT_OK, before.id)
-    assert [result.series[0].count for result in document.results] == [3, 3]
-    (mark,) = [one for one in document.results[1].events if one.name == NEW_PART]
-    assert mark.data["reason"] == "the machine was rebooted"
-    assert hardstone("show", "last").code == EXIT_OK
-    assert hardstone("report", "last", "-o", tmp_path / "report.html").code == EXIT_OK
 
 
 def test_one_with_nothing_left_hides_no_earlier_one(hardstone: Hardstone, tmp_path: Path) -> None:

@@ -169,20 +169,6 @@ def test_of_several_runs_each_is_collected_and_one_file_holds_none(
     assert {one.id for one in Store().runs()} == {left, second}
 
 
-def test_a_second_collector_connects_to_nothing(
-    hardstone: Hardstone, board: MadeSsh, left: str
-) -> None:
-    """While another process waits for the run, its board measures alone."""
-    target = ProbeTarget(board.transport())
-    before = board.masters()
-    _, journal = Store().collect(left, target)
-    done = hardstone("target", "collect", "board")
-    assert done.code != EXIT_OK and f"another process waits for run {left}" in done.err
-    assert "collecting" not in done.err and board.masters() == before
-    journal.close()
-    assert hardstone("target", "collect", "board").code == EXIT_OK
-
-
 def test_a_board_that_does_not_answer_keeps_its_run(
     hardstone: Hardstone, board: MadeSsh, left: str
 ) -> None:

@@ -22,11 +22,10 @@ from hardstone.errors import (
     EXIT_OK,
     EXIT_PRIVILEGE,
     EXIT_UNREACHABLE,
-    EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
 )
 from hardstone.model import FORMULA, RunDocument
-from hardstone.stats.consistency import TITLE, contradiction_messages
+from hardstone.stats.consistency import contradiction_messages
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from hardstone.store.store import Store
@@ -35,6 +34,7 @@ from hardstone.terminal.explain import variants_text, warm_up_text
 from tests.conftest import ROOT
 from tests.process.cli.conftest import Hardstone
 from tests.process.targets import sample
+from tests.programs import ran
 from tests.unit.simulation.tires import real_time
 from tests.unit.stats import make
 from tests.unit.systems.rated_runs import full_run, labelled, result_of, results
@@ -211,12 +211,9 @@ def copied(
 
     def call(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         paths = {"PYTHONPATH": str(package.parent), "PATH": str(tools)}
-        return subprocess.run(
+        return ran(
             [sys.executable, "-m", "hardstone", *words],
             env={**os.environ, **paths, "CC": str(compiler), **environment},
-            capture_output=True,
-            text=True,
-            check=False,
         )
 
     return call
@@ -331,26 +328,6 @@ def test_a_width_that_is_none_is_the_usual_one(
     for width in ("0", "-5", "abc", ""):
         monkeypatch.setenv("COLUMNS", width)
         assert hardstone("list", "--target", target).out == usual, width
-
-
-def test_show_and_report_say_what_contradicts_itself(hardstone: Hardstone, tmp_path: Path) -> None:
-    """What show prints of a run is in golden/show.txt."""
-    document = make.document()
-    assert document.instrument is not None
-    document.instrument.pair.median = 1000
-    where = ("--store", tmp_path / "store")
-    run_id = keep(tmp_path / "store", document)
-    said = "instrument: minimum, median, 99 % and maximum of the time-stamp pairs do not ascend"
-    shown = hardstone("show", run_id, *where)
-    assert shown.code == EXIT_UNTRUSTWORTHY
-    assert " ".join(shown.out.split()).startswith(f"{TITLE} {said}")
-    page = tmp_path / "page.html"
-    for quiet in (("show", run_id, "--json"), ("report", run_id, "-o", page)):
-        done = hardstone(*quiet, *where)
-        assert said in done.err and done.code == EXIT_UNTRUSTWORTHY
-    assert TITLE in page.read_text() and said in page.read_text()
-    (row,) = hardstone("runs", "--json", *where).document
-    assert row["grade"] == "untrustworthy"
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from __future__ import annotations
 import inspect
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +33,8 @@ from hardstone.model import Scalar
 from hardstone.targets.local import local_target
 from hardstone.targets.transport import Limits
 from tests.process.cli.conftest import Hardstone
+from tests.process.store.faults import make_read_only, mounted
+from tests.programs import ran
 from tests.unit.stats import make
 from tests.waiting import LONGEST_S
 
@@ -109,13 +110,10 @@ def test_short_memory_is_no_internal_error(
 
 def test_the_package_is_run_as_the_command_is(tmp_path: Path) -> None:
     source = Path(__file__).resolve().parents[3] / "src"
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-m", "hardstone", "run", "--no-such-option"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(source)},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert (done.returncode, done.stdout) == (EXIT_USAGE, "")
     assert done.stderr.endswith("hardstone run --help\n")
@@ -132,9 +130,7 @@ def test_the_script_of_a_copied_clone_does_not_run_the_original(
     script.chmod(0o755)
     link = tmp_path / "hardstone"
     link.symlink_to(script)
-    done = subprocess.run(
-        [link if is_linked else script, "list"], capture_output=True, text=True, check=False
-    )
+    done = ran([link if is_linked else script, "list"])
     assert (done.returncode, done.stdout) == (2, "")
     told, typed = done.stderr.splitlines()
     assert told.startswith(
@@ -165,37 +161,16 @@ def test_what_a_text_ends_in_is_typed_only_if_it_is_a_plain_command_of_ours() ->
     assert typed.endswith("hardstone probe build")
 
 
-READ_ONLY = """
-set -e
-mount --bind "$1" "$1"
-mount -o remount,bind,ro "$1"
-shift
-"$@"
-"""
-
-
 def test_a_store_that_cannot_be_written_advises_no_mkdir(
-    hardstone: Hardstone, tmp_path: Path, target: str, root: Path
+    hardstone: Hardstone, tmp_path: Path, target: str
 ) -> None:
-    """In a mount namespace of its own, which goes with the process."""
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("mounting takes root, and unshare")
-    store = tmp_path / "store"
-    assert hardstone("run", "SEM-P-SIG", "--target", target, "--store", store).code == 0
-    program = "from hardstone.cli.main import main; main()"
-    tool = [sys.executable, "-c", program, "report", "last", "--store", store]
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", READ_ONLY, "sh", store, *tool],
-        env=os.environ | {"PYTHONPATH": str(root / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if "mount:" in done.stderr or "unshare:" in done.stderr:
-        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-80:]}")
-    assert done.returncode == 2, done.stderr
-    assert "its file system is read-only; name a file elsewhere with -o FILE" in done.stderr
-    assert "mkdir" not in done.stderr
+    with mounted(tmp_path, "tmpfs"):
+        store = tmp_path / "store"
+        assert hardstone("run", "SEM-P-SIG", "--target", target, "--store", store).code == 0
+        make_read_only(tmp_path)
+        done = hardstone("report", "last", "--store", store)
+    assert done.code == EXIT_USAGE and "mkdir" not in done.err
+    assert "its file system is read-only; name a file elsewhere with -o FILE" in done.err
 
 
 # ---- what exit codes mean ----

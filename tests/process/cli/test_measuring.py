@@ -3,10 +3,7 @@ exit. What they print is in golden/run.txt, and wrong usage in golden/usage.txt.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,10 +23,8 @@ from hardstone.store.store import Store
 from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.fake import FakeTarget
 from tests.process.cli.conftest import Done, Hardstone, Lab, facts_with
-from tests.process.cli.forked import Forked, at_run
 from tests.process.targets import sample
 from tests.unit.doctor.machine import machine
-from tests.waiting import wait_until
 
 
 def test_evaluate_runs_the_battery_and_stores_it(
@@ -128,16 +123,6 @@ def scenario(tmp_path: Path, **changed: object) -> str:
     return f"fake:{sample.scenario(tmp_path, first, **changed)}"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["register", "facts"])
-def test_documents_that_are_none_are_bad_input(
-    hardstone: Hardstone, tmp_path: Path, name: str
-) -> None:
-    target = scenario(tmp_path, **{name: {"garbage": True}})
-    done = hardstone("run", "SEM-P-SIG", "--target", target)
-    assert done.code == EXIT_USAGE
-    assert len(done.told) == 1 and "hardstone probe build" in done.err
-
-
 def test_a_probe_that_is_missing(hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARDSTONE_PROBE", "/nowhere/hardstone-probe")
     done = hardstone("evaluate")
@@ -158,40 +143,6 @@ def test_nothing_that_a_target_says_steers_the_terminal(
     text = done.out + done.err
     assert not {"\x1b", "\r", "\u202e"} & set(text)
     assert "[bold]x[/bold]" in text
-
-
-TWO = ("SEM-P-SIG", "SEM-P-RTP")
-
-
-def test_a_command_on_a_copy_of_the_store_does_not_disturb_the_run(
-    hardstone: Hardstone, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = tmp_path / "memory"
-    memory.mkdir()
-    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(memory))
-    store, copy = tmp_path / "store", tmp_path / "copy"
-    seen: list[str] = []
-
-    def list_a_copy() -> None:
-        before = {path: path.stat().st_ino for path in memory.rglob("*")}
-        shutil.copytree(store, copy)
-        with Forked("runs", "--store", copy) as tool:
-            assert tool.wait() == EXIT_OK
-            seen.extend([tool.out, tool.err])
-        assert before == {path: path.stat().st_ino for path in memory.rglob("*")} != {}
-
-    streams: dict[str, list[Any]] = {test: [*sample.stream(test)] for test in TWO}
-    target = at_run(lab, f"fake:{sample.scenario(tmp_path, streams)}", 2, list_a_copy)
-    done = hardstone("run", *TWO, "--target", target, "--store", store)
-    assert done.code == EXIT_OK, done.err
-    (run,) = Store(store).runs()
-    assert (run.status, run.tests) == ("complete", 2)
-    assert list(memory.iterdir()) == []
-    out, said = seen
-    assert "incomplete" in out and run.id in out
-    assert f"the journal of run {run.id} in {copy} is a copy" in said
-    assert f"it is still recorded in {store}" in said
-    assert [one.test for one in Store(copy).load(run.id).results] == list(TWO)
 
 
 # ---- loads and CPU configurations ----
@@ -223,19 +174,6 @@ def measure(hardstone: Hardstone, tmp_path: Path, store: Path) -> Callable[..., 
 
 def cells(document: RunDocument) -> list[tuple[str, str, str]]:
     return [(one.test, one.conditions.load, one.conditions.cpu_config) for one in document.results]
-
-
-def test_one_command_runs_every_combination(measure: Callable[..., Done], store: Path) -> None:
-    done = measure()
-    assert done.code == EXIT_OK
-    document = Store(store).load("last")
-    assert len(set(cells(document))) == len(document.results) == 24
-    assert document.status == "complete"
-    assert document.plan.loads == ["none", "heavy"]
-    assert "24 measurements under 6 conditions" in done.err
-    assert "7 of 24  RSP-P-FIX [none, shared]" in done.err
-    lines = [line for line in done.out.splitlines() if "hardstone " not in line]
-    assert len(lines) <= 35 and max(map(len, lines)) <= 80
 
 
 SHIELD, STRESS = ({"cpu_config": "shielded"}, "no cpuset"), ({"load": "stress-ng:*"}, "no program")
@@ -278,34 +216,3 @@ def test_a_probe_that_measures_under_other_conditions_is_not_trusted(
     done = hardstone("run", "TMR-P-LAT", "--load", "heavy", "--store", store)
     assert done.code == EXIT_UNTRUSTWORTHY
     assert "the conditions differed from the request: TMR-P-LAT" in " ".join(done.out.split())
-
-
-@pytest.mark.slow
-def test_a_kill_in_the_seventh_of_24_keeps_what_was_and_says_where(
-    hardstone: Hardstone, tmp_path: Path, store: Path
-) -> None:
-    steps = [*sample.stream("RSP-P-FIX")[:3], {"delay_s": 100}]
-    hang = {"test": "RSP-P-FIX", "load": "none", "cpu_config": "shared", "steps": steps}
-    target = fake(tmp_path, hang, real_time=True)
-
-    def received() -> bool:
-        texts = [path.read_bytes() for path in store.glob("journals/*/journal.jsonl")]
-        return b"".join(texts).count(b'"kind":"line","test":"RSP-P-FIX"') == 3
-
-    with Forked("run", *TESTS, *MATRIX, "--target", target, "--store", store) as tool:
-        wait_until(received)
-        tool.send(signal.SIGKILL)
-        tool.wait()
-    done = hardstone("runs", "--store", store)
-    document = Store(store).load("last")
-    assert done.code == EXIT_OK and f"recovered {document.id}" in done.err
-    assert len(document.results) == 7 and document.status == "incomplete"
-    assert [one.complete for one in document.results] == [True] * 6 + [False]
-    planned = [(one.test, one.load, one.cpu_config) for one in document.plan.tests]
-    assert cells(document) == planned[:7]
-    assert document.results[6].series[0].count == 2000
-    shown = json.loads(hardstone("show", "last", "--store", store, "--json").out)
-    assert shown["results"][6]["conditions"]["cpu_config"] == "shared"
-    place = tmp_path / "r.html"
-    assert hardstone("report", "last", "--store", store, "-o", place).code == EXIT_OK
-    assert "RSP-P-FIX [none, shared]: hardstone was ended while this test ran" in place.read_text()

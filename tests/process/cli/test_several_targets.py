@@ -186,7 +186,6 @@ def test_ctrl_c_during_a_run_ends_the_whole(
     ("codes", "worst"),
     [
         ([], EXIT_OK),
-        ([EXIT_OK, EXIT_OK], EXIT_OK),
         ([EXIT_OK, EXIT_UNTRUSTWORTHY], EXIT_UNTRUSTWORTHY),
         ([EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY], EXIT_PRIVILEGE),
         ([EXIT_GATE, EXIT_PRIVILEGE], EXIT_GATE),
@@ -342,10 +341,6 @@ class Away(Booted):
         raise TargetError("no answer", "plug it in")
 
 
-class Ended(Booted, Stopped):
-    """Ctrl-C comes during the test."""
-
-
 class Guest(ProbeTarget):
     """Says of its preemption what a kernel with these `choices` would."""
 
@@ -449,17 +444,6 @@ def test_a_boot_that_fails_keeps_the_other(
     assert len(Store(tmp_path / "store").runs()) == 1
     assert "kernel preemption off" not in done.out
     assert done.told[-1].startswith("hardstone: lab:a,preempt=full was not measured")
-
-
-def test_ctrl_c_keeps_what_was_measured(
-    compare: Callable[..., Done], boots: Boots, tmp_path: Path
-) -> None:
-    booted = boots(none=Ended)
-    done = compare("lab:a")
-    assert done.code == EXIT_INTERRUPTED
-    assert len(Store(tmp_path / "store").runs()) == 1
-    assert not [name for name in booted if name == "a,preempt=full" and "2 of 2" in done.err]
-    assert done.told[-1].endswith("was not measured: the command was interrupted")
 
 
 def test_json_of_two_boots_has_both_runs(compare: Callable[..., Done], boots: Boots) -> None:

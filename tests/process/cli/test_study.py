@@ -3,7 +3,6 @@ the answers of `hardstone questionnaire`."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from hardstone.study.procedure import measured_tests
 from hardstone.study.questionnaire import load_questions, template
 from tests import sweeps
 from tests.process.cli.conftest import Hardstone, Lab, facts_with, validate
-from tests.process.cli.forked import Forked, at_run, interrupt
+from tests.process.cli.forked import at_run, interrupt
 from tests.process.targets import sample
 
 PAPERS = list(load_papers())
@@ -323,18 +322,6 @@ def test_list_as_json(hardstone: Hardstone) -> None:
     assert [one["study"] for one in found] == PAPERS
     assert all(0 < one["about_min"] <= 15 for one in found)
     assert found[3]["tests"] == ["TMR-P-LAT"] and "Table 8" in found[0]["exhibits"]
-
-
-@pytest.mark.slow
-def test_a_reader_that_leaves_early_has_seen_enough(target: str) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    with Forked("study", "obenland", "--published", out=write) as child:
-        assert child.wait() == EXIT_OK and child.err == ""
-    with Forked("study", SHORT, "--quick", "-q", "--target", target, out=write) as child:
-        assert child.wait() == EXIT_OK and "page: " in child.err  # it is stored all the same
-    os.close(write)
-    assert [status for _, status in stored()] == ["complete"] * 3
 
 
 ANSWERS = """
