@@ -140,20 +140,14 @@ print("went on", flush=True)
     ],
 )
 def test_where_a_termination_unwinds_it_does_so_once(
-    root: Path, number: signal.Signals, before: str, said: str, *, is_ended: bool
+    number: signal.Signals, before: str, said: str, *, is_ended: bool
 ) -> None:
     default = f"signal.signal({int(number)}, signal.SIG_DFL)"
     program = TERMINATED.format(
         before=f"{default}\n{before.format(number=int(number))}",
         send=f"os.kill(os.getpid(), {int(number)})",
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": str(root / "src")},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-c", program])
     assert (done.stdout, done.returncode) == (said, -number if is_ended else 0)
 
 
@@ -378,13 +372,9 @@ def test_streams_that_are_closed(measured: Run, closed: list[int]) -> None:
         assert (2 in closed) == ("hardstone: 2 of 2" not in tool.err)
 
 
-def test_a_program_of_which_all_streams_are_closed(root: Path, target: str) -> None:
+def test_a_program_of_which_all_streams_are_closed(target: str) -> None:
     words = [sys.executable, "-m", "hardstone", "run", *BOTH, "--target", target]
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *words],
-        env={**os.environ, "PYTHONPATH": str(root / "src")},
-        check=False,
-    )
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *words], check=False)
     assert done.returncode == EXIT_OK
     whole()
 

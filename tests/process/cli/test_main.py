@@ -109,12 +109,8 @@ def test_short_memory_is_no_internal_error(
 
 
 def test_the_package_is_run_as_the_command_is(tmp_path: Path) -> None:
-    source = Path(__file__).resolve().parents[3] / "src"
-    done = ran(
-        [sys.executable, "-m", "hardstone", "run", "--no-such-option"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(source)},
-    )
+    words = [sys.executable, "-m", "hardstone", "run", "--no-such-option"]
+    done = ran(words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (EXIT_USAGE, "")
     assert done.stderr.endswith("hardstone run --help\n")
 

@@ -54,13 +54,6 @@ def test_runs_are_counted_back_from_the_last(
     assert hardstone("show", reference, "--json", "--store", store).document["id"] == IDS[place]
 
 
-def test_each_command_that_takes_a_run_counts_back(hardstone: Hardstone, store: Path) -> None:
-    where = ("--store", store)
-    assert IDS[2] in hardstone("compare", "last~1", "last", *where).out
-    drawn = hardstone("report", "last~2", *where)
-    assert drawn.code == EXIT_OK and f"{IDS[1]}.html" in drawn.err
-
-
 def test_removed_are_just_the_runs_that_are_named(hardstone: Hardstone, store: Path) -> None:
     report = store / "reports" / f"{IDS[1]}.html"
     report.parent.mkdir()

@@ -236,6 +236,9 @@ def test_only_a_plan_of_a_sweep_of_this_version_is_resumed_also_with_the_same_op
         assert ("this version does not support the plan" in done.err) == (plan is not whole)
     found = Store().load(document.id)
     assert found.status == "complete" and len(found.results) == 15
+    again = simulate("-q", "--resume", document.id)
+    assert again.code == EXIT_USAGE and "is complete and cannot be resumed" in again.err
+    assert "there is none to resume" in simulate("-q", "--resume").err
 
 
 def test_time_that_is_spent_is_not_given_again(
