@@ -10,7 +10,7 @@ import pytest
 
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Conditions, Event, Result, RunDocument, Scalar, Series, Trust
-from hardstone.present.answer import answer_of, other_rows, screen_rows, title_of
+from hardstone.present.answer import answer_of, screen_rows, title_of
 from tests.unit.golden import assert_as_stored
 from tests.unit.stats import make, recorded
 
@@ -178,12 +178,6 @@ def test_a_mark_says_how_a_row_stands_to_its_reference(times: float, mark: str) 
     assert row.reference == ("linux-rt", 27_700.0) and row.mark == mark
 
 
-def test_a_reference_is_of_the_same_labels_and_of_hardware() -> None:
-    assert rows_of(switching(US, 10))["THR-P-SLS"].reference == ("linux-rt", 24_200.0)
-    assert rows_of(switching(US, 7))["THR-P-SLS"].reference == ("3 stars", 40_000.0)
-    assert rows_of(switching(US), system=GUEST)["THR-P-SLS"].reference is None
-
-
 def test_what_was_published_under_load_is_a_reference_under_load_only() -> None:
     def woken(load: str) -> Any:
         found = make.result(values=(US, 2 * US))
@@ -221,22 +215,6 @@ def test_what_stands_for_a_figure_has_no_reference() -> None:
     real = series_of((US, 3 * US), "to_thread", {"source": "external"})
     row = rows_of(make.result("IRQ-P-TLT", series=[sent, real]))["IRQ-P-TLT"]
     assert row.figure.worst_ns == 3 * US and row.reference == ("linux-rt", 29_900.0)
-
-
-def test_other_rows_have_the_series_that_no_row_shows() -> None:
-    derived = make.series((9, 9), "sum")
-    derived.derived = "a + b"
-    result = make.result(
-        "MUT-P-INV",
-        series=[
-            series_of((1, 2), "delay", {"protocol": "none"}),
-            series_of((1, 3), "delay", {"protocol": "inherit"}),
-            derived,
-        ],
-    )
-    document = make.document(results=[result])
-    found = other_rows(document, screen_rows(document))
-    assert [row.name for row in found] == ["delay, none"]
 
 
 # What next

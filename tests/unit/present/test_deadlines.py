@@ -30,7 +30,7 @@ from tests.unit.comparison.made_systems import QNX, switching
 from tests.unit.golden import assert_as_stored
 from tests.unit.report import sample
 from tests.unit.report.hostile import ATTACKS
-from tests.unit.report.media import flat, paper, printed, sketched, words
+from tests.unit.report.media import flat, printed, sketched, words
 from tests.unit.stats.made_tails import latencies, ordered
 from tests.unit.stats.make import document, result, series
 
@@ -123,19 +123,6 @@ def test_a_share_has_its_exact_interval(
         stats.binomtest(count, len(values)).proportion_ci(0.95, "exact") for count in (least, most)
     )
     assert (one.share_low, one.share_high) == pytest.approx((low.low, high.high), rel=1e-9)
-
-
-def test_no_miss_bounds_the_share() -> None:
-    (one,) = misses_document(of([10] * 1000), 20).series
-    assert one.at_most == pytest.approx(1 - 0.05 ** (1 / 1000))
-
-
-@pytest.mark.parametrize(("count", "has_bound"), [(1, False), (19, False), (20, True)])
-def test_few_values_bound_nothing(count: int, has_bound: bool) -> None:
-    (one,) = misses_document(of([10] * count), 20).series
-    assert (one.at_most is not None) == has_bound
-    assert (f"needs 20 values, has {count}" in share_lines(one)) != has_bound
-    assert ("at most" in shown(of([10] * count), 20)) == has_bound
 
 
 def test_no_miss_in_a_file_that_lacks_values_bounds_nothing() -> None:
@@ -280,12 +267,6 @@ def test_every_report_says_what_no_sample_shows() -> None:
     page = words(sketched(short, sample.SPECS.get))
     assert page.count(PATH_NOT_TAKEN) == 1
     assert any(PATH_NOT_TAKEN in one for one in compare_view([QNX, switching([1, 2])]).notes)
-
-
-@pytest.mark.slow
-def test_the_pdf_says_it_too() -> None:
-    text = " ".join(paper(steady(), sample.SPECS.get))
-    assert text.count(PATH_NOT_TAKEN) == 2 and "projection, not observed" in text
 
 
 @pytest.mark.slow

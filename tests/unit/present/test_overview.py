@@ -18,7 +18,6 @@ from hardstone.present.overview import (
     state_text,
     timings,
 )
-from hardstone.stats.trust import grade_run
 from hardstone.wording import target_text
 from tests.unit.golden import assert_as_stored
 from tests.unit.stats import make
@@ -186,14 +185,6 @@ def test_each_measured_cpu_has_a_line_and_is_in_the_conditions() -> None:
     gap = on_cpus(1, 2, 3, 4)
     gap.series = [one for one in gap.series if one.labels["cpu"] != 1]
     assert ", CPU 0,2-3, " in conditions_text(document(gap))
-
-
-def test_lost_cpu_time_and_unequal_work_are_told_as_the_trust_tells_them() -> None:
-    throttled = [make.result(f"SEM-P-{n}", events=[event("throttled")]) for n in range(5)]
-    unlike = [make.result("RSP-P-FIX", calibrated={"add_operations": n}) for n in (1, 2)]
-    said = told(*throttled, *unlike)
-    assert "SEM-P-0, SEM-P-1, SEM-P-2 and 2 more lost CPU time" in said[0] and len(said) == 2
-    assert grade_run(document(*throttled, *unlike)).reasons == said
 
 
 def test_what_was_planned_and_never_started_stands_out() -> None:

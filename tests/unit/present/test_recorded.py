@@ -17,7 +17,6 @@ from tests.unit.report.media import printed, sketched
 from tests.unit.stats import make
 
 GOLDEN = schema.FOLDER / "golden"
-PROCESSOR = "Intel(R) Xeon(R) Processor"
 
 
 def recorded(name: str) -> RunDocument:
@@ -36,18 +35,6 @@ def test_each_recorded_run_is_shown(name: str) -> None:
     assert 5 < len(printed(print_screen, document).splitlines()) <= MOST_LINES
     page, text = sketched(document), printed(print_whole, document)
     assert all(result.test in text and result.test in page for result in document.results)
-
-
-@pytest.mark.slow
-def test_what_the_register_says_of_the_tests_is_in_the_run(troubled: RunDocument) -> None:
-    known = {one.id: one for one in troubled.descriptors}
-    assert set(known) == {one.test for one in troubled.plan.tests}
-    page = sketched(troubled, known.get)
-    head, _, rest = page.partition('id="glance"')
-    assert PROCESSOR in head
-    glance = rest.partition('id="tests"')[0]
-    assert "<strong>THR-B-RR rotates:</strong>" in glance
-    assert known["TMR-P-LAT"].title in page and known["TMR-P-LAT"].series[0].begin in page
 
 
 # Emulated

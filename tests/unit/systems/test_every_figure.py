@@ -22,7 +22,6 @@ from hardstone.systems.subjects import (
     Amount,
     PublishedSeries,
     PublishedSystem,
-    figure_rows,
     published_ids,
     published_system,
 )
@@ -111,13 +110,6 @@ def test_what_is_no_figure_of_a_test_stands_with_its_system(key: str) -> None:
     assert system.stars == (float(body["stars"]) if "stars" in body else None)
 
 
-@pytest.mark.parametrize("system", systems(), ids=lambda one: f"{one.key} {one.load}".strip())
-def test_every_figure_stands_in_a_row_beside_all_others(system: PublishedSystem) -> None:
-    for others in ([], [published_system("xenomai"), *systems()[:15]]):
-        there = [row.found[-1] for row in figure_rows([*others, system])]
-        assert [one for one in system.held() if not any(one is cell for cell in there)] == []
-
-
 LOADS = ("none", "heavy")
 BOTH = [(load, place) for load in LOADS for place in range(len(published_ids()))]
 
@@ -156,11 +148,6 @@ def known(system: PublishedSystem) -> dict[str, Amount]:
 @pytest.mark.parametrize(("load", "place"), BOTH)
 def test_every_figure_stands_in_the_comparison(load: str, place: int) -> None:
     assert compared(load, place) == known(under(load)[place])
-
-
-def test_the_two_comparisons_have_every_figure() -> None:
-    sources = {source for load, place in BOTH for source in compared(load, place)}
-    assert sources == {source for system in systems() for source in known(system)}
 
 
 def test_the_yardsticks_are_those_of_the_study() -> None:

@@ -188,14 +188,6 @@ def test_a_little_less_is_not_enough(key: str) -> None:
             assert missed.stars == rating.stars, rating.category
 
 
-def test_the_words_name_figure_and_limit() -> None:
-    found = {one.category: one for one in rate(published_system("ce7")).categories}
-    assert found["interrupts"].next_half == (
-        "the worst observed IRQ-S-SUS/external/minimal_period at most 22.9 us"
-    )
-    assert found["clock"].next_half == ""
-
-
 def test_a_behaviour_that_caps_must_hold_and_below_the_cap_the_figures_come_first() -> None:
     failing = {"SEM-B-REL": (Verdict(name="mixed/sysv", passed=False, evidence="-"),)}
     rating = of(replace(PERFECT, claims={**PERFECT.claims, **failing}), "semaphores")

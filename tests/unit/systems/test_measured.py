@@ -412,13 +412,6 @@ def test_one_size_of_the_simulation_gives_no_star() -> None:
     assert rating_of(document).overall == 5.0
 
 
-def test_an_empty_run_and_one_of_another_test_are_not_rated() -> None:
-    ((_, rating),) = rate_run(make.document(results=[]))
-    assert rating.overall is None and rating.is_at_most
-    rating = rating_of(make.document(results=[make.result("FIO-P-STR")]))
-    assert rating.overall is None and all(one.stars is None for one in rating.categories)
-
-
 @pytest.mark.slow
 def test_a_reason_that_lists_every_series_is_cut() -> None:
     document = full_run()

@@ -128,23 +128,6 @@ def test_the_uncontended_pair_is_not_shown_the_context_switch() -> None:
     assert tables_of("TMR-B-EDGE") == []
 
 
-@pytest.mark.parametrize(
-    ("text", "system", "statistic", "load", "expected"),
-    [
-        ("MSG-P-THR/mq/8192/process/throughput", "lynx", "min", "none", 45.9),
-        ("SEM-P-NEW/unnamed/thread/used/create", "linux-rt", "mean", None, {"below": 0.1}),
-        ("CLK-B-RES/CLOCK_REALTIME/step", None, "min", None, 1),
-        ("TMR-P-LAT/total/wakeup", "solaris-latstat", "p99.9999", None, 13),
-        ("CLK-P-BIN/syscall/blocking", None, None, "heavy", "solaris-1proc close to 1 s"),
-        ("SIM-S-RT/12/missed", "xenomai", "most without a miss", None, 57000),
-    ],
-)
-def test_a_figure_stands_at_its_address(
-    text: str, system: str | None, statistic: str | None, load: str | None, expected: object
-) -> None:
-    assert value(text, system, statistic, load) == expected
-
-
 def test_a_condition_is_no_label() -> None:
     (found, *_) = of("dedicated-systems-2012", "timings")[6:]
     assert (found.address.labels, found.address.conditions) == ({}, {"policy": "fifo"})
@@ -190,21 +173,6 @@ def test_a_unit_is_that_of_times_and_not_of_counts() -> None:
     assert list(study_conditions(obenland, "response_worst_case")) == ["calibrated block: 10 ms"]
     timings = study_conditions(load_studies()["dedicated-systems-2012"], "timings")
     assert "load: not published" in timings
-
-
-@pytest.mark.parametrize(
-    ("test", "params"),
-    [
-        ("RSP-P-FIX", {"block_ns": 10_000_000}),
-        ("MUT-P-INV", {"medium_ns": 10_000_000}),
-        ("IRQ-S-SUS", {"interrupts": 10**9}),
-        ("SEM-P-RTP", {}),
-    ],
-)
-def test_what_a_study_fixes_goes_with_each_of_its_figures(
-    test: str, params: dict[str, int]
-) -> None:
-    assert all(one.params == params for one in figures_of(test))
 
 
 def test_what_a_study_fixes_is_a_parameter_and_its_default() -> None:

@@ -188,14 +188,6 @@ def test_without_one_series_it_says_why_and_what_to_type(
     assert told in str(caught.value)
 
 
-def test_several_results_are_chosen_from_by_conditions() -> None:
-    loaded, single = ring(load="heavy"), ring(config="single")
-    address = Address("THR-P-SLS", ("2",), conditions={"load": "heavy"})
-    assert found(address, RING, loaded).series is loaded.series[0]
-    assert found(address, RING, loaded, load="none").series is loaded.series[0]
-    assert found("THR-P-SLS/2", RING, single, cpu_config="single").result is single
-
-
 @pytest.mark.parametrize("labels", [{}, {"waiters": "128"}])
 def test_fewer_waiters_than_asked_for_are_said(labels: dict[str, str]) -> None:
     parts = ("acquire",) if labels else ("128", "acquire")
@@ -230,19 +222,6 @@ def test_what_is_no_address(text: str) -> None:
 
 
 # ---- values ----
-
-
-@pytest.mark.parametrize(
-    ("values", "statistic", "expected"),
-    [
-        ([10, 20, 30], "min", 10),
-        ([10, 20, 30], "mean", 20),
-        ([10, 20, 30], "max", 30),
-        (range(1, 2001), "p99", pytest.approx(1980, rel=0.01)),
-    ],
-)
-def test_what_a_series_holds(values: list[int], statistic: str, expected: object) -> None:
-    assert value_of(make.series(values), statistic) == expected
 
 
 @pytest.mark.parametrize(

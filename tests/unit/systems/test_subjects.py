@@ -6,18 +6,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hardstone.errors import InputError
 from hardstone.model import Conditions, RunDocument, Scalar, Series, Trust
 from hardstone.preemption.tables import why_not_divided
 from hardstone.stats.consistency import why_incomparable
-from hardstone.systems.published import all_figures, load_studies, parse_address
+from hardstone.systems.published import parse_address
 from hardstone.systems.subjects import (
     Amount,
     MeasuredRun,
     Missing,
-    amount_of,
     figure_rows,
-    published_ids,
     published_system,
     subjects_of,
     why_apart,
@@ -27,54 +24,9 @@ from tests import imported
 from tests.unit.stats.make import document, result, series
 
 
-def test_each_system_has_a_name_of_its_own() -> None:
-    ids = published_ids()
-    assert len(set(ids)) == len(ids) == sum(len(one.systems) for one in load_studies().values())
-    for key in ids:
-        system = published_system(f"published:{key}")
-        assert system.id == f"published:{key}" and system.is_published
-        assert system.conditions["study"] and system.year.isdecimal() and len(system.year) == 4
-
-
 def amount(key: str, address: str, statistic: str, load: str | None = None) -> Amount | Missing:
     system = published_system(key) if load is None else published_system(key, load)
     return {one.address: one for one in system.held()}[address].amount(statistic)
-
-
-def test_values_have_the_unit_of_the_series() -> None:
-    tick = amount("qnx", "CLK-P-DUR/tick", "mean")
-    assert (tick.value, tick.unit) == (2200.0, "ns")
-    source = "dedicated-systems-2012/timings published:qnx THR-P-SLS/128/switch max"
-    switch = amount("qnx", "THR-P-SLS/128/switch", "max")
-    assert switch == Amount("ns", "max", source, value=11500.0)
-    throughput = amount("lynx", "MSG-P-THR/mq/8192/thread/throughput", "min")
-    assert (throughput.value, throughput.unit) == (46_200_000.0, "bytes_per_s")
-
-
-def test_a_bound_stays_a_bound() -> None:
-    mean = amount("ce7", "MUT-P-ARN/inherit/acquire", "mean")
-    assert (mean.value, mean.below, mean.highest, mean.lowest) == (None, 100.0, 100.0, 0.0)
-    worst = amount("linux", "THR-P-PRE/thread/preemption", "max")
-    assert (worst.above, worst.highest, worst.lowest) == (1e6, None, 1e6)
-
-
-def test_what_is_not_published_is_missing() -> None:
-    assert amount("qnx", "CLK-P-DUR/tick", "p99") == Missing("not published")
-    assert isinstance(published_system("qnx").verdicts("MUT-B-INV"), Missing)
-
-
-def test_behaviours_are_what_the_study_says() -> None:
-    (claim,) = published_system("linux-rt").verdicts("THR-B-RR")
-    assert claim.passed and claim.evidence.startswith("pass, first slice 1 s")
-
-
-def test_every_figure_with_a_unit_can_be_had_as_an_amount_and_words_cannot() -> None:
-    for figure in all_figures():
-        if figure.system and figure.statistic:
-            assert amount_of(figure).source
-    words = next(one for one in all_figures() if one.statistic is None)
-    with pytest.raises(InputError, match="is not a figure"):
-        amount_of(words)
 
 
 # ---- rows ----

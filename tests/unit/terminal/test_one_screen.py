@@ -339,21 +339,6 @@ def test_a_distribution_needs_values_and_a_histogram() -> None:
 # Conditions
 
 
-@pytest.mark.parametrize(
-    ("changed", "said", "unsaid"),
-    [
-        ({}, "idle states allowed", "cpu_dma_latency"),
-        ({"dma_latency_us": 0}, "cpu_dma_latency 0 us", "idle states allowed"),
-        ({"memory_locked": True}, "", "memory"),
-        ({"memory_locked": False}, "memory not locked", "lock not known"),
-        ({"memory_locked": None}, "lock not known", "memory not locked"),
-    ],
-)
-def test_what_a_condition_says(changed: dict[str, Any], said: str, unsaid: str) -> None:
-    text = text_of(make.result(values=(1000, 2000), conditions=where(**changed)))
-    assert said in text and unsaid not in text
-
-
 def test_idle_states_that_only_some_results_were_kept_out_of_are_counted() -> None:
     free = make.result(values=(1000, 2000), conditions=where())
     held = make.result(values=(1000, 2000), conditions=where("none", "shielded", dma_latency_us=0))

@@ -8,15 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 import msgspec
-import numpy as np
 import pytest
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 
 from hardstone.cli.recording import Progress, recording_view
-from hardstone.comparison.assemble import compare_view
-from hardstone.comparison.screen import comparison_lines
 from hardstone.model import (
     Conditions,
     Event,
@@ -37,15 +34,12 @@ from hardstone.present.overview import (
     status_text,
 )
 from hardstone.report.opening import head_of
-from hardstone.stats.quantiles import summarise
-from hardstone.systems.subjects import published_system
 from hardstone.terminal.console import make_console, print_table, wrapped
 from hardstone.terminal.distribution import bar_rows, recording_lines
 from hardstone.terminal.explain import print_plan
 from hardstone.terminal.one_screen import not_realtime_lines, print_screen
-from hardstone.terminal.whole_run import cells_of, note_rows, print_whole
+from hardstone.terminal.whole_run import note_rows, print_whole
 from tests.unit.golden import assert_as_stored
-from tests.unit.report import sample
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
 
@@ -173,12 +167,6 @@ def test_a_part_of_a_latency_is_not_taken_for_the_whole(part: str, label: str) -
         for cpu in (0, 1)
     ]
     assert f"  {label}  " in shown(make.result("TMR-P-LAT", series=found))
-
-
-def test_of_a_throughput_the_least_is_shown_as_the_worst() -> None:
-    windows = sample.series("throughput", np.array([2_000_000, 3_000_000]), unit="bytes_per_s")
-    *_, worst = cells_of(summarise(windows), 1.0, "", "")
-    assert worst.plain == "2 MB/s"
 
 
 def test_short_loads_are_not_spelled_out() -> None:
@@ -380,11 +368,6 @@ ADDRESSES = (
 )
 
 
-def parts_of(text: str) -> list[str]:
-    """What a terminal shows between blanks."""
-    return text.replace("\n", " ").split()
-
-
 def test_words_are_broken_at_blanks_first() -> None:
     address = ADDRESSES[0]
     assert wrapped(f"the worst of {address}", 80) == [f"the worst of {address}"]
@@ -392,15 +375,3 @@ def test_words_are_broken_at_blanks_first() -> None:
     assert wrapped(f"of {address}", 30) == ["of", "SEM-P-NEW/used/unnamed/thread/", "create"]
     assert wrapped("", 10) == [""] and wrapped("a" * 50, 10) == ["a" * 24, "a" * 24, "aa"]
     assert wrapped("a\x1b[31m/b", 80) == ["a\N{REPLACEMENT CHARACTER}[31m/b"]
-
-
-@pytest.mark.parametrize("width", [80, 60])
-def test_a_comparison_breaks_addresses_after_a_slash_only(width: int) -> None:
-    names = ("lynx", "solaris-1rt", "solaris-2proc", "solaris-1proc")
-    view = compare_view([published_system(one) for one in names])
-    lines = [line.plain for line in comparison_lines(view, width)]
-    addresses = {row.address for test in view.tests for row in test.rows}
-    whole = {part for one in addresses for part in one.split("/")}
-    shown = [one for line in lines for one in parts_of(line) if "/" in one and "MB/s" not in one]
-    broken = [one for one in shown if one.endswith("/")]
-    assert broken and {part for one in shown for part in one.split("/")} - {""} <= whole
