@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from statistics import median
 
 import msgspec
 import pytest
@@ -23,9 +22,9 @@ from hardstone.comparison.view import (
 from hardstone.errors import InputError
 from hardstone.model import ClockCheck, Repeat, Result, Scalar, Tool, Trust, Verdict
 from hardstone.schema import schema_texts
-from hardstone.stats.consistency import contradiction_messages, trust_of, why_other_set
+from hardstone.stats.consistency import why_other_set
 from hardstone.systems.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
-from hardstone.wording import format_value, shorten
+from hardstone.wording import shorten
 from tests.unit.comparison.compared import made_run
 from tests.unit.comparison.made_systems import (
     CE7,
@@ -383,28 +382,6 @@ def test_the_words_of_a_comparison(request: pytest.FixtureRequest) -> None:
     # runs are numbered in the order in which tests make them
     found = {name: re.sub(r"\brun \d+", "run", text) for name, text in texts()}
     assert_as_stored(request, "comparison.txt", found)
-
-
-def test_the_trust_of_a_run_is_that_of_its_document() -> None:
-    fair = run_with(result(), trust=Trust(grade="indicative", reasons=["virtual"]))
-    wrong = contradictory()
-    assert (
-        contradiction_messages(wrong.document, wrong.contradictions)
-        == contradiction_messages(wrong.document)
-        != []
-    )
-    assert [run.trust for run in (fair, wrong)] == [trust_of(one.document) for one in (fair, wrong)]
-
-
-@pytest.mark.slow
-def test_ten_runs_have_the_median_over_runs_with_its_order_statistics() -> None:
-    subjects = ten()
-    (found,) = [one for one in compared(*subjects).tables if "runs-of-one" in one.anchor]
-    cells = dict(zip(found.columns, found.rows[0], strict=True))
-    means = sorted(one.held()[0].series.mean or 0 for one in subjects)  # type: ignore[union-attr]
-    middle, low, high = (format_value(one, "ns") for one in (median(means), means[1], means[8]))
-    assert cells["mean"] == f"{middle} ({low.removesuffix(' us')} to {high})"
-    assert len({format_value(one, "ns") for one in (means[0], means[1], means[8], means[9])}) == 4
 
 
 # The document

@@ -11,7 +11,7 @@ import pytest
 import vl_convert  # type: ignore[import-untyped,unused-ignore]
 
 from hardstone.comparison.charts import GREY, MOST_OVERLAID
-from hardstone.comparison.figures import LEAST_COST, CompareFigures, compare_figures, shown_row
+from hardstone.comparison.figures import LEAST_COST, CompareFigures, compare_figures
 from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.report import drawing
 from hardstone.report.chart_frame import interactive
@@ -238,15 +238,6 @@ def test_yardsticks_are_lines_with_words_in_pictures_of_latency_alone() -> None:
     assert all(lines_across(one) == [] for one in found.by_test["CLK-P-DUR"])
 
 
-@pytest.mark.slow
-def test_a_yardstick_far_from_every_figure_is_left_out() -> None:
-    slow = made_view([made_run(1, 100.0), made_run(2, 100.0)])
-    near = lines_across(of(slow).by_test["TMR-P-LAT"][0])
-    assert 1_000_000.0 in near
-    fast = made_view([made_run(1, 0.01), made_run(2, 0.01)])
-    assert lines_across(of(fast).by_test["TMR-P-LAT"][0]) == []
-
-
 def test_the_shift_function_is_that_of_the_statistics() -> None:
     view = two_systems()
     shift = figures("2").by_test["CLK-P-DUR"][2]
@@ -283,22 +274,6 @@ def test_tests_of_one_series_name_are_told_apart() -> None:
     assert {one["h"] for one in rows(spread)} == {
         f"{row.address.split('/')[0]} acquire" for row in decisive
     }
-
-
-def test_the_row_that_is_drawn_is_a_decisive_one() -> None:
-    view = six_systems()
-    test = next(one for one in view.tests if one.test == "THR-P-SLS")
-    chosen = shown_row(test, [row_of(view, "THR-P-SLS/10/switch")])
-    assert chosen and chosen.address == "THR-P-SLS/10/switch"
-    assert shown_row(replace(test, rows=[]), view.decisive) is None
-
-
-@pytest.mark.slow
-def test_curves_beside_published_systems_only_are_of_decisive_rows() -> None:
-    view = six_systems()
-    none = replace(view, decisive=[])
-    assert all(kind(one) == "pair" for each in of(none).by_test.values() for one in each)
-    assert "Curves of decisive figures only" in of(view).notes[0]
 
 
 def test_published_systems_alone_have_bars() -> None:

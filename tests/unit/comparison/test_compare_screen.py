@@ -155,14 +155,6 @@ def test_two_runs_have_both_medians_and_their_ratio_or_why_there_is_none() -> No
     assert "only 2 measured SEM-P-NEW" in text and len(lines) <= MOST_LINES
 
 
-def test_a_parameter_that_differs_is_named() -> None:
-    values = list(range(20_000, 25_000))
-    parts = [make.result(values=values, params={"parts": one}) for one in ("none", "auto")]
-    lines = shown(compare_view([run_of(1, parts[0]), run_of(2, parts[1])]))
-    said = "why not     TMR-P-LAT: measured with parts auto, the reference with parts none"
-    assert said in lines and line_of(lines, "TMR-P-LAT").endswith(" -")
-
-
 def test_two_runs_of_a_test_that_is_not_in_the_summary_are_compared() -> None:
     values = list(range(20_000, 20_200)) * 25
     views = [run_of(n, make.result("SEM-P-NEW", values)) for n in (1, 2)]
@@ -257,16 +249,6 @@ def test_more_shared_figures_than_a_screen_has_lines_are_named() -> None:
     assert said in lines and len(lines) <= MOST_LINES + 14
     many = shown(compare_view([obenland_run(), *map(published_system, ("qnx", "ce7", "linux-rt"))]))
     assert line_of(many, "all of it").endswith("to the command (16 more shared)")
-
-
-def test_two_published_systems_have_their_figures() -> None:
-    lines = shown(compare_view([published_system(one, "none") for one in ("lynx", "solaris-1rt")]))
-    assert line_of(lines, "RSP-P-FIX/add/time").split()[2:] == ["9.9", "ms", "10", "ms"]
-    found = shown(compare_view([published_system(one) for one in ("qnx", "ce7")]))
-    at = found.index(line_of(found, "CLK-P-DUR/tick"))
-    assert found[at].split()[2:] == ["10", "us", "12", "us"]
-    assert found[at + 1].split() == ["mean", "2.2", "us", "3", "us"]
-    assert line_of(found, "IRQ-S-SUS/external").split()[1:] == ["least", "15", "us", "31", "us"]
 
 
 def test_two_studies_show_what_they_share_or_that_they_share_nothing() -> None:

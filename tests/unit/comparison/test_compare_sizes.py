@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from hardstone.comparison.assemble import compare_view
-from hardstone.comparison.screen import comparison_lines
-from hardstone.comparison.view import ComparedCell, CompareView, comparison_document
+from hardstone.comparison.view import ComparedCell, CompareView
 from hardstone.model import Result
 from hardstone.simulation.tables import FIRST_MISSED, MOST_HELD
-from hardstone.systems.subjects import Amount, MeasuredRun, Missing, published_system
+from hardstone.systems.subjects import Amount, Missing, published_system
 from tests.unit.comparison.made_systems import run_with
 from tests.unit.simulation.tires import real_time
 
@@ -57,21 +56,6 @@ def test_published_sizes_are_rows_beside_what_held() -> None:
     assert not any(one.is_grey for one in cells(view, "12", MOST_HELD))
 
 
-def test_no_published_size_stands_in_the_row_of_a_series() -> None:
-    view = swept(real_time(400, 1))
-    rows = [row for test in view.tests for row in test.rows if row.address.endswith("/missed")]
-    assert rows and all(row.known_count == 1 for row in rows)
-
-
-def test_sizes_are_on_the_screen_with_their_units() -> None:
-    view = swept(real_time(4000, 1), real_time(9000, 1, missed=2))
-    lines = [one.plain for one in comparison_lines(view, 80)]
-    text = " ".join(" ".join(lines).split())
-    assert "most masses without a miss, 4 000 14 000 - any number of threads" in text
-    assert "most masses without a miss, (4 000) 57 000 - 12 threads" in text
-    assert "why not 1: SIM-S-RT 12: 1 thread, in the study 12" in text
-
-
 def test_a_size_that_no_point_limits_is_a_bound() -> None:
     held, lost = swept(real_time(400, 1)), swept(real_time(400, 1, missed=1))
     assert values(cells(held, "any", MOST_HELD))[0] == (None, 400.0)
@@ -101,27 +85,3 @@ def test_another_step_or_solver_is_shown_and_not_compared() -> None:
         (own, study, _) = cells(swept(odd), "12", MOST_HELD)
         assert isinstance(own.worst, Amount) and own.is_grey
         assert "not those of the study" in own.why and not study.is_grey
-
-
-def test_an_emulated_sweep_is_shown_and_not_compared() -> None:
-    view = swept(twelve(400), system={"virtual.emulated": True})
-    own, study, _ = cells(view, "12", MOST_HELD)
-    assert isinstance(own.worst, Amount) and study.is_grey
-    assert study.why == "measured on hardware: not comparable with an emulated processor"
-
-
-def test_a_run_without_a_sweep_has_no_size() -> None:
-    run = run_with()
-    view = compare_view([run, XENOMAI])
-    own, study = cells(view, "12", MOST_HELD)
-    assert isinstance(run, MeasuredRun) and isinstance(own.worst, Missing)
-    assert own.worst.reason == "not run" and values([study]) == [57_000.0]
-
-
-def test_the_document_has_them() -> None:
-    found = comparison_document(swept(twelve(400)))
-    (test,) = [one for one in found.tests if one.test == "SIM-S-RT"]
-    (row,) = [one for one in test.rows if one.address == f"SIM-S-RT/12/{MOST_HELD}"]
-    figures = [cell.figures[1] for cell in row.cells]
-    assert [one.statistic for one in figures[:2]] == [MOST_HELD, MOST_HELD]
-    assert figures[1].value == 57_000 and "published:xenomai" in figures[1].source

@@ -105,28 +105,11 @@ def test_other_questions_have_rows_where_two_tools_answer_them() -> None:
     assert compare_view([battery, cyclictest()]).decisive[0].question == "wakeup"
 
 
-def test_figures_that_both_differ_from_that_of_hardstone_are_told_apart_by_their_moments() -> None:
-    waits = result("stress-ng", series=[labelled(spread(3000), "latency")], conditions=FIFO)
-    view = compare_view([relative(), imported("stress-ng", waits)])
-    why = wakeup(view).cells[1].why
-    assert why.startswith("begin: a clock reading before the wait, plus the interval")
-    assert "of the reference: a clock reading before the sleep" in why
-    assert view.tools is not None and not view.tools.pairs[0].is_same
-
-
 def test_where_the_reference_has_no_figure_the_first_that_has_one_decides() -> None:
     other = own(series=[])
     first, second, third = cells(other, cyclictest(), relative())[:3]
     assert isinstance(first.mean, Missing) and not second.is_grey
     assert third.is_grey and "system 2" not in third.why and third.why.startswith(RELATIVE)
-
-
-def test_what_a_tool_does_not_measure_is_said_in_place_of_how_to_run_it() -> None:
-    (row,) = [one for one in compare_view([own(), cyclictest()]).tests if one.test == "TMR-P-LAT"]
-    assert row.states == ["measured", "measured"]
-    view = compare_view([own(), relative()])
-    states = {one.test: one.states for one in view.tests}
-    assert states["TMR-P-LAT"] == ["measured", "not measured by cyclictest 2.40"]
 
 
 def test_a_series_that_a_tool_has_without_its_cpu_is_not_called_unmeasured() -> None:
