@@ -268,11 +268,6 @@ def test_what_only_looks_fine_is_unknown_and_what_only_looks_bad_is_fine(
     assert finding(rule, machine(*without, **changed)).state == state
 
 
-def test_the_default_of_a_dynamic_kernel_counts_where_the_active_model_is_hidden() -> None:
-    facts = machine("kernel.preemption_model", kernel__preemption_default="none")
-    assert finding("preemption", facts).state == "found"
-
-
 def test_the_history_of_preemption_is_what_was_published() -> None:
     """The study gives shares of kernel time, not of the number of sections."""
     brings = load_rules()["preemption"].brings
@@ -451,12 +446,6 @@ WHO: dict[str, Any] = {"fact": "a.missing", "equals": 1}
 def test_kleene(parts: list[dict[str, Any]], every: Truth, some: Truth) -> None:
     assert truth(all=parts) is every
     assert truth(any=parts) is some
-
-
-def test_not() -> None:
-    assert truth(**{"not": YES}) is False
-    assert truth(**{"not": NO}) is True
-    assert truth(**{"not": WHO}) is None
 
 
 @pytest.mark.parametrize(
