@@ -19,7 +19,7 @@ from hardstone.model import RunDocument
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import ChartTable, Figure
 from hardstone.report.page import figures_of_run
-from hardstone.report.sheet import INDEX, figures_in, table_of, write_chart_files
+from hardstone.report.sheet import INDEX, table_of, write_chart_files
 from hardstone.systems.subjects import Amount
 from tests.unit.comparison.compared import made_run, made_view, six_systems, two_systems
 from tests.unit.report import sample
@@ -146,25 +146,11 @@ def test_every_chart_of_a_report_has_files(run: RunDocument, tmp_path: Path) -> 
         assert rows and all(row["source"].startswith(f"run {run.id}") for row in rows)
 
 
-def test_figures_are_found_within_anything() -> None:
-    one, two = chart("a"), chart("b")
-    assert list(figures_in({"x": [one, (None, {"y": two})], "z": "text"})) == [one, two]
-
-
 def test_a_chart_that_cannot_be_drawn_has_its_data(tmp_path: Path) -> None:
     with Drawer() as drawer:
         broken = drawer.draw({"data": {"values": [{"a": 1}]}, "mark": "\x07", "layer": []})
     paths = write_chart_files([chart(drawing=broken)], tmp_path / "f")
     assert [one.name for one in paths] == [INDEX, "chart-1.csv"]
-
-
-@pytest.mark.slow
-def test_written_twice_it_is_the_same(tmp_path: Path) -> None:
-    first, second = (
-        {one: one.read_bytes() for one in write_chart_files([chart()], tmp_path / "f")}
-        for _ in range(2)
-    )
-    assert first == second
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -203,14 +189,6 @@ def test_names_of_files_are_safe_and_differ(tmp_path: Path) -> None:
     wanted = {"etc-passwd", "a-b", "a-b-2", "chart", "index-2", "x" * 80}
     assert names == {INDEX, *(f"{one}.csv" for one in wanted)}
     assert all(one.parent == tmp_path / "f" and one.exists() for one in paths)
-
-
-@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "@SUM(1)", "-2+3"])
-def test_a_text_is_no_formula(tmp_path: Path, text: str) -> None:
-    table = ChartTable(["label", "value (ns)"], [[text, -2.0], ["-", None]])
-    write_chart_files([chart(table=table, title=text)], tmp_path / "f")
-    rows = read(tmp_path / "f" / "chart-1.csv")
-    assert rows == [{"label": f"'{text}", "value (ns)": "-2"}, {"label": "-", "value (ns)": ""}]
 
 
 def test_numbers_are_exact(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from hardstone.comparison.charts import Standard, room_for
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import Result, Series
 from hardstone.present.answer import answer_of
 from hardstone.report import charts
 from hardstone.report.chart_frame import Spec, group
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import KINDS, figures_of, notes_on_drawing
+from hardstone.report.figures import figures_of, notes_on_drawing
 from hardstone.report.lead import lead_chart, worst_second_chart
 from tests.unit.report import sample
 from tests.unit.report.test_legible import Noted, specs
@@ -181,12 +181,6 @@ def test_a_result_of_few_values_has_a_chart_however_few_charts_there_are() -> No
     ]
 
 
-def test_dots_of_values_that_were_not_kept_stand_where_their_buckets_begin() -> None:
-    series = sample.series("wait", np.array([7, 7, 900]))
-    series.worst = []
-    assert charts.values_of(series) == [7, 7, pytest.approx(900, rel=0.01)]
-
-
 def lasting(*maxima: int | None) -> Series:
     series = sample.series("wakeup", np.arange(1, 40), cpu=0)
     series.maxima_per_s = list(maxima)
@@ -210,8 +204,3 @@ def test_a_last_second_that_ended_early_is_no_fall(
     assert [value for _, value in charts.course(lasting(*maxima), 1)] == drawn
     rows = charts.time_chart(group([lasting(*maxima)]), "ns")["data"]["values"]
     assert [row["v"] for row in rows] == drawn
-
-
-def test_every_kind_shows_the_sample(run: RunDocument) -> None:
-    series = [one for result in run.results for one in result.series]
-    assert all(any(kind.shows(one) for one in series) for kind in KINDS)

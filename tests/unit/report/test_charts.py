@@ -16,9 +16,7 @@ from hardstone.model import Conditions, RunDocument, Series
 from hardstone.present.overview import timings
 from hardstone.report import charts
 from hardstone.report.chart_frame import (
-    MOST_COLOURS,
     MOST_LINES,
-    MOST_PANELS,
     common_numbers,
     group,
     interactive,
@@ -33,8 +31,8 @@ from hardstone.report.figures import (
     figures_of,
     notes_on_drawing,
 )
-from hardstone.stats.histogram import bins_of, histogram_of
-from hardstone.stats.identity import LogLinear, edges_of, index_of, parse_layout
+from hardstone.stats.histogram import histogram_of
+from hardstone.stats.identity import LogLinear, edges_of, index_of
 from hardstone.stats.quantiles import exceedance
 from tests.unit.report import sample
 from tests.unit.stats import make
@@ -65,43 +63,6 @@ def test_drawn_bins_hold_every_value_and_split_no_bucket(values: list[int], bits
         assert edges_of(index_of(one.low, LogLinear(bits)), LogLinear(bits))[0] == one.low
         inside = [value for value in values if one.low <= value < one.high]
         assert one.count == len(inside)
-
-
-def test_bins_of_the_sample_add_up_to_its_buckets(run: RunDocument) -> None:
-    for series in (one for result in run.results for one in result.series):
-        held = series.histogram
-        bins = charts.draw_bins(held, charts.grid([held]))
-        assert sum(one.count for one in bins) + held.underflow + held.overflow == series.count
-
-
-def test_unlike_layouts_share_the_edges_of_the_coarser() -> None:
-    values = np.arange(1, 90_000, 7)
-    held = [histogram_of(values, layout=f"log-linear/{bits}") for bits in (4, 10)]
-    edges = charts.grid(held)
-    coarse = parse_layout("log-linear/4")
-    assert all(edges_of(index_of(edge, coarse), coarse)[0] == edge for edge in edges[1:-1])
-    first, second = (charts.draw_bins(one, edges) for one in held)
-    assert [(b.low, b.count) for b in first] == [(b.low, b.count) for b in second]
-
-
-@pytest.mark.slow
-@given(VALUES)
-@settings(max_examples=60, deadline=None)
-def test_points_of_the_exceedance_curve_are_exact(values: list[int]) -> None:
-    series = sample.series("latency", np.array(values))
-    series.histogram = histogram_of(np.array(values))
-    points = charts.curve(series)
-    shares = [share for _, share in points]
-    assert shares == sorted(shares, reverse=True)
-    assert points[-1][0] == float(max(values))
-    for value, share in points[1:-1]:
-        assert share == pytest.approx(sum(one > value for one in values) / len(values))
-
-
-def test_the_exceedance_curve_of_a_hundred_thousand_values_stays_small(run: RunDocument) -> None:
-    series = of("TMR-P-LAT", run)[0]
-    assert len(bins_of(series.histogram).count) > 300
-    assert len(charts.curve(series)) <= 2 * charts.RESOLUTION + 3
 
 
 def test_the_bound_and_the_worst_observed_are_drawn_for_every_line(run: RunDocument) -> None:
@@ -203,14 +164,6 @@ def test_lines_apart_and_tails_that_end_apart_are_of_equal_weight() -> None:
     assert not any(line.is_over for line in (*group(apart).lines, *group(tails).lines))
 
 
-def test_hundreds_of_series_are_limited_to_those_with_the_highest_values() -> None:
-    many = [sample.series("acquire", np.array([n, n + 1]), waiters=n) for n in range(300)]
-    found = group(many)
-    assert len(found.lines) <= MOST_COLOURS * MOST_PANELS
-    assert len(found.lines) + found.left_out == 300
-    assert found.lines[-1].series.labels == {"waiters": 299}
-
-
 def test_a_chart_tells_the_numbers_by_which_no_line_is_named() -> None:
     """As the number of waiters, which the levels of the system limit."""
     values = np.arange(10, 40)
@@ -273,11 +226,6 @@ def test_texts_that_would_end_the_process_are_refused(text: str) -> None:
     spec["data"]["values"][0]["name"] = text
     with pytest.raises(ValueError, match="cannot be drawn"):
         render(spec)
-
-
-def test_a_label_with_backslashes_is_drawn() -> None:
-    found = [sample.series("a", np.array([1, n + 2]), path=f"C:\\bin\\{n}") for n in range(2)]
-    assert "C:\\bin" in render(charts.range_chart(group(found), "ns"))
 
 
 def test_a_chart_has_the_twelve_lines_with_the_highest_maxima_and_says_so() -> None:

@@ -36,7 +36,6 @@ from tests.unit.comparison.compared import (
 from tests.unit.report import sample
 from tests.unit.report.media import flat, words
 
-TIMES = "\N{MULTIPLICATION SIGN}"
 STATISTICS = ("mean", "p50", "max", "min")
 
 
@@ -294,16 +293,6 @@ def test_each_text_is_shown() -> None:
     assert Read(series_rows(group(said, [line(said)]), has_names=True, is_wide=True)).tags <= TAGS
     assert read.attributes["title"] == [said] * 3
     assert read.attributes["value"] == ["1.5", "2", "3"]
-
-
-def test_of_many_systems_a_row_says_less() -> None:
-    bare = line("x", median=ShownFigure("not measured"), is_plain=True, mean=ShownFigure("y", "1"))
-    wide = Read(series_rows(group("g", [bare]), has_names=False, is_wide=True))
-    narrow = Read(series_rows(group("g", [bare]), has_names=False, is_wide=False))
-    assert "not measured" in narrow.text
-    assert narrow.attributes["title"] == ["x"]
-    assert "not measured" not in wide.text
-    assert "title" not in wide.attributes
 
 
 def test_a_heading_names_its_test_once() -> None:

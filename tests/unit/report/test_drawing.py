@@ -90,13 +90,6 @@ def assert_said(wrong: Drawing, control: Drawing) -> None:
     assert "characters that cannot be drawn" in control.__html__()
 
 
-def test_a_chart_that_cannot_be_drawn_here_is_said_and_the_next_one_drawn() -> None:
-    with Drawer() as drawer:
-        wrong, control = drawer.draw({"mark": "<b>"}), drawer.draw({"mark": "\x07"})
-        assert drawer.draw(SPEC).__html__().startswith("<svg ")
-        assert_said(wrong, control)
-
-
 @pytest.mark.parametrize(
     ("named", "count"),
     [("0", 0), ("1", 1), ("", None), ("-1", None), ("many", None), ("999999", None)],

@@ -13,7 +13,6 @@ from hardstone.report.chart_frame import group
 from hardstone.report.lead import lead_of
 from hardstone.report.tables import table_of
 from hardstone.stats.histogram import bins_of
-from hardstone.stats.quantiles import upper_bound
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole
 from tests import imported
@@ -87,12 +86,6 @@ def test_paper_and_picture_say_it_too(kind: str) -> None:
     assert "cyclictest-hist.txt, histogram file of" in drawn
 
 
-def test_a_badge_names_the_tool() -> None:
-    document = RUNS["bare"]
-    text = picture.badge_text(document, answer_of(document))
-    assert text == "worst wake-up 34 us (cyclictest 2.40)"
-
-
 def test_what_has_no_bars_leads_no_page() -> None:
     for kind, has_lead in (("histogram", True), ("cut", True), ("bare", False), ("means", False)):
         lead = lead_of(RUNS[kind], answer_of(RUNS[kind]))
@@ -142,13 +135,6 @@ def test_only_charts_of_values_say_that_some_are_not_drawn() -> None:
     assert f"tick at the average. With cpu 0. {said}" not in page
     assert said in page
     assert "All figures are under Tests" in words(sketched(RUNS["means"]))
-
-
-def test_the_bound_stands_at_the_maximum() -> None:
-    series = imported.cyclictest(LATE, buckets=20)
-    spec = charts.exceedance_chart(group([series]), "ns")
-    (bound,) = [row for row in spec["data"]["values"] if "b" in row]
-    assert (bound["v"], bound["b"]) == (57_999.0, upper_bound(0, 3080))
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from hardstone.model import Event, Result, RunDocument, Worst
 from hardstone.present.measured_tables import HEADINGS, step_line, step_rows
 from hardstone.report import charts
 from hardstone.report.figures import figures_of
-from hardstone.report.latency_pages import above_text, default_limits, has_pages, pages_of
+from hardstone.report.latency_pages import above_text, default_limits, pages_of
 from hardstone.report.page import settings_of
 from hardstone.report.results import search_page, section_of
 from hardstone.stats.histogram import Above
@@ -129,11 +129,6 @@ def test_a_limit_outside_of_the_axis_is_not_drawn_on_it(night: RunDocument) -> N
     drawn = str(total.figures[0].drawing.data)
     assert '"20 us"' in drawn and '"1 s"' not in drawn
     assert total.limits == ["20 us", "1 s"]
-
-
-def test_another_test_has_none() -> None:
-    assert not has_pages(make.result("SEM-P-SIG")) and not has_pages(make.result(series=[]))
-    assert pages(make.result("SEM-P-SIG")) == []
 
 
 def drawn_characters(points: int) -> int:

@@ -10,7 +10,7 @@ from hardstone.report.literature import PublishedBeside, PublishedFigures
 from hardstone.report.pdf import render_pdf
 from tests.unit.comparison.made_systems import labelled
 from tests.unit.report.media import Sketches, sketched, texts_of, words
-from tests.unit.stats.make import document, result, series
+from tests.unit.stats.make import document, result
 
 QNX = "QNX Neutrino 6.5: 2.8 us, Windows Embedded Compact 7: 5.9 us, Linux 2.6.33.7.2-rt30: 27.7 us"
 REALTIME = Conditions(load="none", cpu_config="shared", policy="fifo", realtime=True)
@@ -97,10 +97,6 @@ def test_figures_under_another_load_are_left_out() -> None:
     assert "Solaris 8, 2 CPUs: 10.1 ms" in under("none")[0][1]
     assert "Solaris 8, 2 CPUs: 11.2365 s" in under("heavy")[0][1]
     assert under("storm") == []
-
-
-def test_a_test_without_published_figures_has_none() -> None:
-    assert beside(result("TMR-P-JIT", series=[series([1] * 200, "jitter")])) is None
 
 
 @pytest.mark.slow

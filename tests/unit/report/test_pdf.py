@@ -9,7 +9,6 @@ from pypdf import PdfReader
 
 from bench.long_recording import recording
 from hardstone.model import RunDocument
-from hardstone.present.answer import answer_of, title_of
 from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
 from hardstone.report.sheet import (
@@ -24,7 +23,7 @@ from hardstone.report.sheet import (
     width_of,
 )
 from tests.unit.report import sample
-from tests.unit.report.media import Sketches, flat, no_descriptor, paper, texts_of
+from tests.unit.report.media import Sketches, no_descriptor, paper, texts_of
 from tests.unit.stats import make
 
 
@@ -51,14 +50,6 @@ def test_every_test_has_a_page_or_its_reason(run: RunDocument, pages: list[str])
     for title in ("Total, per wake-up", "Total, per release", "Dispatch, per wake-up"):
         (page,) = [text for text in pages if f"TMR-P-LAT: {title}" in text]
         assert "Above 1 ms" in page and ("30 000" in page or "30 003" in page)
-
-
-def test_the_first_page_is_the_answer(run: RunDocument, pages: list[str]) -> None:
-    answer, first = answer_of(run), flat(pages[0])
-    assert title_of(run, answer) in first and f"{flat(answer.sentence)}." in first
-    assert flat(answer.cause) in first and flat(answer.steps[0].text) in first
-    for words in ("Wake-up latency", "The second of the worst value", "Trust:"):
-        assert words in first
 
 
 @pytest.mark.slow
