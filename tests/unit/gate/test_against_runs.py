@@ -479,13 +479,6 @@ def test_an_interrupted_session_decides_nothing() -> None:
     assert found.checks[0].reason == INTERRUPTED
 
 
-def test_an_address_chooses_the_series() -> None:
-    found = gated(address="TMR-P-LAT/total/wakeup")
-    assert found.checks[0].address == "TMR-P-LAT/total/wakeup"
-    none = gated(address="TMR-P-LAT/total/jitter")
-    assert none.exit_code == 3 and "no series with" in none.pairs[0].left_out
-
-
 def test_other_labels_are_told() -> None:
     other = run(series=[changed_series(spread(2000), labels={"threads": 128})])
     notes = pairs_of(*[(PairedRun(run()), PairedRun(other))] * 10).notes

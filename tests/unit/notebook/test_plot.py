@@ -100,12 +100,6 @@ def test_what_cannot_be_drawn_says_why(run: Run, wakeup: RunSeries) -> None:
         hardstone.load("published:qnx")["THR-P-SLS"].plot()
 
 
-def test_a_test_is_drawn_with_all_its_series_of_a_name(run: Run) -> None:
-    chart = run["TMR-P-LAT"].plot("exceedance", "wakeup")
-    lines = {(row.get("p"), row["c"]) for row in chart.to_dict()["data"]["values"]}
-    assert len(lines) > 2
-
-
 def test_a_run_is_drawn_as_its_report_begins(run: Run) -> None:
     chart = run.plot(limits=[1_000_000])
     assert chart.title.startswith("Wake-up latency")
