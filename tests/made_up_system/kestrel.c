@@ -199,11 +199,6 @@ int kes_thread_info(int thread, struct kes_thread *info)
 
 /* ---- memory ---- */
 
-int64_t kes_mem_free(void)
-{
-    return (int64_t)sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
-}
-
 int64_t kes_mem_total(void)
 {
     return (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);

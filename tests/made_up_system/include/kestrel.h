@@ -36,7 +36,6 @@ struct kes_thread {
 int kes_thread_info(int thread, struct kes_thread *info);
 
 /* Bytes of the heap. */
-int64_t kes_mem_free(void);
 int64_t kes_mem_total(void);
 
 #endif

@@ -68,38 +68,80 @@ def test_both_readers_take_every_run_and_agree(path: Path, reader: Reader) -> No
 
 
 def test_a_bucket_counts_the_values_up_to_its_limit() -> None:
-    document = of_values(50, 100, 101, 1000, 1001, 1_990_000, 30_000_000_000)
+    numbers = (50, 100, 101, 1000, 1001, 1_990_000, 30_000_000_000)
+    document = of_values(*numbers)
     buckets = values(document, "hardstone_duration_seconds_bucket")
-    assert buckets["1e-07"] == 2 and buckets["2e-07"] == 3
-    assert buckets["1e-06"] == 4 and buckets["2e-06"] == 5
-    assert buckets["0.001"] == 5 and buckets["0.002"] == 6
-    assert buckets["10.0"] == 6 and buckets["+Inf"] == 7
+    counts = {"1e-07": 2, "2e-07": 3, "1e-06": 4, "2e-06": 5, "0.001": 5, "0.002": 6, "10.0": 6}
+    assert buckets.items() >= (counts | {"+Inf": 7}).items()
     assert len(buckets) == 26
     assert values(document, "hardstone_duration_seconds_count") == {"": 7}
-    total = 50 + 100 + 101 + 1000 + 1001 + 1_990_000 + 30_000_000_000
-    assert values(document, "hardstone_duration_seconds_sum")[""] == pytest.approx(total / 1e9)
+    total = values(document, "hardstone_duration_seconds_sum")[""]
+    assert total == pytest.approx(sum(numbers) / 1e9)
 
 
-def test_a_bucket_of_ours_that_a_limit_cuts_is_above_it() -> None:
-    # 5 ms lies within the bucket from 4997120 to 5001215: only the extremes are known exactly.
-    document = of_values(1, *[4_999_000] * 8, 9_000_000)
-    buckets = values(document, "hardstone_duration_seconds_bucket")
-    assert buckets["0.005"] == 1 and buckets["0.01"] == 10
-    assert values(of_values(1, 4_999_000), "hardstone_duration_seconds_bucket")["0.005"] == 2
+def buckets_of(document: RunDocument, name: str = "hardstone_duration_seconds") -> dict[str, float]:
+    return values(document, f"{name}_bucket")
 
 
-def test_values_past_the_last_bucket_are_below_no_limit() -> None:
-    series = make.series([5, 5, 800_000], limit=1000)
-    document = make.document(results=[make.result(series=[series])])
-    buckets = values(document, "hardstone_duration_seconds_bucket")
-    assert buckets["0.0005"] == 2 and buckets["0.001"] == 3  # the maximum is known
+# The list of the worst values decides 100 us, and leaves 200 us open: 200 us may be 200.999.
+WORST = [Worst(value_ns=us * 1000, at_ns=0, index=0) for us in (900, 200, 50)]
+DECIDED = msgspec.structs.replace(
+    linear([*[40_000] * 7, 50_000, 200_000, 900_000], 10**6, 0), step=1000, worst=WORST
+)
+BOUNDED = make.series([5, 5, 800_000], limit=1000)
+CUT_MS = [1, *[4_999_000] * 8, 9_000_000]  # 5 ms lies within the bucket from 4997120 to 5001215
+COUNTS = {
+    "a bucket of ours that a limit cuts is above it": (
+        of_values(*CUT_MS),
+        {"0.005": 1, "0.01": 10},
+    ),
+    "the extremes are known exactly": (of_values(1, 4_999_000), {"0.005": 2}),
+    "values past the last bucket are below no limit but that of the maximum": (
+        make.document(results=[make.result(series=[BOUNDED])]),
+        {"0.0005": 2, "0.001": 3},
+    ),
+    "counts never fall from one limit to the next": (
+        imported_run(DECIDED),
+        {"0.0001": 8, "0.0002": 8, "0.001": 10},
+    ),
+    "a value of whole microseconds may be up to the next": (
+        imported_run(cyclictest([4000, 5000, 5000, 5000])),
+        {"5e-06": 1, "1e-05": 4},
+    ),
+    "overflows whose largest is unknown are below no limit": (
+        imported_run(cyclictest([*[4000] * 9, 30_000], buckets=10, max=None)),
+        {"1e-05": 9, "10.0": 9, "+Inf": 10},
+    ),
+}
+
+
+@pytest.mark.parametrize(("document", "counts"), COUNTS.values(), ids=COUNTS)
+def test_what_a_bucket_counts(document: RunDocument, counts: dict[str, int]) -> None:
+    assert buckets_of(document).items() >= counts.items()
+
+
+def test_values_past_the_last_bucket_are_told() -> None:
+    document = make.document(results=[make.result(series=[BOUNDED])])
     assert values(document, "hardstone_overflow_values") == {"": 1}
 
 
-def test_the_limits_are_the_same_for_every_run() -> None:
-    few, many = of_values(1), of_values(*range(1, 10**6, 997))
-    name = "hardstone_duration_seconds_bucket"
-    assert list(values(few, name)) == list(values(many, name))
+@pytest.mark.parametrize(
+    ("unit", "name", "numbers", "counts"),
+    [
+        ("count", "hardstone_amount", [0, 1, 5000], {"1000.0": 2, "10000.0": 3}),
+        # 5 MB/s is cut as 5 ms is: there what is not known counts below it
+        (
+            "bytes_per_s",
+            "hardstone_rate_bytes_per_second",
+            [1, *[5_001_000] * 8, 9_000_000],
+            {"2000000.0": 1, "5000000.0": 9, "10000000.0": 10},
+        ),
+    ],
+)
+def test_other_units_have_metrics_of_their_own(
+    unit: str, name: str, numbers: list[int], counts: dict[str, int]
+) -> None:
+    assert buckets_of(of_values(*numbers, unit=unit), name).items() >= counts.items()
 
 
 def test_the_run_is_information_and_no_label_of_the_others() -> None:
@@ -133,15 +175,6 @@ def test_no_count_is_above_the_truth_and_none_far_below() -> None:
     for limit, count in buckets.items():
         limit_ns = float(limit) * 1e9
         assert (numbers <= limit_ns * (1 - 2**-10)).sum() <= count <= (numbers <= limit_ns).sum()
-
-
-def test_counts_never_fall_from_one_limit_to_the_next() -> None:
-    # The list of the worst values decides 100 us, and leaves 200 us open: 200 us may be 200.999.
-    worst = [Worst(value_ns=us * 1000, at_ns=0, index=0) for us in (900, 200, 50)]
-    numbers = [*[40_000] * 7, 50_000, 200_000, 900_000]
-    series = msgspec.structs.replace(linear(numbers, 10**6, 0), step=1000, worst=worst)
-    buckets = values(imported_run(series), "hardstone_duration_seconds_bucket")
-    assert buckets["0.0001"] == buckets["0.0002"] == 8 and buckets["0.001"] == 10
 
 
 def test_verdicts_and_states_are_1_or_0() -> None:
@@ -266,40 +299,10 @@ def test_quantiles_need_no_mean() -> None:
     assert "hardstone_duration_quantile_seconds" not in names
 
 
-def test_a_value_of_whole_microseconds_may_be_up_to_the_next() -> None:
-    document = imported_run(cyclictest([4000, 5000, 5000, 5000]))
-    buckets = values(document, "hardstone_duration_seconds_bucket")
-    assert buckets["5e-06"] == 1 and buckets["1e-05"] == 4
-    assert values(document, "hardstone_duration_max_seconds") == {"": 5999e-9}
-
-
 def test_a_figure_that_a_file_lacks_has_no_metric() -> None:
     names = {one.name for one in samples(imported_run(bare(least=None, most=None)))}
     assert "hardstone_duration_mean_seconds" in names
     assert not names & {"hardstone_duration_min_seconds", "hardstone_duration_max_seconds"}
-
-
-def test_overflows_whose_largest_is_unknown_are_below_no_limit() -> None:
-    document = imported_run(cyclictest([*[4000] * 9, 30_000], buckets=10, max=None))
-    buckets = values(document, "hardstone_duration_seconds_bucket")
-    assert buckets["1e-05"] == buckets["10.0"] == 9 and buckets["+Inf"] == 10
-
-
-@pytest.mark.parametrize(
-    ("unit", "name"),
-    [("count", "hardstone_amount"), ("bytes_per_s", "hardstone_rate_bytes_per_second")],
-)
-def test_other_units_have_metrics_of_their_own(unit: str, name: str) -> None:
-    document = of_values(0, 1, 5000, unit=unit)
-    buckets = values(document, f"{name}_bucket")
-    assert buckets["1000.0"] == 2 and buckets["10000.0"] == 3
-
-
-def test_a_rate_in_a_bucket_that_a_limit_cuts_counts_below_it() -> None:
-    # 5 MB/s lies within the bucket from 4997120 to 5001215, as 5 ms does for times.
-    document = of_values(1, *[5_001_000] * 8, 9_000_000, unit="bytes_per_s")
-    buckets = values(document, "hardstone_rate_bytes_per_second_bucket")
-    assert buckets["5000000.0"] == 9 and buckets["2000000.0"] == 1
 
 
 def test_conditions_tell_results_of_one_test_apart() -> None:

@@ -311,38 +311,39 @@ def test_an_id_may_be_of_another_task_in_another_excerpt() -> None:
 # ---- interrupts and others ----
 
 
-def test_what_a_cpu_serves_is_a_slice_from_entry_to_exit() -> None:
-    pairs = {
-        "interrupts, CPU 1": [
-            (
-                "irq_handler_entry: irq=24 name=eth0",
-                "irq_handler_exit: irq=24 ret=handled",
-                "irq 24 eth0",
-            ),
-            ("local_timer_entry: vector=236", "local_timer_exit: vector=236", "local_timer"),
-            ("reschedule_entry: vector=253", "reschedule_exit: vector=253", "reschedule"),
-        ],
-        "softirqs, CPU 1": [("softirq_entry: vec=8", "softirq_exit: vec=8", "softirq 8")],
-        "timers, CPU 1": [
-            (
-                "hrtimer_expire_entry: hrtimer=0xf0 function=hrtimer_wakeup now=1",
-                "hrtimer_expire_exit: hrtimer=0xf0",
-                "hrtimer_expire hrtimer_wakeup",
-            ),
-        ],
-        "sections, CPU 1": [
-            (
-                "preempt_disable: caller=f parent=g",
-                "preempt_enable: caller=f parent=g",
-                "preemption off",
-            ),
-            ("irq_disable: caller=f parent=g", "irq_enable: caller=f parent=g", "interrupts off"),
-        ],
-    }
-    for track, kinds in pairs.items():
-        for entry, end, name in kinds:
-            seen = read(exported(traced(BEGINS, at(5, entry), at(6, end), ENDS)))
-            assert seen.slices[track] == [(name, START_NS + 5_000_000, START_NS + 6_000_000)]
+SERVED = {
+    "irq 24 eth0": (
+        "interrupts",
+        "irq_handler_entry: irq=24 name=eth0",
+        "irq_handler_exit: irq=24",
+    ),
+    "local_timer": ("interrupts", "local_timer_entry: vector=236", "local_timer_exit: vector=236"),
+    "reschedule": ("interrupts", "reschedule_entry: vector=253", "reschedule_exit: vector=253"),
+    "softirq 8": ("softirqs", "softirq_entry: vec=8", "softirq_exit: vec=8"),
+    "hrtimer_expire f": (
+        "timers",
+        "hrtimer_expire_entry: hrtimer=0xf0 function=f now=1",
+        "hrtimer_expire_exit: hrtimer=0xf0",
+    ),
+    "preemption off": (
+        "sections",
+        "preempt_disable: caller=f parent=g",
+        "preempt_enable: caller=f",
+    ),
+    "interrupts off": (
+        "sections",
+        "irq_disable: caller=f parent=g",
+        "irq_enable: caller=f parent=g",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_what_a_cpu_serves_is_a_slice_from_entry_to_exit(name: str) -> None:
+    track, entry, end = SERVED[name]
+    seen = read(exported(traced(BEGINS, at(5, entry), at(6, end), ENDS)))
+    found = seen.slices[f"{track}, CPU 1"]
+    assert found == [(name, START_NS + 5_000_000, START_NS + 6_000_000)]
 
 
 def test_one_within_another_ends_first() -> None:
