@@ -30,11 +30,7 @@ from hardstone.errors import (
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
-    HardstoneError,
-    InputError,
-    PrivilegeError,
     TargetError,
-    UntrustworthyError,
 )
 from hardstone.event_names import COPIED, LOOKED
 from hardstone.model import ClockCheck, Event, Plan, PlannedTest, Result, RunDocument
@@ -195,19 +191,6 @@ def test_empty_lines_are_not_kept(fake: Fake, store: Store) -> None:
     outcome = alone(fake(kind=Spaced), store)
     assert outcome.document.results[0].complete
     assert held == [len(sample.stream(FIRST))]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kill", [True, False])
-def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None:
-    facts = (sample.GOLDEN / "facts.json").read_text()
-    end = "os.kill(os.getpid(), signal.SIGKILL)" if kill else "sys.exit(0)"
-    body = f"if sys.argv[1] == 'facts': lines({facts!r}); sys.exit(0)\nos.write(1, b'{{')\n{end}"
-    target = local_target(sample.executable(tmp_path, body), limits=Limits(LONGEST_S))
-    outcome = alone(target, store)
-    assert outcome.exit_code == (EXIT_UNTRUSTWORTHY if kill else EXIT_USAGE)
-    assert outcome.document.status == "incomplete"
-    assert ("killed by signal 9" in (outcome.document.results[0].reason or "")) == kill
 
 
 def test_garbage_as_the_facts_at_the_end_is_bad_input(fake: Fake, store: Store) -> None:
@@ -377,20 +360,16 @@ class Recorded(FakeTarget):
         yield from super().run(planned, options, backing, stop, on_idle)
 
 
-@pytest.mark.parametrize(
-    ("step", "status", "code"),
-    [("hang", "timeout", EXIT_UNREACHABLE), ("vanish", "failed", EXIT_UNREACHABLE)],
-)
+@pytest.mark.parametrize(("step", "status"), [("hang", "timeout"), ("vanish", "failed")])
 def test_the_recording_of_a_probe_that_hung_or_was_lost_is_read(
-    fake: Fake, store: Store, step: str, status: str, code: int
+    fake: Fake, store: Store, step: str, status: str
 ) -> None:
     dump = sample.stream(FIRST, calibrated={"turns": 7})
     outcome = alone(fake({FIRST: [{step: True}]}, Recorded, dump=dump), store)
     (result,) = outcome.document.results
-    assert (result.status, result.complete, outcome.exit_code) == (status, False, code)
-    assert result.series[0].count == 2000
-    assert result.conditions.realtime
-    assert result.calibrated == {"turns": 7}
+    assert outcome.exit_code == EXIT_UNREACHABLE
+    assert (result.status, result.complete, result.series[0].count) == (status, False, 2000)
+    assert result.conditions.realtime and result.calibrated == {"turns": 7}
 
 
 CLOCK = {"host_ns": 60_000_000_000, "target_ns": 609_000_000_000, "uncertainty_ns": 40_000}
@@ -514,14 +493,3 @@ def test_a_target_that_is_gone_is_asked_for_nothing_more(fake: Fake, store: Stor
     outcome = Campaign(target, store, more=lambda document: plan.tests).run(plan, target.facts())
     assert len(outcome.document.results) == 1 and outcome.document.clock_check is None
     assert outcome.exit_code == EXIT_UNREACHABLE
-
-
-EXIT_CODES = {HardstoneError: 70, InputError: 2, UntrustworthyError: 3}
-EXIT_CODES |= {TargetError: 4, PrivilegeError: 5}
-
-
-@pytest.mark.parametrize("kind", EXIT_CODES)
-def test_each_error_has_the_exit_code_that_is_promised(kind: type[HardstoneError]) -> None:
-    assert kind("cause").exit_code == EXIT_CODES[kind]
-    assert str(kind("the disk is full", "free some space")) == "the disk is full; free some space"
-    assert str(kind("the disk is full")) == "the disk is full"

@@ -151,8 +151,6 @@ def test_machine_and_conditions() -> None:
         ({"params": ("interval_ns=1ms,2ms",)}, "takes one value"),
         ({"params": ("interval_ns=1ns",)}, "out of limits"),
         ({"params": ("interval_ns=300d",)}, "out of limits"),
-        ({"params": ("interval_ns=-5",)}, "not a duration"),
-        ({"params": ("interval_ns=nan",)}, "not a duration"),
         ({"params": ("interval_ns=",)}, "not a duration"),
         ({"params": ("interval_ns=1.5",)}, "not a whole number"),
         ({"params": ("periods_ns=1ms,",)}, "not a duration"),
@@ -161,41 +159,28 @@ def test_machine_and_conditions() -> None:
         ({"params": ("cpus=3",)}, "CPU 3 is not available here"),
         ({"params": ("cpus=-1",)}, "out of range"),
         ({"samples": "0"}, "out of range"),
-        ({"samples": "-3"}, "out of range"),
         ({"samples": "9" * 30}, "not a whole number"),
         ({"samples": str(10**13)}, "out of range"),
-        ({"samples": "nan"}, "not a whole number"),
-        ({"samples": "1e6"}, "not a whole number"),
         ({"samples": ""}, "not a whole number"),
         ({"samples": "٣"}, "not a whole number"),
         ({"samples": str(10**12), "tests": ("TMR-P-LAT",)}, "would take about"),
         ({"duration": "0"}, "above zero"),
-        ({"duration": "-5"}, "not a duration"),
-        ({"duration": "nan"}, "not a duration"),
-        ({"duration": "inf"}, "not a duration"),
-        ({"duration": ""}, "not a duration"),
         ({"duration": "9" * 40}, "too long"),
-        ({"duration": "1000d"}, "too long"),
         ({"duration": "5 parsecs"}, "not a duration"),
         ({"interval": "0"}, "above zero"),
-        ({"interval": "fast"}, "not a duration"),
         ({"interval": "100", "tests": ("CLK-P-BIN",)}, "no chosen test has an interval"),
         ({"interval": "100", "params": ("interval_ns=1ms",)}, "both given"),
         ({"tests": ("CLK-P-BIN",), "folder": "/a"}, "--dir: no chosen test uses files; leave it"),
         ({"cpu": "3"}, "give one of '0-2,5'"),
         ({"cpu": "-1"}, "out of range"),
         ({"cpu": "one"}, "not a whole number"),
-        ({"cpu": ""}, "not a whole number"),
         ({"priority": "0"}, "give 1 to 99"),
         ({"priority": "100"}, "give 1 to 99"),
         ({"priority": "high"}, "not a whole number"),
         ({"priority": "max", "policy": "other"}, "policy other has no priority"),
-        ({"priority": "50", "policy": "other"}, "policy other has no priority"),
         ({"seed": "-1"}, "out of range"),
         ({"dma_latency": "2000000001"}, "out of range"),
-        ({"dma_latency": "-1"}, "out of range"),
         ({"dma_latency": "5us"}, "not a whole number"),
-        ({"seed": "x"}, "not a whole number"),
         ({"name": "x" * 200}, "too long or not printable"),
         ({"name": "a\x1b[2J"}, "too long or not printable"),
     ],
@@ -247,11 +232,6 @@ def test_a_test_that_the_probe_lacks() -> None:
     small = msgspec.structs.replace(REGISTER, tests=REGISTER.tests[:1])
     with pytest.raises(PlanError, match="the probe has no test 'TMR-P-LAT'"):
         make_plan(Request(tests=("TMR-P-LAT",)), small, CATALOGUE)
-
-
-def test_a_plan_is_frozen() -> None:
-    with pytest.raises(AttributeError):
-        plan().seed = 3  # type: ignore[misc]
 
 
 TEXTS = st.none() | st.text(max_size=12) | st.integers(-9, 10**6).map(str)
@@ -315,14 +295,6 @@ def test_a_deadline_is_in_proportion(
         Request(tests=(test,), duration=duration), REGISTER, CATALOGUE, facts
     ).tests
     assert found.deadline_ns == deadline_s * SECOND_NS
-
-
-@pytest.mark.slow
-@given(st.integers(1, 10**9))
-def test_a_deadline_is_beyond_what_is_expected(samples: int) -> None:
-    for test in plan(tests=("CLK-P-BIN", "SEM-P-SIG"), samples=str(samples)).tests:
-        assert test.samples == samples
-        assert test.deadline_ns > test.expected_ns
 
 
 @pytest.mark.parametrize(

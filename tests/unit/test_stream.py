@@ -25,11 +25,16 @@ Line = dict[str, Any]
 BAD_PAIR = {"count": 9, "min": 5, "median": 6, "p99": 7, "max": 8, "mean": 500.0}
 
 
-def read(lines: list[bytes], **limits: int) -> Result:
-    reader = StreamReader(TEST, **limits)
+def fed(lines: list[bytes], **how: Any) -> StreamReader:
+    reader = StreamReader(TEST, **how)
     for line in lines:
         reader.feed(line)
-    assert reader.is_complete == (reader.finish().complete)
+    return reader
+
+
+def read(lines: list[bytes], **how: Any) -> Result:
+    reader = fed(lines, **how)
+    assert reader.is_complete == reader.finish().complete
     return reader.finish()
 
 
@@ -73,10 +78,7 @@ def test_a_flood_of_series_is_ended_and_what_came_before_is_kept() -> None:
     empty |= {"histogram": {"layout": "log-linear/7", "buckets": []}, "maxima_per_s": []}
     one = with_field(RELEASE, name="NAME", **empty)
     flood = (one.replace(b"NAME", b"s%d" % number) for number in range(16_400))
-    reader = StreamReader(TEST)
-    for line in [HEADER, WAKEUP, *flood]:
-        reader.feed(line)
-    result = reader.finish()
+    result = read([HEADER, WAKEUP, *flood])
     assert (result.status, result.complete) == ("failed", False)
     assert result.reason == "line 16386: more than 16384 lines of the kind series"
     assert len(result.series) == 16_384 and result.series[0].name == "wakeup"
@@ -102,10 +104,7 @@ def test_what_a_stream_may_hold_can_be_stored() -> None:
     ids=["lines", "values"],
 )
 def test_a_flood_is_ended(lines: list[bytes], problem: str) -> None:
-    reader = StreamReader(TEST)
-    for line in lines:
-        reader.feed(line)
-    assert reader.problem == problem
+    assert fed(lines).problem == problem
 
 
 @pytest.mark.parametrize("kept", range(len(GOLDEN)))
@@ -294,10 +293,7 @@ def test_no_value_in_any_field_raises(at: int, data: st.DataObject) -> None:
 
 
 def noisy(*lines: bytes) -> Result:
-    reader = StreamReader("TMR-P-LAT", is_noisy=True)
-    for line in lines:
-        reader.feed(line)
-    return reader.finish()
+    return read([*lines], is_noisy=True)
 
 
 BOOT = b"[    0.000000] Linux version 6.12\x1b[0m\r\n"
@@ -371,13 +367,6 @@ WINDOW = (
 )
 
 
-def fed(lines: list[bytes]) -> StreamReader:
-    reader = StreamReader(TEST)
-    for line in [HEADER, *lines]:
-        reader.feed(line)
-    return reader
-
-
 @pytest.mark.parametrize(
     ("second", "words"),
     [
@@ -390,12 +379,13 @@ def test_windows_are_kept_in_their_order_and_an_impossible_one_breaks_the_stream
     second: bytes, words: str
 ) -> None:
     possible = [WINDOW % (0, 1000, 10), WINDOW % (1000, 2000, 900)]
-    reader = fed([possible[0], second])
+    reader = fed([HEADER, possible[0], second])
     assert reader.problem is not None
     assert reader.problem.startswith("line 3") and words in reader.problem
     assert len(reader.finish().windows) == 1
-    assert fed(possible).problem is None
-    assert [one.distance_ns for one in fed(possible).finish().windows] == [[10], [900]]
+    both = fed([HEADER, *possible])
+    assert both.problem is None
+    assert [one.distance_ns for one in both.finish().windows] == [[10], [900]]
 
 
 @pytest.mark.slow
@@ -404,30 +394,23 @@ def test_a_flood_of_gaps_is_ended() -> None:
     windows = [
         with_field(WINDOW % (begin_ns, begin_ns + 600_001, 1), **many) for begin_ns in (0, 700_000)
     ]
-    reader = fed(windows)
+    reader = fed([HEADER, *windows])
     assert reader.problem == "line 3: more than 1048576 gaps"
     assert len(reader.finish().windows) == 1
-
-
-def asked(lines: list[bytes], **request: Any) -> Result:
-    reader = StreamReader(TEST, **request)
-    for line in lines:
-        reader.feed(line)
-    return reader.finish()
 
 
 def test_the_answer_to_another_request_is_not_taken() -> None:
     """Its checksums are right: only what it states tells that it is not what was asked for."""
     stated = read(GOLDEN).params
-    assert asked(GOLDEN, params=stated, policy="fifo").complete
-    assert asked(GOLDEN, params=stated | {"not_stated": []}).complete
-    found = asked(GOLDEN, params=stated | {"interval_ns": 5_000_000})
+    assert read(GOLDEN, params=stated, policy="fifo").complete
+    assert read(GOLDEN, params=stated | {"not_stated": []}).complete
+    found = read(GOLDEN, params=stated | {"interval_ns": 5_000_000})
     assert (found.status, found.complete, found.series) == ("failed", False, [])
     assert found.reason is not None
     assert "measured with interval_ns=1000000; interval_ns=5000000 was requested" in found.reason
     other = msgspec.json.decode(RESULT)["conditions"] | {"policy": "rr"}
     lines = [*GOLDEN[:-2], with_field(RESULT, conditions=other), FOOTER]
-    found = asked(lines, policy="fifo")
+    found = read(lines, policy="fifo")
     assert found.status == "failed" and not found.complete
     assert "policy 'rr'; 'fifo' was requested" in str(found.reason)
 
@@ -436,4 +419,4 @@ def test_a_refused_policy_is_a_condition_and_no_other_request() -> None:
     refused = msgspec.json.decode(RESULT)["conditions"] | {"policy": "other", "realtime": False}
     without_sum = changed(FOOTER, lambda value: value.pop("crc32", None))
     lines = [*GOLDEN[:-2], with_field(RESULT, conditions=refused), without_sum]
-    assert asked(lines, policy="fifo").complete
+    assert read(lines, policy="fifo").complete

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardstone.exporters.exportable import of_other_time
+from hardstone.exporters.registry import Wanted, export, find_exporter
 from hardstone.model import ClockCheck
 from tests.unit.stats import make
 
@@ -33,6 +34,14 @@ def test_times_that_are_not_those_of_hardware_are_a_sentence(
     system: dict[str, object], sentences: list[str]
 ) -> None:
     assert of_other_time(make.document(system=system)) == sentences
+
+
+@pytest.mark.parametrize("name", ["cyclictest", "hdr", "csv", "parquet", "openmetrics"])
+def test_each_format_tells_it(name: str) -> None:
+    document = make.document(system={"virtual.emulated": True})
+    made = export(find_exporter(name, None), [document], Wanted())
+    assert made.lost[0].endswith("Times of an emulated processor do not apply to hardware.")
+    assert name != "hdr" or f"#{made.lost[0]}" in made.content.decode().splitlines()
 
 
 def test_a_clock_that_ran_wrong_is_a_sentence() -> None:

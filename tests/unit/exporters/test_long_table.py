@@ -118,13 +118,6 @@ def test_times_that_are_not_those_of_hardware_say_so() -> None:
     other = msgspec.structs.replace(make.series([1]), unit="count")
     counts = make.document(system=counted, results=[make.result(series=[other])])
     assert {row["note"] for row in rows_of(counts)} == {""}
-    document = make.document(system=counted)
-    (told,) = export_csv([make.document(), document], FIGURES).lost
-    assert told == (
-        f"{document.id}: Each instruction takes the same virtual time: the times are path lengths "
-        "and do not apply to hardware."
-    )
-    assert export_parquet([document], FIGURES).lost == [told]
 
 
 def test_losses_of_an_imported_file_are_noted() -> None:
