@@ -30,7 +30,11 @@ from hardstone.errors import (
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
+    HardstoneError,
+    InputError,
+    PrivilegeError,
     TargetError,
+    UntrustworthyError,
 )
 from hardstone.event_names import COPIED, LOOKED
 from hardstone.model import ClockCheck, Event, Plan, PlannedTest, Result, RunDocument
@@ -493,3 +497,11 @@ def test_a_target_that_is_gone_is_asked_for_nothing_more(fake: Fake, store: Stor
     outcome = Campaign(target, store, more=lambda document: plan.tests).run(plan, target.facts())
     assert len(outcome.document.results) == 1 and outcome.document.clock_check is None
     assert outcome.exit_code == EXIT_UNREACHABLE
+
+
+EXIT_CODES = {HardstoneError: 70, InputError: 2, UntrustworthyError: 3}
+EXIT_CODES |= {TargetError: 4, PrivilegeError: 5}
+
+
+def test_each_error_has_the_exit_code_that_is_promised() -> None:
+    assert {kind: kind("cause").exit_code for kind in EXIT_CODES} == EXIT_CODES

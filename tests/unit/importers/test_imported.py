@@ -137,6 +137,8 @@ def test_the_grid_of_buckets_begins_where_it_must() -> None:
 def test_a_negative_value_is_possible_where_the_file_has_one() -> None:
     early = replace(WHOLE, buckets=[(-2000, 6), (3000, 3)], min=-2000, mean=500.0)
     assert not [*contradictions(made(early))]
+    for mean in (2600.0, 3700.0):  # 6 of 2000 to 2999, 3 of 3000 to 3999, 1 of 4000 to 9000
+        assert not [*contradictions(made(replace(WHOLE, mean=mean, step_ns=1)))]
 
 
 def test_what_was_dropped_makes_the_histogram_cut() -> None:
@@ -239,6 +241,7 @@ def test_a_file_that_was_cut_off_is_interrupted() -> None:
         replace(WHOLE, max=2500),
         replace(WHOLE, mean=1000.0),
         replace(WHOLE, mean=2100.0, overflow=0, count=9, max=3000, min=2000, buckets=[(3000, 9)]),
+        replace(WHOLE, mean=2200.0, step_ns=1),  # of 6 above 2000 and 3 above 3000
         replace(WHOLE, mean=8000.0),
         replace(VALUES, count=4),
         replace(VALUES, max=9000),
