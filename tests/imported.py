@@ -34,13 +34,16 @@ US = 1000
 CPU_0 = {"part": "total", "cpu": 0}
 
 
+def _series(raw: np.ndarray | None = None, **changed: object) -> Series:
+    fields: dict[str, object] = {"name": "wakeup", "labels": dict(CPU_0), "unit": "ns"}
+    if raw is not None:
+        fields |= {"count": raw.size, "min": int(raw.min()), "max": int(raw.max())}
+        fields |= {"mean": float(raw.mean()), "stddev": None}
+    return Series(**(fields | changed))
+
+
 def cyclictest(
-    values_ns: Sequence[int],
-    *,
-    buckets: int = 1000,
-    is_cut: bool = False,
-    labels: Mapping[str, int | str] = CPU_0,
-    **changed: object,
+    values_ns: Sequence[int], *, buckets: int = 1000, is_cut: bool = False, **changed: object
 ) -> Series:
     """A series with a histogram of whole microseconds, as of `cyclictest -h BUCKETS`: the values
     above overflow or, with `is_cut`, are lost."""
@@ -53,19 +56,7 @@ def cyclictest(
     if is_cut:
         count -= histogram.overflow
         histogram.overflow, histogram.is_cut = 0, True
-    fields: dict[str, object] = {
-        "name": "wakeup",
-        "labels": dict(labels),
-        "unit": "ns",
-        "count": count,
-        "min": int(raw.min()),
-        "mean": float(raw.mean()),
-        "stddev": None,
-        "max": int(raw.max()),
-        "histogram": histogram,
-        "step": US,
-    }
-    return Series(**(fields | changed))
+    return _series(raw, **{"count": count, "histogram": histogram, "step": US, **changed})
 
 
 def linear(
@@ -75,17 +66,7 @@ def linear(
     raw = np.asarray(values, dtype=np.int64)
     layout = f"linear/{width}/{first}"
     most = edges_of(parse_layout(layout).last, parse_layout(layout))[1] if limit is None else limit
-    return Series(
-        name=name,
-        labels=dict(CPU_0),
-        unit="ns",
-        count=raw.size,
-        min=int(raw.min()),
-        mean=float(raw.mean()),
-        stddev=None,
-        max=int(raw.max()),
-        histogram=histogram_of(raw, layout=layout, limit=most),
-    )
+    return _series(raw, name=name, histogram=histogram_of(raw, layout=layout, limit=most))
 
 
 def bare(
@@ -97,19 +78,9 @@ def bare(
     **changed: object,
 ) -> Series:
     """A series without a distribution, as of `cyclictest -q`."""
-    fields: dict[str, object] = {
-        "name": "wakeup",
-        "labels": dict(CPU_0),
-        "unit": "ns",
-        "count": count,
-        "min": least,
-        "mean": mean,
-        "stddev": None,
-        "max": most,
-        "histogram": Histogram(layout="none", buckets=[], overflow=count),
-        "step": US,
-    }
-    return Series(**(fields | changed))
+    fields: dict[str, object] = {"count": count, "min": least, "mean": mean, "max": most}
+    fields |= {"histogram": Histogram(layout="none", buckets=[], overflow=count)}
+    return _series(**({"stddev": None, "step": US} | fields | changed))
 
 
 def only_mean(mean: float = 1200.0, name: str = "switch") -> Series:

@@ -14,13 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.catalogue import (
-    PROFILES,
     expected_ns,
     load_catalogue,
     parse_catalogue,
     variant_count,
 )
-from hardstone.cli.run import evaluate
 from hardstone.model import Descriptor, ParamSpec, ParamValue
 from hardstone.plan.make import Request, make_plan, own_time_ns
 from tests.process.targets import sample
@@ -142,11 +140,6 @@ def test_faulty_data_is_refused_by_its_field(right: str, wrong: str, said: str) 
     assert right in WHOLE
     with pytest.raises(ValueError, match=said):
         parse_catalogue(WHOLE.replace(right, wrong, 1))
-
-
-def test_the_command_line_offers_the_profiles_of_the_catalogue() -> None:
-    options = {one.name: one for one in evaluate.params}
-    assert options["profile"].metavar == f"[{'|'.join(PROFILES)}]"
 
 
 COUNTED, UNCOUNTED_TEST = CATALOGUE.entry("SEM-P-RTP"), CATALOGUE.entry("MUT-B-INV")

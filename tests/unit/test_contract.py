@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 from hardstone import model, schema
 from hardstone.catalogue import PROFILES, load_catalogue
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import Result, Series
 from hardstone.plan.make import Request, make_plan
 from hardstone.stats.consistency import clocks_apart
 from hardstone.stats.identity import series_problem
@@ -97,15 +97,6 @@ def test_a_register_that_says_no_times_is_planned(profile: str) -> None:
     assert all(test.deadline_ns > test.expected_ns >= test.duration_ns for test in tests)
 
 
-@pytest.fixture
-def run() -> RunDocument:
-    return read_document(GOLDEN / "run-1.json")
-
-
-def _result(run: RunDocument, test: str) -> Result:
-    return next(result for result in run.results if result.test == test)
-
-
 def _received(result: Result) -> Result:
     """Without what the toolkit found in the windows, which another version of it may change."""
     series = result.series if not result.windows else [_named(result, "gap")]
@@ -137,31 +128,6 @@ def test_the_clock_of_a_guest_is_held_against_the_host_where_it_keeps_time() -> 
     held = read_document(GOLDEN / "run-1-emulated.json").clock_check
     assert held is not None and held.host_ns > 0 and clocks_apart(held) is None
     assert read_document(GOLDEN / "run-1-instructions.json").clock_check is None
-
-
-def test_one_test_under_two_conditions() -> None:
-    run = read_document(GOLDEN / "run-1-conditions.json")
-    plain, loaded = run.results
-    assert plain.test == loaded.test and plain.load == []
-    assert [(one.element, one.asked) for one in loaded.load][2:] == [
-        ("storm", 240),
-        ("search", None),
-    ]
-    assert loaded.conditions.settings == ["cpuset", "interrupts", "dma_latency"]
-    assert loaded.environment["load_average_1min_milli"] == 203_110
-    assert run.plan.loads == [test.load for test in run.plan.tests]
-
-
-def test_the_golden_run_has_a_result_of_each_kind(run: RunDocument) -> None:
-    assert run.plan.loads == [] and run.plan.tests[0].load == "none"  # from before loads
-    assert {result.conditions.load for result in run.results} == {"heavy@cpu", "none"}
-    assert [series.name for series in _result(run, "TMR-P-LAT").series] == ["wakeup", "release"]
-    assert _result(run, "RSP-P-FIX").series[0].labels == {"kind": "add"}
-    assert [verdict.passed for verdict in _result(run, "TMR-B-EDGE").verdicts] == [True, False]
-    for test, status in (("CLK-P-DUR", "denied"), ("IRQ-P-LAT", "unsupported")):
-        result = _result(run, test)
-        assert (result.status, result.series) == (status, [])
-        assert result.reason and result.remedy
 
 
 # Runs of 6 s under the profile `standard`, graded when its name decided and not the length.
@@ -196,10 +162,9 @@ def test_each_file_is_a_valid_schema(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", ["0", "12345"])
-def test_the_text_does_not_depend_on_the_order_of_hashes(seed: str) -> None:
+def test_the_text_does_not_depend_on_the_order_of_hashes() -> None:
     words = [sys.executable, "-m", "hardstone.schema", "--check"]
-    own = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(schema.__file__).parents[1])}
+    own = {"PYTHONHASHSEED": "12345", "PYTHONPATH": str(Path(schema.__file__).parents[1])}
     env = os.environ | own
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

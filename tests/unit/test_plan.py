@@ -259,16 +259,11 @@ def outcome(request: Request) -> bytes | tuple[str, ...]:
 
 @pytest.mark.slow
 @given(REQUESTS)
-def test_the_same_request_gives_the_same_plan_and_changes_nothing(request: Request) -> None:
+@example(Request(priority="0\x1f", seed="7\x1c"))
+def test_whatever_is_typed_gives_the_same_plan_or_lines_each_time(request: Request) -> None:
     before = msgspec.json.encode([REGISTER, FACTS])
     assert outcome(request) == outcome(request)
     assert msgspec.json.encode([REGISTER, FACTS]) == before
-
-
-@pytest.mark.slow
-@given(REQUESTS)
-@example(Request(priority="0\x1f", seed="7\x1c"))
-def test_whatever_is_typed_gives_a_plan_or_lines(request: Request) -> None:
     found = outcome(request)
     if isinstance(found, bytes):
         assert msgspec.json.decode(found, type=Plan).tests

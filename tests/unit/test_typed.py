@@ -194,16 +194,6 @@ def test_the_documents_way_to_root_is_found_where_sudo_searches_elsewhere(
             assert done.returncode == 0, done.stderr
 
 
-def test_activating_puts_hardstone_onto_the_path() -> None:
-    if not (ROOT / ".venv/bin/activate").exists():
-        pytest.skip("make setup makes .venv")
-    words = ["sh", "-c", ". .venv/bin/activate; command -v hardstone"]
-    done = subprocess.run(
-        words, cwd=ROOT, env={"PATH": "/usr/bin:/bin"}, capture_output=True, check=False
-    )
-    assert done.stdout.decode().strip() == str(ROOT / ".venv/bin/hardstone")
-
-
 def test_the_command_that_grants_rights_works_as_typed(
     shell: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
