@@ -284,21 +284,13 @@ def test_facts_that_moved_are_recorded(fake: Fake, store: Store) -> None:
     target = fake()
     before = sample.facts(power__governor="powersave", machine__node="elsewhere")
     document = Campaign(target, store).run(make((FIRST,)), before).document
-    (moved,) = document.environment_moved
-    assert (moved.fact, moved.before, moved.after) == (
-        "power.governor",
-        "powersave",
-        "performance",
-    )
+    (one,) = document.environment_moved
+    assert (one.fact, one.before) == ("power.governor", "powersave")
+    assert one.after == "performance"
     assert document.trust.grade == "indicative"
-
-
-def test_a_fact_that_comes_or_goes_has_moved() -> None:
     moved = environment_moved({"cpu.online": "0-3"}, {"kernel.hz": 250})
-    assert {(one.fact, one.before, one.after) for one in moved} == {
-        ("cpu.online", "0-3", None),
-        ("kernel.hz", None, 250),
-    }
+    found = {(one.fact, one.before, one.after) for one in moved}
+    assert found == {("cpu.online", "0-3", None), ("kernel.hz", None, 250)}
 
 
 def test_a_reporter_that_fails_leaves_a_journal_to_recover(fake: Fake, store: Store) -> None:

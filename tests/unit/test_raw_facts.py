@@ -23,10 +23,6 @@ from tests.unit.test_facts import check_value
 CPU = "/sys/devices/system/cpu"
 
 
-def of(*names: str) -> list[Source]:
-    return [Source(source=name) for name in names]
-
-
 def sources(texts: Mapping[str, str]) -> list[Source]:
     return [Source(source=name, text=text) for name, text in texts.items()]
 
@@ -182,11 +178,6 @@ def test_a_grant_in_a_file_with_carriage_returns() -> None:
 def test_a_list_of_cpus_that_is_too_long_is_none() -> None:
     assert cpus_of("0-65536") == list(range(65_537))
     assert cpus_of("0-40000,0-40000") == []
-
-
-def test_presence_is_enough() -> None:
-    assert read_facts(of("/usr/bin/grubby"), {})["os.boot_tool"] == "grubby"
-    assert read_facts(of("/proc/lockdep"), {})["kernel.lock_checking"] is True
 
 
 @pytest.mark.parametrize(
