@@ -60,6 +60,7 @@ def product(name: str) -> dict[str, str]:
         (product("KVM Virtual Machine"), "QEMU", False, "the hypervisor KVM Virtual Machine"),
         ({f"{DMI}/sys_vendor": "VMware, Inc.\n"}, "VMware", False, "the hypervisor VMware, Inc."),
         (product("QEMU Virtual Machine"), "QEMU", None, f"QEMU Virtual Machine, which {MAY_BE}"),
+        ({f"{TREE}/compatible": "riscv-virtio"}, "QEMU virt", None, "riscv-virtio, which runs"),
         ({f"{TREE}/compatible": "raspberrypi,4-model-b"}, UNKNOWN, None, NOTHING),
         ({f"{TREE}/compatible": "linux,dummy-virt\0another"}, "QEMU virt", None,
          "linux,dummy-virt, which runs"),
