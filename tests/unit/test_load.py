@@ -16,26 +16,15 @@ from tests.conftest import ROOT
 from tests.unit.test_plan_loads import FORMS, NO_LOADS
 
 # Both refuse these, each in its words.
-FAULTY = [
-    *(load for load, _ in NO_LOADS),
-    *("cpu=99us/1ms", "cpu=1s/11s", "cpu=1ms/999us", "network=100001/s", "network=-1/s"),
-    *("storm=5001", "storm=99999999999999999999", "build=0", "build=5001", "build=1/s"),
-    *("messages=251", "@cpu", "cpu@host:7", "storm=3@host:7", "network@host:7", "network=5/s@:7"),
-    *("network=5/s@h:", "network=5/s@h:65536", "network=5/s@ho st:7", "network=5/s@h:7@h:7"),
-    *(
-        "interrupt=5/s@",
-        "interrupt=5/s@/dev/uio",
-        "interrupt=5/s@/dev/uio256",
-        "interrupt@/dev/uio1",
-    ),
-    *(
-        "interrupt=5/s@/dev/uio01",
-        "interrupt=5/s@/dev/../uio1",
-        "interrupt=5/s@h:7",
-        "cpu@/dev/uio1",
-    ),
-    *("interrupt=5/s@/dev/uio1@cpu", "network=5/s@/dev/uio1", "interrupt=5/s@/dev/uio1/x"),
-]
+MORE_FAULTY = """
+cpu=99us/1ms cpu=1s/11s cpu=1ms/999us network=100001/s network=-1/s network@host:7 network=5/s@:7
+network=5/s@h: network=5/s@h:65536 network=5/s@h:7@h:7 network=5/s@/dev/uio1 storm=5001 build=0
+storm=99999999999999999999 storm=3@host:7 build=5001 build=1/s messages=251 @cpu cpu@host:7
+cpu@/dev/uio1 interrupt@/dev/uio1 interrupt=5/s@ interrupt=5/s@/dev/uio interrupt=5/s@/dev/uio256
+interrupt=5/s@/dev/uio01 interrupt=5/s@/dev/../uio1 interrupt=5/s@h:7 interrupt=5/s@/dev/uio1@cpu
+interrupt=5/s@/dev/uio1/x
+"""
+FAULTY = [*(load for load, _ in NO_LOADS), "network=5/s@ho st:7", *MORE_FAULTY.split()]
 # Each limit of a degree, from within.
 LIMITS = [
     *("cpu=100us/1ms", "cpu=1ms/1ms", "disk=10s/10s", "memory=100us/10s", "syscall=1ms/1s"),
