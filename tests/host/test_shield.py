@@ -270,22 +270,17 @@ def has_another(owner: int, guard: int) -> bool:
     return guard not in children(owner) and len(children(owner)) == 2
 
 
-def test_the_guard_is_killed(probe: Path, before: State) -> None:
-    """It is replaced at once, so that the next kill does no harm either."""
-    with shielded(command(probe, *FOREVER)) as process:
-        first = guard_of(process.pid)
-        os.kill(first, signal.SIGKILL)
-        wait_until(lambda: has_another(process.pid, first), "there is no new guard")
-        ended(process, signal.SIGKILL)
-    all_is_back(before)
-
-
-def test_the_guard_is_killed_and_the_command_ends(probe: Path, before: State) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGUSR1])
+def test_the_guard_is_killed(probe: Path, before: State, number: signal.Signals) -> None:
+    """It is replaced at once, so that the next kill does no harm either; or the command ends."""
     script = "trap 'exit 0' USR1; echo ready; while :; do sleep 0.1; done"
     with shielded(command(probe, "sh", "-c", script)) as process:
-        os.kill(guard_of(process.pid), signal.SIGKILL)
-        ended(process, signal.SIGUSR1)
-    assert process.returncode == 0
+        first = guard_of(process.pid)
+        os.kill(first, signal.SIGKILL)
+        if number == signal.SIGKILL:
+            wait_until(lambda: has_another(process.pid, first), "there is no new guard")
+        ended(process, number)
+    assert process.returncode == (0 if number == signal.SIGUSR1 else -number)
     all_is_back(before)
 
 
