@@ -38,43 +38,35 @@ static struct port_file_place place_of(const char *mounts)
 
 #define BEFORE "29 1 8:1 / / rw - ext4 /dev/other rw\n300 1 8:3 / /x rw - xfs /dev/x rw\n"
 
-TEST(the_mount_of_the_file_is_found_by_its_id)
+/* By the id of the mount; optional fields may be missing, spaces are written out, and a damaged
+ * table tells nothing. */
+TEST(the_mount_of_a_file)
 {
-    struct port_file_place place =
-        place_of(BEFORE "30 29 253:2 / /data rw,noatime shared:2 master:1 - xfs /dev/vdb1 "
-                        "rw,attr2,inode64\n");
-    CHECK_TEXT(place.system, "xfs");
-    CHECK_TEXT(place.device, "/dev/vdb1");
-    CHECK_TEXT(place.options, "rw,noatime,attr2,inode64");
-    CHECK(place.has_number);
-    CHECK_SAME(place.number, makedev(253, 2));
-    CHECK_TEXT(place.scheduler, "");
-    CHECK_SAME(place.heeds_io_priority, PORT_NOT_KNOWN);
-}
-
-TEST(optional_fields_may_be_missing_and_spaces_are_written_out)
-{
-    struct port_file_place place =
-        place_of("30 29 0:44 / /mnt\\040x rw - cifs //host/a\\040b ro,vers=3\n");
-    CHECK_TEXT(place.system, "cifs");
-    CHECK_TEXT(place.device, "//host/a b");
-    CHECK_TEXT(place.options, "rw,ro,vers=3"); /* read-only file system, mounted for writing */
-    CHECK(!place.has_number);
-}
-
-TEST(a_damaged_table_tells_nothing)
-{
-    static const char *const tables[] = {"",
-                                         "30\n",
-                                         "30 29 8:1 / / rw\n",
-                                         "30 29 8:1 / / rw -\n",
-                                         "30 29 8:1 / / rw - ext4\n",
-                                         "31 1 8:1 / / rw - a b rw\n"};
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        struct port_file_place place = place_of(tables[i]);
-        CHECK_TEXT(place.system, "");
-        CHECK_TEXT(place.device, "");
-        CHECK(!place.has_number);
+    static const struct {
+        const char *mounts, *system, *device, *options;
+        bool has_number;
+    } rows[] = {
+        {BEFORE "30 29 253:2 / /data rw,noatime shared:2 master:1 - xfs /dev/vdb1 rw,attr2\n",
+         "xfs", "/dev/vdb1", "rw,noatime,attr2", true},
+        {"30 29 0:44 / /mnt\\040x rw - cifs //host/a\\040b ro,vers=3\n", "cifs", "//host/a b",
+         "rw,ro,vers=3"}, /* read-only file system, mounted for writing */
+        {"", "", "", ""},
+        {"30\n", "", "", ""},
+        {"30 29 8:1 / / rw\n", "", "", ""},
+        {"30 29 8:1 / / rw -\n", "", "", ""},
+        {"30 29 8:1 / / rw - ext4\n", "", "", ""},
+        {"31 1 8:1 / / rw - a b rw\n", "", "", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct port_file_place place = place_of(rows[i].mounts);
+        tap_row(rows[i].mounts);
+        CHECK_TEXT(place.system, rows[i].system);
+        CHECK_TEXT(place.device, rows[i].device);
+        CHECK_TEXT(place.options, rows[i].options);
+        CHECK_TEXT(place.scheduler, "");
+        CHECK_SAME(place.heeds_io_priority, PORT_NOT_KNOWN);
+        CHECK_SAME(place.has_number, rows[i].has_number);
+        CHECK(!place.has_number || place.number == makedev(253, 2));
     }
 }
 
@@ -123,7 +115,6 @@ static struct port_file_place with_scheduler(const char *text, bool is_stacked)
 
 TEST(which_schedulers_heed_priorities)
 {
-    CHECK_SAME(with_scheduler("[none] mq-deadline\n", false).heeds_io_priority, PORT_NO);
     CHECK_SAME(with_scheduler("none\n", false).heeds_io_priority, PORT_NO);
     CHECK_SAME(with_scheduler("none [kyber]\n", false).heeds_io_priority, PORT_NO);
     CHECK_SAME(with_scheduler("[another]\n", false).heeds_io_priority, PORT_NOT_KNOWN);
