@@ -237,12 +237,6 @@ MACHINE_TEST(delivery)
     CHECK_SAME(traced.open_count, 0);
 }
 
-MACHINE_TEST(service)
-{
-    measure("IRQ-P-DLT", "none");
-    expect_values(ALWAYS, SAMPLES, SERVICE_NS, SERVICE_NS);
-}
-
 /* A hypervisor leaves the guest before the expiry. */
 MACHINE_TEST(early)
 {

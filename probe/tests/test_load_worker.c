@@ -71,6 +71,9 @@ static bool fork_worker(const struct load_element *element, int policy, int nice
     close(gate[1]);
     pid_t supervisor = fork();
     if (supervisor == 0) {
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_SETMASK, &all, NULL);
         signal(SIGTERM, SIG_IGN);
         if (setpriority(PRIO_PROCESS, 0, nice_value) != 0 ||
             sched_setscheduler(0, policy, &priority) != 0)
@@ -104,13 +107,22 @@ static int64_t found(int counter)
     return (int64_t)atomic_load(&map->slots[0].counters[counter]);
 }
 
-TEST(it_is_never_real_time)
+TEST(it_is_ordinary)
 {
-    static const int policies[] = {SCHED_FIFO, SCHED_RR};
-    for (int i = 0; i < 2; i++) {
-        if (!be(&usual, policies[i], 0))
+    static const struct {
+        int policy, nice;
+    } from[] = {{SCHED_OTHER, 0}, {SCHED_OTHER, 5}, {SCHED_FIFO, 0}, {SCHED_RR, 0}};
+    for (int i = 0; i < 4; i++) {
+        if (!be(&usual, from[i].policy, from[i].nice))
             return;
         CHECK_SAME(found(POLICY), SCHED_OTHER);
+        CHECK_SAME(found(BLOCKED), 0);
+        CHECK_SAME(found(IGNORED), 0);
+        CHECK_SAME(found(CORE), 0);
+        if (geteuid() == 0 || from[i].nice == 0)
+            CHECK_SAME(found(NICE) - 20, 0);
+        else
+            CHECK_HOLDS(load_slot_note(&map->slots[0]), "could not be set to nice 0");
     }
 }
 
@@ -130,16 +142,6 @@ TEST(it_is_refused_where_it_would_stay_real_time)
     CHECK_SAME(atomic_load(&map->slots[0].state), WORKER_REFUSED);
     const char *note = load_slot_note(&map->slots[0]);
     CHECK_HOLDS(note ? note : "", "the real-time priority of the probe could not");
-}
-
-TEST(its_niceness_is_its_own)
-{
-    if (!be(&usual, SCHED_OTHER, 5))
-        return;
-    if (geteuid() == 0)
-        CHECK_SAME(found(NICE) - 20, 0);
-    else
-        CHECK_HOLDS(load_slot_note(&map->slots[0]), "could not be set to nice 0");
 }
 
 TEST(behind_all_others_it_has_the_idle_class)
@@ -165,15 +167,6 @@ TEST(without_an_idle_class_it_is_lowest)
     CHECK_SAME(found(POLICY), SCHED_OTHER);
     CHECK_SAME(found(NICE) - 20, 19);
     CHECK_SAME(atomic_load(&map->slots[0].behind), BEHIND_NICE);
-}
-
-TEST(it_takes_signals_and_leaves_no_core)
-{
-    if (!be(&usual, SCHED_OTHER, 0))
-        return;
-    CHECK_SAME(found(BLOCKED), 0);
-    CHECK_SAME(found(IGNORED), 0);
-    CHECK_SAME(found(CORE), 0);
 }
 
 /* Whoever is killed in the middle of one has told the one before. */
