@@ -144,26 +144,37 @@ static void run(int64_t per_s, int peers, long ms)
 #define INTERRUPT_TEST(what) TEST_IN(begin(), (void)0, what)
 #define INTERRUPT_HOST_TEST(what) HOST_TEST_IN(begin(), (void)0, what)
 
-INTERRUPT_TEST(what_is_delivered_counts)
+TEST(what_is_delivered_counts)
 {
-    arms.is_to_work = true;
-    run(2000, 1, 300);
-    CHECK(counted(DELIVERED) > 0);
-    CHECK((int)counted(DELIVERED) < arms.calls);
-    CHECK(!load_slot_note(&slot));
-    CHECK_SAME(atomic_load(&slot.state), WORKER_WORKS);
-}
-
-/* All are due, and none comes. */
-INTERRUPT_TEST(what_is_never_armed_does_not_count)
-{
-    arms.is_dead = true;
-    run(2000, 1, 300);
-    CHECK(arms.calls > 0);
-    CHECK_SAME(counted(DELIVERED), 0);
-    CHECK_SAME(atomic_load(&slot.state), WORKER_READY);
-    CHECK(atomic_load(&slot.counted_ns) <
-          clock_monotonic_ns() - 200000000); /* it still waits for them */
+    static const struct {
+        const char *name;
+        int each;
+        bool is_dead, is_to_work;
+    } rows[] = {
+        {"all are delivered", 0, false, true},
+        {"all are due, and none comes", 0, true, false},
+        {"a third is refused", 3, false, true},
+        {"all are refused: it never works, and rests", 1, false, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && begin(); i++) {
+        int64_t begun_ns = clock_monotonic_ns();
+        tap_row(rows[i].name);
+        arms.each = rows[i].each;
+        arms.is_dead = rows[i].is_dead;
+        arms.is_to_work = rows[i].is_to_work;
+        run(1000, 1, 300);
+        CHECK_SAME(counted(DELIVERED) > 0, rows[i].is_to_work);
+        CHECK((int)counted(DELIVERED) <= arms.calls - arms.refused);
+        CHECK((int)counted(MISSED) >= arms.refused);
+        CHECK_HOLDS(load_slot_note(&slot) ? load_slot_note(&slot) : "",
+                    rows[i].each ? "a timer could not be armed" : "");
+        CHECK_SAME(load_slot_note(&slot) != NULL, rows[i].each > 0);
+        CHECK_SAME(atomic_load(&slot.state), rows[i].is_to_work ? WORKER_WORKS : WORKER_READY);
+        if (rows[i].is_dead) /* it still waits for them */
+            CHECK(atomic_load(&slot.counted_ns) < clock_monotonic_ns() - 200000000);
+        if (rows[i].each == 1)
+            CHECK(clock_monotonic_ns() - begun_ns >= (arms.calls - 1) * INT64_C(20000000));
+    }
 }
 
 /* All for the first place, which is armed: only the timer itself may free it. */
@@ -215,29 +226,6 @@ INTERRUPT_HOST_TEST(a_window_that_moves_is_waited_for)
     atomic_store(&map.window_begin_ns, WINDOW_MOVES);
     run(1000, 1, 100);
     CHECK((int64_t)counted(DELIVERED) >= SPAN_NS / 1000000);
-}
-
-INTERRUPT_TEST(none_counts_when_all_are_refused)
-{
-    arms.each = 1;
-    int64_t begun_ns = clock_monotonic_ns();
-    run(1000, 1, 300);
-    CHECK_SAME(counted(DELIVERED), 0);
-    CHECK((int)counted(MISSED) >= arms.refused);
-    CHECK_HOLDS(load_slot_note(&slot), "a timer could not be armed");
-    CHECK_SAME(atomic_load(&slot.state), WORKER_READY); /* it never worked */
-    CHECK(clock_monotonic_ns() - begun_ns >= (arms.calls - 1) * INT64_C(20000000)); /* and rests */
-}
-
-INTERRUPT_TEST(those_refused_are_missed)
-{
-    arms.each = 3;
-    arms.is_to_work = true;
-    run(500, 1, 300);
-    CHECK(counted(DELIVERED) > 0);
-    CHECK((int)counted(DELIVERED) <= arms.calls - arms.refused);
-    CHECK((int)counted(MISSED) >= arms.refused);
-    CHECK(load_slot_note(&slot));
 }
 
 /* It is armed for more than a second, as far as there are timers, and signals: half of them, shared

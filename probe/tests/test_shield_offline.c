@@ -112,18 +112,6 @@ V1_TEST(each_version_of_groups_and_none)
     }
 }
 
-/* What the order is for: this kernel forgets what is not moved off before. */
-V1_TEST(the_made_up_kernel_forgets)
-{
-    made_up_switch_cpu(3, false);
-    made_up_switch_cpu(3, true);
-    CHECK_TEXT(made_up_text(CPU_3 "cpuidle/state1/disable"), "0");
-    CHECK_TEXT(made_up_text(CPU_3 "cpufreq/scaling_max_freq"), "900");
-    CHECK_TEXT(made_up_text(WIDE), "1-2");
-    CHECK_TEXT(made_up_text(IRQ), "0-3");
-    CHECK_TEXT(made_up_mask_of(PINNED), "0-3");
-}
-
 /* The tool was killed between the journal and the write. */
 NONE_TEST(killed_before_the_write)
 {

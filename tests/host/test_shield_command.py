@@ -152,13 +152,6 @@ def test_the_command_finds_what_it_would_alone(
     all_is_back(before)
 
 
-def test_standard_input_and_output_are_passed_through(probe: Path, before: State) -> None:
-    text = os.urandom(300_000)
-    done = subprocess.run(command(probe, "cat"), input=text, capture_output=True, check=True)
-    assert done.stdout == text
-    all_is_back(before)
-
-
 @pytest.mark.parametrize(
     ("words", "code"),
     [
