@@ -9,12 +9,15 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.deploy import Session
 from hardstone.targets.named import SshSettings, parse_ssh_url
 from hardstone.targets.openssh import OpenSsh
 from hardstone.targets.ssh import Patience, SshTransport
 from tests.conftest import PROBE
+from tests.process.targets import sample
 from tests.waiting import LONGEST_S
 
 QUICK = Patience(away_s=LONGEST_S, again_s=0.05, start_s=0.0, job_s=0.0, late=0.0)
@@ -88,6 +91,8 @@ class MadeSsh:
         self._program.write_text(_SSH.format(state=shlex.quote(str(self.state))))
         self._program.chmod(0o700)
         self._probe = self.state / "probe"
+        for name, document in (("list", sample.register()), ("facts", sample.facts())):
+            self.tell(name, msgspec.json.encode(document).decode())
         text = _PROBE.format(state=shlex.quote(str(self.state)), probe=shlex.quote(str(PROBE)))
         self._probe.write_text(text)
         self._probe.chmod(0o700)

@@ -107,14 +107,15 @@ def test_a_kernel_that_refuses_locks_is_no_reason_to_wait_or_to_fail(tmp_path: P
     assert said.count("cannot be taken: No locks available") == 2
 
 
-def test_a_holder_that_handed_the_lock_on_is_said(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
+def test_a_holder_that_handed_the_lock_on_is_said_among_thousands_of_locks(tmp_path: Path) -> None:
+    lock, locks = tmp_path / "lock", tmp_path / "locks"
     with lock.open("wb") as file:
         state = os.fstat(file.fileno())
         place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
-        (tmp_path / "locks").write_text(f"1: FLOCK  ADVISORY  WRITE 77 {place} 0 EOF\n")
+        other = "1: POSIX  ADVISORY  WRITE 10 00:01:1 0 EOF\n"
+        locks.write_text(f"{other * 9000}2: FLOCK  ADVISORY  WRITE 77 {place} 0 EOF\n")
         assert "pid 77 took the lock and has ended" in holder_text(file.fileno(), tmp_path)
-        (tmp_path / "locks").write_text("1: FLOCK  ADVISORY  WRITE x\n2: POSIX\n")
+        locks.write_text("1: FLOCK  ADVISORY  WRITE x\n2: POSIX\n")
         assert holder_text(file.fileno(), tmp_path) == ""
         assert holder_text(file.fileno(), tmp_path / "none") == ""
 
@@ -134,16 +135,3 @@ def test_a_lock_that_is_there_is_not_made(tmp_path: Path) -> None:
         with pytest.raises(BlockingIOError), alone(lock, waits), lock.open() as second:
             fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
     assert waits == []
-
-
-def test_the_holder_is_found_among_thousands_of_locks(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    lock.touch()
-    with lock.open() as file:
-        state = os.fstat(file.fileno())
-        place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
-        other = "1: POSIX  ADVISORY  WRITE 10 00:01:1 0 EOF\n"
-        (tmp_path / "locks").write_text(
-            f"{other * 9000}2: FLOCK  ADVISORY  WRITE 77 {place} 0 EOF\n"
-        )
-        assert "(pid 77 " in holder_text(file.fileno(), tmp_path)

@@ -17,7 +17,6 @@ from hardstone.errors import InputError, TargetError
 from hardstone.targets import find_transport
 from hardstone.targets.base import ProbeError, Stop
 from hardstone.targets.console.address import parse_console
-from hardstone.targets.console.console_frames import ConsoleFrame
 from hardstone.targets.console.emulated_guest import job_bytes, open_emulated, read_settings
 from hardstone.targets.console.job import JobTransport
 from hardstone.targets.transport import Limits
@@ -160,11 +159,6 @@ def test_an_image_for_another_machine_and_other_settings_are_refused(
         job_bytes("run " + 2000 * "x")
 
 
-def test_the_facts_of_the_transport_replace_those_of_the_probe(image: Path) -> None:
-    facts = _job(image).own_facts()
-    assert (facts["virtual.emulated"], facts["virtual.time"]) == (True, "instructions")
-
-
 @pytest.mark.parametrize(
     ("act", "cause"),
     [
@@ -230,10 +224,3 @@ def test_the_console_in_real_time_is_a_line(image: Path, emulates) -> None:  # t
         with pytest.raises(TargetError, match="QEMU ended"):
             while True:
                 line.read(5.0)
-
-
-def test_the_made_up_frames_are_those_of_the_probe() -> None:
-    """The script above must not agree with the toolkit alone."""
-    frame = ConsoleFrame("ab12", 0, "^", b"1").encode()
-    head = b"ab12 0 ^ "
-    assert frame == b"@hs:%s%08x 1\n" % (head, zlib.crc32(head + b"1"))

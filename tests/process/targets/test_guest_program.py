@@ -8,7 +8,6 @@ import os
 import select
 import signal
 import subprocess
-import time
 import tty
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ import pytest
 from hardstone import frames
 from hardstone.frames import Frame, FrameReader, words_frame
 from tests.conftest import ROOT
-from tests.running import has_ended, state_of
+from tests.running import state_of
 from tests.waiting import LONGEST_S, wait_until
 
 PROGRAM = ROOT / "build" / "probe" / "hardstone-guest"
@@ -165,30 +164,9 @@ def test_input_for_a_command_that_reads_none_is_dropped(port: Port) -> None:
     assert port.until(frames.EXIT)[frames.EXIT] == bytes([128 + signal.SIGKILL, 0])
 
 
-def test_a_signal_reaches_the_whole_group(port: Port) -> None:
-    port.shell("sleep 1000 & echo $!; wait")
-    child = int(port.until(frames.OUTPUT)[frames.OUTPUT])
-    port.send(Frame(frames.SIGNAL, bytes([signal.SIGTERM])))
-    assert port.until(frames.EXIT)[frames.EXIT] == bytes([128 + signal.SIGTERM, 0])
-    wait_until(lambda: has_ended(child))
-
-
 def clock(port: Port) -> int:
     port.send(Frame(frames.CLOCK))
     return int.from_bytes(port.until(frames.CLOCK)[frames.CLOCK], "little")
-
-
-def test_the_clock_is_told_while_nothing_runs_and_while_a_command_runs(port: Port) -> None:
-    before_ns = time.monotonic_ns()
-    readings = [clock(port)]
-    port.shell("echo here; read line")
-    port.until(frames.OUTPUT)
-    readings.append(clock(port))
-    port.send(Frame(frames.INPUT_END))
-    port.until(frames.EXIT)
-    readings.append(clock(port))
-    assert sorted(readings) == readings
-    assert before_ns <= readings[0] and readings[-1] <= time.monotonic_ns()
 
 
 def test_without_files_for_a_command_the_host_is_told() -> None:
@@ -212,13 +190,6 @@ def test_a_child_that_holds_the_pipes_open_does_not_keep_the_command(port: Port)
     came = port.until(frames.EXIT)
     os.kill(int(came[frames.OUTPUT]), signal.SIGKILL)
     assert came[frames.EXIT] == b"\x00\x00"
-
-
-@pytest.mark.parametrize("length", [frames.MOST_BYTES + 1, 2**32 - 1])
-def test_a_frame_that_is_too_long_ends_it(port: Port, length: int) -> None:
-    os.write(port.own, frames.RUN + length.to_bytes(4, "little"))
-    said, _ = port.process.communicate(timeout=LONGEST_S)
-    assert port.process.returncode == 1 and b"the host is gone" in said
 
 
 @pytest.mark.parametrize("words", [[], ["port"], ["port", "/nowhere"], ["turns", "/a", "/b"]])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import resource
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -24,7 +22,7 @@ from hardstone.errors import (
 )
 from hardstone.targets import build, find_target
 from hardstone.targets.base import Notices, ProbeError, ProbeTimeoutError, RunOptions, Stop
-from hardstone.targets.local import ProbeProcess, cannot_start, local_target
+from hardstone.targets.local import ProbeProcess, local_target
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.transport import Limits, split_lines
 from tests.process.targets import sample
@@ -419,42 +417,11 @@ def test_the_variable_names_the_probe(
     assert words in caught.value.cause
 
 
-def test_the_signal_that_ended_it_is_not_ours(tmp_path: Path) -> None:
-    """Only the child's own group is signalled: a bystander lives on."""
-    bystander = subprocess.Popen(["sleep", "60"])
-    try:
-        path = sample.executable(tmp_path, "signal.pause()")
-        process = ProbeProcess([str(path)], Limits(0.2, end_s=0.1), Stop())
-        with pytest.raises(ProbeTimeoutError):
-            list(process.chunks())
-        assert bystander.poll() is None
-    finally:
-        bystander.send_signal(signal.SIGKILL)
-        bystander.wait()
-
-
 def test_an_unknown_target() -> None:
     for name in ("remote", "", "ssh:host", "fake:", "\x1b[2J"):
         with pytest.raises(InputError) as caught:
             find_target(name)
         assert str(caught.value).isprintable()
-
-
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [
-        (errno.ENFILE, "too many open files"),
-        (errno.EAGAIN, "ulimit -u"),
-        (errno.ENOMEM, "memory"),
-        (errno.ENOEXEC, "built for this machine"),
-        (errno.EIO, "hardstone probe path"),
-    ],
-)
-def test_the_remedy_is_that_of_the_cause(number: int, words: str) -> None:
-    error = cannot_start("/nowhere", OSError(number, os.strerror(number)))
-    assert error.cause == f"the probe /nowhere cannot be started: {os.strerror(number)}"
-    assert words in error.remedy
-    assert ("built for this machine" in error.remedy) == (number == errno.ENOEXEC)
 
 
 @contextmanager

@@ -1,8 +1,7 @@
-"""The probe over transports that are not this process' child: through a command, and a console."""
+"""The probe over transports that are not this process' child: a console, and one that is lost."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,26 +15,15 @@ from hardstone.model import ClockCheck
 from hardstone.plan.make import Request, make_plan
 from hardstone.store.store import Store
 from hardstone.targets.base import ProbeError, RunOptions, Stop, Target
-from hardstone.targets.local import LocalTransport, ProbeProcess
+from hardstone.targets.local import LocalTransport
 from hardstone.targets.probe_target import ProbeTarget, check_load
-from hardstone.targets.transport import Limits, Transport
+from hardstone.targets.transport import Limits
 from tests.process.targets import sample
 from tests.waiting import LONGEST_S
 
 TEST = "TMR-P-LAT"
 PATIENT = Limits(LONGEST_S, stop_s=LONGEST_S)
-# Stands for a remote login: another process between the tool and the probe.
-RELAY = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
 NOISE = (b"[    1.234567] random: crng init done\r\n", b"\r\nlogin: ", b"\xff\x00\n")
-
-
-class Relayed(LocalTransport):
-    name = "relay"
-
-    def chunks(self, arguments: Sequence[str], *more: Any) -> Generator[bytes]:
-        command = [sys.executable, "-c", RELAY, str(self.probe_path()), *arguments]
-        limits, stop, *on_idle = more
-        return ProbeProcess(command, limits, stop).chunks(*on_idle)
 
 
 class Console(LocalTransport):
@@ -73,10 +61,9 @@ def playing(folder: Path, stream: Sequence[str] = (), end: str = "") -> Path:
     return sample.executable(folder, body)
 
 
-@pytest.mark.parametrize("kind", [LocalTransport, Relayed, Console])
-def test_documents_arrive_over_every_transport(tmp_path: Path, kind: type[LocalTransport]) -> None:
-    target: Target = ProbeTarget(kind(playing(tmp_path)), limits=PATIENT)
-    assert (target.name, target.is_noisy) == (kind.name, kind.is_noisy)
+def test_documents_arrive_over_a_console(tmp_path: Path) -> None:
+    target: Target = ProbeTarget(Console(playing(tmp_path)), limits=PATIENT)
+    assert (target.name, target.is_noisy) == ("console", True)
     assert target.probe_list() == sample.register()
     assert target.facts() == sample.facts()
     found = target.selftest()
@@ -94,20 +81,6 @@ def test_the_clock_of_the_system_is_that_of_its_transport() -> None:
 
     assert ProbeTarget(Clocked()).clock_check() == check
     assert ProbeTarget(LocalTransport()).clock_check() is None
-
-
-@pytest.mark.parametrize("kind", [LocalTransport, Relayed])
-def test_a_stream_arrives_over_every_transport(tmp_path: Path, kind: type[LocalTransport]) -> None:
-    stream = sample.stream(TEST)
-    target = ProbeTarget(kind(playing(tmp_path, stream)), limits=PATIENT)
-    got = list(target.run(sample.planned(), RunOptions(), None, Stop()))
-    assert got == [line.encode() for line in stream]
-    stop = Stop()
-    stop.set()  # its input ends
-    target = ProbeTarget(
-        kind(sample.executable(tmp_path, "sys.stdin.read(); lines('kept')")), limits=PATIENT
-    )
-    assert list(target.run(sample.planned(), RunOptions(), None, stop)) == [b"kept"]
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
@@ -156,7 +129,7 @@ def test_a_load_is_checked_over_the_transport(
         f"print({said!r}, file=sys.stderr); sys.exit({code})"
     )
     probe = sample.executable(tmp_path, body)
-    transport: Transport = Relayed(probe)
+    transport = LocalTransport(probe)
     with pytest.raises(kind, match="no such element") as caught:
         check_load(transport, "cqu", None)
     if code != 70:
