@@ -290,13 +290,6 @@ def test_a_target_of_this_architecture_gets_the_probe_in_use(own_probe: Path) ->
     assert probe_for(OWN) == own_probe
 
 
-def test_a_target_of_another_one_gets_what_is_built_for_it(tree: Path, compiler: Path) -> None:
-    probe = probe_for(OTHER, root=tree)
-    assert probe.read_bytes() == program(OTHER)
-    assert probe_for(OTHER, root=tree) == probe
-    assert len(links(compiler)) == 2
-
-
 @pytest.mark.parametrize(
     ("machine", "words"),
     [

@@ -47,9 +47,6 @@ from tests.unit.stats import make
             ),
         ),
         ("k,memory=512", LabSettings(kernel="k", memory_mib=512)),
-        ("k,deterministic", LabSettings(kernel="k", is_deterministic=True)),
-        ("k,device=edu", LabSettings(kernel="k", device="edu")),
-        ("k,append=isolcpus=1,2 quiet", LabSettings(kernel="k", append="isolcpus=1,2 quiet")),
     ],
 )
 def test_a_target_is_read(text: str, expected: LabSettings) -> None:
