@@ -27,6 +27,19 @@ _JOB_S = 1e6
 ENDED = replace(QUICK, start_s=-_JOB_S / 2, job_s=_JOB_S)
 ENDED_AWAY = replace(ENDED, away_s=0.3)
 
+SESSION = Session(
+    url="ssh://board",
+    folder="/tmp/hardstone-ssh-0123456789ab",
+    word="0123456789ab",
+    machine="x86_64",
+    boot_id="-",
+    machine_id="-",
+    is_in_memory=False,
+    is_root=False,
+    libc="",
+    sha256="",
+)
+
 # Its master is a file in the place of the control socket. Files that a test makes: `down` refuses
 # every connection, `banner` is what a login writes first, `shell` the login shell.
 _SSH = """#!/bin/sh
@@ -137,18 +150,8 @@ class MadeSsh:
         (self.state / "down").unlink(missing_ok=True)
         (self.state / "shell").unlink(missing_ok=True)
         for folder in self.home.iterdir():
-            session = Session(
-                url="ssh://board",
-                folder=str(folder),
-                word=folder.name.rpartition("-")[2],
-                machine="x",
-                boot_id="-",
-                machine_id="-",
-                is_in_memory=False,
-                is_root=False,
-                libc="",
-                sha256="",
-            )
+            word = folder.name.rpartition("-")[2]
+            session = msgspec.structs.replace(SESSION, folder=str(folder), word=word)
             transport = self.transport(session=session)
             transport.stored()
             transport.close()

@@ -19,25 +19,12 @@ from hardstone.errors import InputError, PrivilegeError, TargetError
 from hardstone.frames import Frame, PeerLostError, words_frame
 from hardstone.targets.agent import VERSION, Agent
 from hardstone.targets.base import ProbeError
-from hardstone.targets.deploy import Session, agent_line, boot_of, deploy, measured_by, remove
+from hardstone.targets.deploy import agent_line, boot_of, deploy, measured_by, remove
 from hardstone.targets.named import SshSettings
 from hardstone.targets.openssh import OpenSsh, UnreachableError, refused_sudo, remove_unused
 from tests.conftest import ROOT
-from tests.process.targets.made_ssh import MadeSsh
+from tests.process.targets.made_ssh import SESSION, MadeSsh
 from tests.programs import script
-
-SESSION = Session(
-    url="ssh://board",
-    folder="/tmp/hardstone-ssh-0123456789ab",
-    word="0123456789ab",
-    machine="x86_64",
-    boot_id="-",
-    machine_id="-",
-    is_in_memory=False,
-    is_root=False,
-    libc="",
-    sha256="",
-)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import re
 import struct
 import sys
 import zlib
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from hardstone.targets.console.emulated_guest import job_bytes, open_emulated, r
 from hardstone.targets.console.job import JobTransport
 from hardstone.targets.transport import Limits
 
+Emulates = Callable[[str], None]
 _LIMITS = Limits(300.0, stop_s=1.0, end_s=1.0)
 # Finds what QEMU gives to the guest, then acts: `said` answers with frames, as the probe does.
 _QEMU = """#!{python} -IS
@@ -54,7 +56,7 @@ def image(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def emulates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def emulates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Emulates:
     """Call it with what QEMU does."""
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(tmp_path))
@@ -77,8 +79,8 @@ def _run(image: Path, *words: str, stop: Stop | None = None) -> bytes:
     return b"".join(_job(image).chunks(list(words), _LIMITS, stop or Stop()))
 
 
-def test_a_command_is_in_memory_before_the_boot_and_its_output_comes_back(  # type: ignore[no-untyped-def]
-    image: Path, emulates, tmp_path: Path
+def test_a_command_is_in_memory_before_the_boot_and_its_output_comes_back(
+    image: Path, emulates: Emulates, tmp_path: Path
 ) -> None:
     emulates("said(repr((job[2], command)).encode() + b'\\n')")
     output = _run(image, "run", "TMR-P-LAT", "--backing", "/nowhere", "--json").decode()
@@ -90,8 +92,8 @@ def test_a_command_is_in_memory_before_the_boot_and_its_output_comes_back(  # ty
     assert not list(tmp_path.glob("hardstone-lab-*")), "its files are gone"
 
 
-def test_time_that_counts_instructions_is_asked_for_on_one_processor(  # type: ignore[no-untyped-def]
-    image: Path, emulates
+def test_time_that_counts_instructions_is_asked_for_on_one_processor(
+    image: Path, emulates: Emulates
 ) -> None:
     emulates("pass")
     settings = read_settings(parse_console(f"console:qemu:{image},time=instructions,memory=256"))
@@ -103,9 +105,7 @@ def test_time_that_counts_instructions_is_asked_for_on_one_processor(  # type: i
     assert settings.facts()["virtual.time"] == "instructions"
 
 
-def test_in_real_time_nothing_counts_and_nothing_is_loaded(  # type: ignore[no-untyped-def]
-    image: Path, emulates
-) -> None:
+def test_in_real_time_nothing_counts_and_nothing_is_loaded(image: Path, emulates: Emulates) -> None:
     emulates("pass")
     settings = read_settings(parse_console(f"console:qemu:{image}"))
     command = " ".join(settings.command(("socket", "fd=7")))
@@ -176,8 +176,8 @@ def test_an_image_for_another_machine_and_other_settings_are_refused(
         ("sys.exit('cannot map the image')", "QEMU said: cannot map the image"),
     ],
 )
-def test_a_guest_that_ends_without_its_last_frame_is_no_result(  # type: ignore[no-untyped-def]
-    act: str, cause: str, image: Path, emulates
+def test_a_guest_that_ends_without_its_last_frame_is_no_result(
+    act: str, cause: str, image: Path, emulates: Emulates
 ) -> None:
     emulates(act)
     with pytest.raises((ProbeError, TargetError), match=cause):
@@ -191,8 +191,8 @@ def test_a_guest_that_ends_without_its_last_frame_is_no_result(  # type: ignore[
         ("console.write(b'booting\\n'); time.sleep(60)", "did not begin the command within 0 s"),
     ],
 )
-def test_an_image_that_takes_no_command_from_memory_is_not_waited_for(  # type: ignore[no-untyped-def]
-    act: str, cause: str, image: Path, emulates
+def test_an_image_that_takes_no_command_from_memory_is_not_waited_for(
+    act: str, cause: str, image: Path, emulates: Emulates
 ) -> None:
     emulates(act)
     settings = parse_console(f"console:qemu:{image},time=instructions")
@@ -202,8 +202,8 @@ def test_an_image_that_takes_no_command_from_memory_is_not_waited_for(  # type: 
     assert "CONFIG_HARDSTONE_JOB" in (caught.value.remedy or "")
 
 
-def test_a_guest_that_goes_on_after_an_abort_is_ended(  # type: ignore[no-untyped-def]
-    image: Path, emulates, tmp_path: Path
+def test_a_guest_that_goes_on_after_an_abort_is_ended(
+    image: Path, emulates: Emulates, tmp_path: Path
 ) -> None:
     emulates("time.sleep(60)")
     stop = Stop()
@@ -213,7 +213,7 @@ def test_a_guest_that_goes_on_after_an_abort_is_ended(  # type: ignore[no-untype
     assert not list(tmp_path.glob("hardstone-lab-*"))
 
 
-def test_the_console_in_real_time_is_a_line(image: Path, emulates) -> None:  # type: ignore[no-untyped-def]
+def test_the_console_in_real_time_is_a_line(image: Path, emulates: Emulates) -> None:
     emulates("console.write(b'nsh> '); console.write(console.read(5)[::-1])")
     with closing(open_emulated(parse_console(f"console:qemu:{image}"))) as line:
         line.write(b"12345")
