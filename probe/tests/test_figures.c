@@ -7,6 +7,8 @@
 
 /* ---- What a flood adds, by values that are made up ---- */
 
+enum { MOST = 600 };
+
 TEST(few)
 {
     int64_t one[] = {7}, two[] = {4, 1}, three[] = {9, -5, 2}, four[] = {10, 1, 3, 4};
@@ -20,6 +22,25 @@ TEST(no_overflow)
 {
     int64_t values[] = {INT64_MAX, INT64_MAX - 2};
     CHECK_SAME(flood_effect_median(values, 2), INT64_MAX - 1);
+}
+
+/* As many values are below the median as above it, whatever their order and ties. */
+TEST(many)
+{
+    uint64_t state = 15;
+    int64_t values[MOST];
+    for (int count = 1; count < MOST; count += 13) {
+        for (int i = 0; i < count; i++)
+            values[i] = (int64_t)(tap_random(&state) % (count % 2 ? 10 : 1000000));
+        int64_t median = flood_effect_median(values, count);
+        int below = 0, above = 0;
+        for (int i = 0; i < count; i++) {
+            below += values[i] < median;
+            above += values[i] > median;
+            CHECK(i == 0 || values[i - 1] <= values[i]);
+        }
+        CHECK(2 * below <= count && 2 * above <= count);
+    }
 }
 
 TEST(less_than_nothing_is_counted)

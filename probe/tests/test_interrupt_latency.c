@@ -96,3 +96,31 @@ TEST(all_have_a_fate)
     for (int i = 0; i < SENT_FATES; i++)
         CHECK_SAME(counts.of[i], wanted[i]);
 }
+
+/* Whatever the gaps are, none is left over and none counts twice. */
+TEST(any_gaps_add_up)
+{
+    static struct sent sends[500];
+    static struct gap gaps[1500];
+    unsigned short random[3] = {4, 5, 6};
+    for (int round = 0; round < 200; round++) {
+        uint64_t at = 0;
+        for (int i = 0; i < 1500; i++) {
+            gaps[i].begin = at + 1 + (uint64_t)(erand48(random) * 200);
+            gaps[i].end = at = gaps[i].begin + 1 + (uint64_t)(erand48(random) * 300);
+        }
+        for (int i = 0; i < 500; i++)
+            sends[i] = (struct sent){1000u * i, 1000u * i + 10, 1000u * i + 400};
+        const struct sent_watch watch = {20000, 400000};
+        memset(&counts, 0, sizeof counts);
+        sent_match(gaps, 1500, &watch, sends, 500, results, &counts);
+        CHECK_SAME(counts.sent, 500);
+        CHECK_SAME(sum(), 500);
+        for (int i = 1, last = -1; i < 500; i++) {
+            if (results[i].fate != SENT_SEEN)
+                continue;
+            CHECK((int)results[i].gap > last);
+            last = (int)results[i].gap;
+        }
+    }
+}

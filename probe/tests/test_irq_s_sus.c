@@ -192,6 +192,13 @@ static bool none(int64_t period_ns, int64_t limit_ns)
     return false;
 }
 
+/* Fails now and then above its limit, and passes now and then below it. */
+static bool noisy(int64_t period_ns, int64_t limit_ns)
+{
+    uint64_t state = (uint64_t)period_ns;
+    return tap_random(&state) % 4 == 0 ? period_ns < limit_ns : period_ns >= limit_ns;
+}
+
 static struct tried search_all(struct sustained_search *search, system_kind passes,
                                int64_t limit_ns)
 {
@@ -246,5 +253,39 @@ TEST(all_pass_or_none)
         CHECK_SAME(search_all(&search, row->passes, 0).count, row->count);
         CHECK_SAME(search.passed_ns, row->passed_ns);
         CHECK_SAME(search.failed_ns, row->failed_ns);
+    }
+}
+
+/* What is found was sustained, and a shorter period next to it was not. */
+TEST(noise_ends_too)
+{
+    for (int64_t limit_ns = 1000; limit_ns < 500000; limit_ns += 997) {
+        struct sustained_search search = usual();
+        (void)search_all(&search, noisy, limit_ns);
+        if (search.passed_ns > 0)
+            CHECK(noisy(search.passed_ns, limit_ns));
+        if (search.failed_ns > 0)
+            CHECK(!noisy(search.failed_ns, limit_ns));
+        CHECK(search.passed_ns == 0 || search.failed_ns < search.passed_ns);
+    }
+}
+
+/* Cut after any step, with only the two bounds kept, it ends where it would have ended. */
+TEST(it_goes_on_from_its_bounds)
+{
+    const int64_t limit_ns = 14300;
+    struct sustained_search whole = usual();
+    struct tried tried = search_all(&whole, above, limit_ns);
+    for (int cut = 0; cut <= tried.count; cut++) {
+        struct sustained_search first = usual();
+        for (int i = 0; i < cut; i++)
+            sustained_search_take(&first, tried.periods_ns[i],
+                                  above(tried.periods_ns[i], limit_ns));
+        struct sustained_search second = usual();
+        second.passed_ns = first.passed_ns;
+        second.failed_ns = first.failed_ns;
+        CHECK_SAME(search_all(&second, above, limit_ns).count, tried.count - cut);
+        CHECK_SAME(second.passed_ns, whole.passed_ns);
+        CHECK_SAME(second.failed_ns, whole.failed_ns);
     }
 }

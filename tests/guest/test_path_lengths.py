@@ -62,6 +62,26 @@ def differences(before: dict[str, int], now: dict[str, int], step: int) -> list[
     ]
 
 
+@pytest.mark.parametrize(
+    ("now", "step", "count"),
+    [
+        ({"a": 96}, 0, 0),
+        ({"a": 97}, 0, 1),
+        ({"a": 104}, 8, 0),
+        ({"a": 112}, 8, 1),
+        ({"b": 96}, 8, 2),
+    ],
+)
+def test_a_length_that_differs_is_found(now: dict[str, int], step: int, count: int) -> None:
+    assert len(differences({"a": 96}, now, step)) == count
+
+
+@pytest.mark.parametrize(("now", "count"), [(3060, 0), (3061, 1), (2940, 0), (2939, 1)])
+def test_a_contended_path_may_differ_by_its_lock_s_address(now: int, count: int) -> None:
+    path = "MUT-P-ARC/acquire/none"
+    assert len(differences({path: 3000}, {path: now}, 0)) == count
+
+
 def test_every_path_is_in_the_run(counted: Counted) -> None:
     found = lengths(counted)
     assert {tuple(path.split("/")[:2]) for path in found} == set(TIMED)

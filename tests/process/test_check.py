@@ -19,7 +19,7 @@ import check
 import probe_checks
 from check import Check, Outcome, Stage
 from probe_checks import Command, Skip
-from tests.conftest import ISOLATED, ROOT
+from tests.conftest import ISOLATED, ROOT, all_objects
 from tests.programs import ran
 
 
@@ -211,6 +211,46 @@ def test_the_analysis_depends_on_where_the_branch_began(monkeypatch: pytest.Monk
     assert probe_checks.analysis_digest() != before
 
 
+TIMED = """
+import time
+import pytest
+
+runs = []
+
+def burn():
+    end_s = time.process_time() + 0.15
+    while time.process_time() < end_s:
+        pass
+
+def test_that_is_cheap():
+    pass
+
+def test_that_is_dear():
+    burn()
+
+@pytest.mark.slow
+def test_that_says_so():
+    burn()
+
+def test_that_is_dear_once():
+    runs.append(1)
+    if len(runs) == 1:
+        burn()
+"""
+
+
+def test_a_quick_test_is_cheap_or_says_that_it_is_not(tmp_path: Path) -> None:
+    (tmp_path / "test_timed.py").write_text(TIMED)
+    words = ["-m", "pytest", "-q", "--quick", "-p", "tests.conftest", "-c", ROOT / "pyproject.toml"]
+    found = subprocess.run(
+        [sys.executable, *words, tmp_path],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert "1 failed, 3 passed" in found.stdout, found.stdout + found.stderr
+    assert "FAILED test_timed.py::test_that_is_dear - took 0." in found.stdout
+
+
 def test_one_check_runs_with_what_it_builds_on() -> None:
     (stage,) = check.chosen_stages(check.DOORS["test"], ["virtual"])
     assert [one.name for one in stage.checks] == [check.BUILD, "probe variant", "virtual"]
@@ -369,3 +409,10 @@ def test_what_a_test_leaves_behind_is_found() -> None:
     *others, process, shared = ast.literal_eval(done.stdout)
     assert others == ["System V msg N", "message queue left"]
     assert process.startswith("process N ") and shared == "shared memory left"
+
+
+def test_nobody_else_is_in_a_name_space_of_its_own() -> None:
+    if ISOLATED not in os.environ:
+        pytest.skip("only in name spaces of its own: make test ARGS='--only process'")
+    assert not {one for one in all_objects() if "kthreadd" in one or "systemd" in one}
+    assert Path("/proc/1/comm").read_text() == "sh\n"

@@ -21,6 +21,14 @@ def test_damaged_inputs_are_refused_in_words_or_shown(kind: str, tmp_path: Path)
     assert share.accepted and share.refused
 
 
+def test_the_same_seed_gives_the_same_inputs() -> None:
+    for kind in KINDS:
+        assert [input_of(1, kind, n) for n in range(20)] == [
+            input_of(1, kind, n) for n in range(20)
+        ]
+        assert input_of(1, kind, 3) != input_of(2, kind, 3)
+
+
 def test_a_list_is_not_repeated_beyond_what_a_worker_holds() -> None:
     """One input of 100 000 was of more than 2 GiB, and ended its own maker."""
     assert len(input_of(1, "journal", 23_824)) < 40_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,6 +63,22 @@ from tests.running import Stream, noted
 def test_it():
     assert noted(Stream("TMR-P-LAT", -11, b"")).code == 0, "crashed"
 """
+CRASHED_IN_A_SHELL = """
+from tests.running import note_crash
+
+def test_it():
+    note_crash("cpu", 128 + 11)
+    assert 0, "crashed"
+"""
+LOADS = """
+from tests.host.test_load import once
+
+def test_it(tmp_path):
+    probe = tmp_path / "probe"
+    probe.write_text("#!/bin/sh\\nkill -SEGV $$")
+    probe.chmod(0o755)
+    once(probe, "cpu", tmp_path)
+"""
 MISCALLED = "def test_it():\n    (lambda: 1)(2)"
 HANGS = """
 import subprocess
@@ -92,6 +109,8 @@ LOST = "*failed without a witness in attempt 2*"
         (MISTYPED, [True], "", "errors", 1, ""),
         (NEVER, [True, False], "", "failed", 2, LOST),
         (CRASHED, [True], "", "failed", 1, ""),
+        (CRASHED_IN_A_SHELL, [True], "", "failed", 1, ""),
+        (LOADS, [True], "", "failed", 1, ""),
         (MISCALLED, [True], "", "failed", 1, ""),
         (HANGS, [True], "", "failed", 1, ""),
         (HANGS_AND_MORE, [True], "", "failed", 1, ""),
@@ -260,6 +279,12 @@ def test_a_disk_that_others_use_is_a_witness(
     made_up.process(30, 20, moved=1 << 30)
     made_up.waited(cpu_us=0, io_us=io_us)
     assert bool(witnesses()) == is_witness
+
+
+def test_this_machine_can_be_watched() -> None:
+    machine = Machine()
+    assert os.getpid() in machine.processes()
+    assert isinstance(machine.watch()(), list)
 
 
 def stream(code: int, *events: str, status: str = "failed", steal_ns: int = 0) -> Stream:

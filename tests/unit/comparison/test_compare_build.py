@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from statistics import median
 
 import msgspec
 import pytest
@@ -24,7 +25,7 @@ from hardstone.model import ClockCheck, Repeat, Result, Scalar, Tool, Trust, Ver
 from hardstone.schema import schema_texts
 from hardstone.stats.consistency import why_other_set
 from hardstone.systems.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
-from hardstone.wording import shorten
+from hardstone.wording import format_value, shorten
 from tests.unit.comparison.compared import made_run
 from tests.unit.comparison.made_systems import (
     CE7,
@@ -382,6 +383,17 @@ def test_the_words_of_a_comparison(request: pytest.FixtureRequest) -> None:
     # runs are numbered in the order in which tests make them
     found = {name: re.sub(r"\brun \d+", "run", text) for name, text in texts()}
     assert_as_stored(request, "comparison.txt", found)
+
+
+@pytest.mark.slow
+def test_ten_runs_have_the_median_over_runs_with_its_order_statistics() -> None:
+    subjects = ten()
+    (found,) = [one for one in compared(*subjects).tables if "runs-of-one" in one.anchor]
+    cells = dict(zip(found.columns, found.rows[0], strict=True))
+    means = sorted(one.held()[0].series.mean or 0 for one in subjects)  # type: ignore[union-attr]
+    middle, low, high = (format_value(one, "ns") for one in (median(means), means[1], means[8]))
+    assert cells["mean"] == f"{middle} ({low.removesuffix(' us')} to {high})"
+    assert len({format_value(one, "ns") for one in (means[0], means[1], means[8], means[9])}) == 4
 
 
 # The document

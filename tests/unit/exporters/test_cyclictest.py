@@ -59,6 +59,23 @@ def test_the_text_is_that_of_cyclictest() -> None:
     )
 
 
+def test_our_importer_reads_the_same_counts_back() -> None:
+    values = [*range(900, 90_000, 7), 1_234_567, 1_234_999]
+    first, second = reread(run_of(of_cpu(0, values), of_cpu(1, [v + 333 for v in values])))
+    assert first.count == second.count == len(values)
+    assert (first.min, first.max) == (0, 1_234_000)
+    assert sum(count for _, count in first.buckets or ()) == len(values)
+    expected: dict[int, int] = {}
+    for value in values[:-2]:  # up to 90 us a bucket is at most 64 ns wide
+        expected[value // 1000 * 1000] = expected.get(value // 1000 * 1000, 0) + 1
+    found = {low: count for low, count in first.buckets or () if count and low < 10**6}
+    assert sum(found.values()) == sum(expected.values())
+    for limit in range(1000, 90_000, 1000):  # never flattering: no more below a limit than were
+        below = sum(count for low, count in found.items() if low < limit)
+        truth = sum(count for low, count in expected.items() if low < limit)
+        assert truth - 10 <= below <= truth
+
+
 def test_a_bucket_on_the_border_of_two_rows_counts_in_the_upper_one() -> None:
     # From 17 to 32 us a bucket is 16 ns wide, and 17 000 lies within one: from 16 992 to 17 007.
     (one,) = reread(run_of(of_cpu(0, [16_000, 16_995, 16_999, 18_000])))

@@ -12,6 +12,7 @@ from hardstone.exporters.hdr import export_hdr
 from hardstone.exporters.registry import Exported, Wanted
 from hardstone.model import Conditions, Histogram, Result, RunDocument, Series
 from hardstone.stats.histogram import bins_of
+from hardstone.stats.quantiles import quantile_of_series
 from tests.imported import bare, cyclictest, linear
 from tests.unit.stats import make
 
@@ -60,6 +61,26 @@ def test_every_bucket_is_read_with_its_edge_and_count(most: int, tmp_path: Path)
     assert counts_of(read_one(series, tmp_path)) == [
         *zip(bins.upper.tolist(), bins.count.tolist(), strict=True)
     ]
+
+
+def test_the_figures_are_those_of_the_document(tmp_path: Path) -> None:
+    """By the values themselves: the library reads here what the library wrote."""
+    values = np.sort((np.random.default_rng(5).pareto(2, 20_000) * 9000).astype(int) + 900)
+    series = make.series(values.tolist())
+    document = make.document(results=[make.result(series=[series], duration_ns=2_100_000_000)])
+    ((tag, one),) = read(document, tmp_path).items()
+    assert tag == "TMR-P-LAT/total/wakeup:load=heavy:cpus=shared"
+    assert one.get_end_time_stamp() - one.get_start_time_stamp() == 2100
+    assert one.get_total_count() == series.count == 20_000
+    assert one.get_min_value() == one.get_lowest_equivalent_value(series.min)
+    assert one.get_max_value() == one.get_highest_equivalent_value(series.max)
+    assert one.get_mean_value() == pytest.approx(series.mean, rel=1e-3)
+    line = exported(document).content.decode().splitlines()[-1]
+    assert line.split(",")[3] == f"{values[-1] / 1e6:.6f}"
+    for q in (0.5, 0.9, 0.99, 0.999):
+        found = one.get_value_at_percentile(100 * q)
+        value, ours = int(values[round(q * 20_000) - 1]), quantile_of_series(series, q)
+        assert value <= found <= value * 1.001 and ours is not None and found == ours.value
 
 
 def test_counts_of_every_length_are_read(tmp_path: Path) -> None:

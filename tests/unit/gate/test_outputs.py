@@ -113,6 +113,13 @@ def test_nothing_checked_does_not_pass_in_junit() -> None:
     assert counts_in(suite_of(document())) == "1 0 1"
 
 
+def test_hostile_names_are_words_in_junit() -> None:
+    suite = suite_of(document(check("FAIL", HOSTILE, reason=HOSTILE), notes=(HOSTILE,)))
+    (case,) = suite.iter("testcase")
+    assert "<script>alert(1)</script>" in case.attrib["name"]
+    assert "\x1b" not in case.attrib["name"] and [one.tag for one in case] == ["failure"]
+
+
 @pytest.mark.slow
 @given(st.text())
 def test_any_text_is_xml(text: str) -> None:

@@ -125,6 +125,19 @@ def test_a_share_has_its_exact_interval(
     assert (one.share_low, one.share_high) == pytest.approx((low.low, high.high), rel=1e-9)
 
 
+def test_no_miss_bounds_the_share() -> None:
+    (one,) = misses_document(of([10] * 1000), 20).series
+    assert one.at_most == pytest.approx(1 - 0.05 ** (1 / 1000))
+
+
+@pytest.mark.parametrize(("count", "has_bound"), [(1, False), (19, False), (20, True)])
+def test_few_values_bound_nothing(count: int, has_bound: bool) -> None:
+    (one,) = misses_document(of([10] * count), 20).series
+    assert (one.at_most is not None) == has_bound
+    assert (f"needs 20 values, has {count}" in share_lines(one)) != has_bound
+    assert ("at most" in shown(of([10] * count), 20)) == has_bound
+
+
 def test_no_miss_in_a_file_that_lacks_values_bounds_nothing() -> None:
     one = imported.cyclictest(range(3000, 90_000, 7))
     losses = [Loss(what="values", text="Only the first 3000 of 7989 values.")]

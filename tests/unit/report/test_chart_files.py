@@ -191,6 +191,14 @@ def test_names_of_files_are_safe_and_differ(tmp_path: Path) -> None:
     assert all(one.parent == tmp_path / "f" and one.exists() for one in paths)
 
 
+@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "@SUM(1)", "-2+3"])
+def test_a_text_is_no_formula(tmp_path: Path, text: str) -> None:
+    table = ChartTable(["label", "value (ns)"], [[text, -2.0], ["-", None]])
+    write_chart_files([chart(table=table, title=text)], tmp_path / "f")
+    rows = read(tmp_path / "f" / "chart-1.csv")
+    assert rows == [{"label": f"'{text}", "value (ns)": "-2"}, {"label": "-", "value (ns)": ""}]
+
+
 def test_numbers_are_exact(tmp_path: Path) -> None:
     values = [0.1 + 0.2, 2.0**53, 1e-9, float("nan"), float("inf"), 7]
     table = ChartTable(["v"], [[one] for one in values])

@@ -65,6 +65,20 @@ def test_drawn_bins_hold_every_value_and_split_no_bucket(values: list[int], bits
         assert one.count == len(inside)
 
 
+@pytest.mark.slow
+@given(VALUES)
+@settings(max_examples=60, deadline=None)
+def test_points_of_the_exceedance_curve_are_exact(values: list[int]) -> None:
+    series = sample.series("latency", np.array(values))
+    series.histogram = histogram_of(np.array(values))
+    points = charts.curve(series)
+    shares = [share for _, share in points]
+    assert shares == sorted(shares, reverse=True)
+    assert points[-1][0] == float(max(values))
+    for value, share in points[1:-1]:
+        assert share == pytest.approx(sum(one > value for one in values) / len(values))
+
+
 def test_the_bound_and_the_worst_observed_are_drawn_for_every_line(run: RunDocument) -> None:
     lines = group(of("SEM-P-SIG", run))
     bounds = [row for row in rows(charts.exceedance_chart(lines, "ns")) if "b" in row]
@@ -226,6 +240,11 @@ def test_texts_that_would_end_the_process_are_refused(text: str) -> None:
     spec["data"]["values"][0]["name"] = text
     with pytest.raises(ValueError, match="cannot be drawn"):
         render(spec)
+
+
+def test_a_label_with_backslashes_is_drawn() -> None:
+    found = [sample.series("a", np.array([1, n + 2]), path=f"C:\\bin\\{n}") for n in range(2)]
+    assert "C:\\bin" in render(charts.range_chart(group(found), "ns"))
 
 
 def test_a_chart_has_the_twelve_lines_with_the_highest_maxima_and_says_so() -> None:

@@ -31,6 +31,14 @@ def test_a_count_that_the_file_does_not_say_is_empty() -> None:
     assert (row["count"], row["mean"]) == ("", "1200")
 
 
+def test_values_that_no_bucket_has_leave_the_quantiles_empty() -> None:
+    """Nobody knows which they are: the rank of no value is known."""
+    series = imported.cyclictest([3000] * 1000)
+    (row,) = rows_of(imported.imported_run(msgspec.structs.replace(series, count=1001)))
+    assert (row["count"], row["max"]) == ("1001", "3000")
+    assert not any(row[name] for name in ("median", "p90", "p99"))
+
+
 def test_each_series_is_a_row_with_exact_figures() -> None:
     values = [*range(1, 1001)]
     series = msgspec.structs.replace(make.series(values), labels={"cpu": 3})
@@ -63,3 +71,9 @@ def test_no_cell_is_a_formula(text: str) -> None:
     (row,) = rows_of(document)
     assert row["test"] == row["series"] == f"'{text}" and row["labels"].startswith("'")
     assert all(not cell.startswith(("=", "+", "-", "@")) for cell in row.values())
+
+
+def test_untrusted_text_stays_in_its_cell() -> None:
+    series = make.series([1, 2, 3], name='a,"b\r\n=c\x1b[2J')
+    (row,) = rows_of(make.document(results=[make.result(series=[series])]))
+    assert row["series"].startswith('a,"b') and row["count"] == "3" and "\x1b" not in row["series"]

@@ -29,6 +29,23 @@ def amount(key: str, address: str, statistic: str, load: str | None = None) -> A
     return {one.address: one for one in system.held()}[address].amount(statistic)
 
 
+def test_values_have_the_unit_of_the_series() -> None:
+    tick = amount("qnx", "CLK-P-DUR/tick", "mean")
+    assert (tick.value, tick.unit) == (2200.0, "ns")
+    source = "dedicated-systems-2012/timings published:qnx THR-P-SLS/128/switch max"
+    switch = amount("qnx", "THR-P-SLS/128/switch", "max")
+    assert switch == Amount("ns", "max", source, value=11500.0)
+    throughput = amount("lynx", "MSG-P-THR/mq/8192/thread/throughput", "min")
+    assert (throughput.value, throughput.unit) == (46_200_000.0, "bytes_per_s")
+
+
+def test_a_bound_stays_a_bound() -> None:
+    mean = amount("ce7", "MUT-P-ARN/inherit/acquire", "mean")
+    assert (mean.value, mean.below, mean.highest, mean.lowest) == (None, 100.0, 100.0, 0.0)
+    worst = amount("linux", "THR-P-PRE/thread/preemption", "max")
+    assert (worst.above, worst.highest, worst.lowest) == (1e6, None, 1e6)
+
+
 # ---- rows ----
 
 
