@@ -223,6 +223,17 @@ def test_a_length_is_refused_before_its_bytes_come() -> None:
     assert read_frame(longest.packed()) == longest
 
 
+@given(st.binary(max_size=40))
+def test_no_bytes_crash_the_reader(content: bytes) -> None:
+    reader = FrameReader()
+    reader.feed(content)
+    try:
+        while (frame := reader.next()) is not None:
+            assert frame.type in FROM_GUEST
+    except NoFrameError:
+        pass
+
+
 def test_words_of_a_command_end_each_with_a_0_byte() -> None:
     assert words_frame(frames.RUN, ["a b", "", "\udcff"]) == Frame(frames.RUN, b"a b\0\0\xff\0")
     assert (
