@@ -238,6 +238,15 @@ def test_yardsticks_are_lines_with_words_in_pictures_of_latency_alone() -> None:
     assert all(lines_across(one) == [] for one in found.by_test["CLK-P-DUR"])
 
 
+@pytest.mark.slow
+def test_a_yardstick_far_from_every_figure_is_left_out() -> None:
+    slow = made_view([made_run(1, 100.0), made_run(2, 100.0)])
+    near = lines_across(of(slow).by_test["TMR-P-LAT"][0])
+    assert 1_000_000.0 in near
+    fast = made_view([made_run(1, 0.01), made_run(2, 0.01)])
+    assert lines_across(of(fast).by_test["TMR-P-LAT"][0]) == []
+
+
 def test_the_shift_function_is_that_of_the_statistics() -> None:
     view = two_systems()
     shift = figures("2").by_test["CLK-P-DUR"][2]

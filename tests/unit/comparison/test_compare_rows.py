@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.grey import beside
 from hardstone.comparison.rows import Medians, equals_tick
 from hardstone.comparison.view import ComparedCell
 from hardstone.figure_text import amount_text, ratio_words
@@ -15,7 +16,7 @@ from hardstone.kernel.results import kernel_time_of
 from hardstone.model import Conditions, Event, Result
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
 from hardstone.systems.criteria import FoundFigure, find_figure, rated_figures
-from hardstone.systems.published import figures_of
+from hardstone.systems.published import Address, figures_of
 from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject, published_system
 from tests.unit.comparison.made_systems import (
     CE7,
@@ -334,3 +335,27 @@ def test_a_semaphore_that_inherits_stands_beside_none_without_an_owner() -> None
 def test_a_test_that_no_run_declares_has_no_title() -> None:
     view = compare_view([QNX, CE7])
     assert view.tests and {one.title for one in view.tests} == {""}
+
+
+TO_THREAD = Address("IRQ-P-TLT", ("to_thread",), {"source": "external"})
+
+
+DISPATCH = Address("IRQ-P-DLT", ("dispatch",), {"source": "external"})
+
+PAIR = Address("SEM-P-SIG", ("signal_wait",), {"kind": "unnamed", "scope": "thread"})
+
+
+@pytest.mark.parametrize(
+    ("address", "system", "said"),
+    [
+        (TO_THREAD, "Linux", "from the entry of the handler"),
+        (TO_THREAD, "Other", "from the entry of the handler"),
+        (DISPATCH, "Linux", ""),
+        (PAIR, "Linux", "enters the kernel only when"),
+        (PAIR, "Other", ""),
+    ],
+)
+def test_a_caveat(address: Address, system: str, said: str) -> None:
+    (one,) = beside(address, {"kernel.name": system})
+    assert one.address == address and not one.refused
+    assert said in one.note and bool(one.note) == bool(said)

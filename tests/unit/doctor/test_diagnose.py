@@ -400,6 +400,11 @@ def test_a_fact_does_not_bring_facts_of_its_own() -> None:
     assert fill("{user.name}", {"user.name": "{user.id}", "user.id": 7}) == "{user.id}"
 
 
+def test_a_command_without_its_facts_is_no_command() -> None:
+    assert fill_command("echo {user.name}", {}) is None
+    assert fill_command("echo {user.name}", {"user.name": None}) is None
+
+
 @pytest.mark.parametrize(
     ("text", "cpus"),
     [
@@ -438,3 +443,11 @@ def test_tests_want_the_priority_below_the_highest(highest: int, wanted: int) ->
 def test_the_group_that_grants_most(granted: Scalar, group: str | None) -> None:
     facts: dict[str, Scalar] = {"limits.granted_rtprio": granted, "user.groups": "users"}
     assert derive(facts).get("derived.granting_group") == group
+
+
+def test_nothing_is_derived_from_nothing() -> None:
+    assert derive({}) == {}
+    assert derive({"kernel.rt_runtime_us": 1, "kernel.rt_period_us": 0}) == {
+        "kernel.rt_runtime_us": 1,
+        "kernel.rt_period_us": 0,
+    }

@@ -448,6 +448,12 @@ def test_kleene(parts: list[dict[str, Any]], every: Truth, some: Truth) -> None:
     assert truth(any=parts) is some
 
 
+def test_not() -> None:
+    assert truth(**{"not": YES}) is False
+    assert truth(**{"not": NO}) is True
+    assert truth(**{"not": WHO}) is None
+
+
 @pytest.mark.parametrize(
     "predicate",
     [

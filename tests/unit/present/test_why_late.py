@@ -93,6 +93,22 @@ def test_a_cause_is_said_as_seen(request: pytest.FixtureRequest) -> None:
     assert late_values(make.result()) == [] and all_causes(make.document(), 1) == []
 
 
+def test_all_worst_values_are_covered() -> None:
+    """Those of which the same is said share a line."""
+    result = recorded.with_cause(migrations_count=1)
+    listed = result.series[0].worst
+    listed += [at(3, 1000 + number) for number in range(20)]
+    for number, one in enumerate(listed[3:]):
+        one.at_ns += number + 1
+    listed[10].before, listed[10].before_thread = "hog", 77
+    document = make.document(results=[result])
+    told = [text.replace("\N{NO-BREAK SPACE}", " ") for _, text in all_causes(document, 1)]
+    assert told[0] == "2 ms at 10.50 s, CPU 1: likely: 1 migration in that second (normally 0)"
+    assert told[1].startswith("21 values from 1 us to 250 us: no cause found")
+    assert told[2].endswith("no cause found; before it, hog (pid 77) ran")
+    assert (len(told), len(late_values(result))) == (3, 23)
+
+
 def test_a_step_of_a_coarse_clock_was_not_late() -> None:
     result = recorded.with_cause(migrations_count=1)
     assert late_values(result)

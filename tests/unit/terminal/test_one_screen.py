@@ -336,6 +336,21 @@ def test_a_distribution_needs_values_and_a_histogram() -> None:
     assert spread_text(over, 70, is_plain=True)[-6] != " "  # what is past the last bucket
 
 
+@pytest.mark.parametrize(
+    ("changed", "said", "unsaid"),
+    [
+        ({}, "idle states allowed", "cpu_dma_latency"),
+        ({"dma_latency_us": 0}, "cpu_dma_latency 0 us", "idle states allowed"),
+        ({"memory_locked": True}, "", "memory"),
+        ({"memory_locked": False}, "memory not locked", "lock not known"),
+        ({"memory_locked": None}, "lock not known", "memory not locked"),
+    ],
+)
+def test_what_a_condition_says(changed: dict[str, Any], said: str, unsaid: str) -> None:
+    text = text_of(make.result(values=(1000, 2000), conditions=where(**changed)))
+    assert said in text and unsaid not in text
+
+
 # Conditions
 
 
