@@ -25,7 +25,7 @@ import pytest
 from hardstone.errors import remedy_text
 from hardstone.model import StreamInterval
 from tests import machine
-from tests.host.odd import Odd, movable_interrupts
+from tests.host.odd import Odd, movable_interrupts, odd_values
 from tests.host.shielding import (
     FOREVER,
     GIVE_UP_S,
@@ -36,6 +36,7 @@ from tests.host.shielding import (
     SHIELD_MARKS,
     Shield,
     State,
+    Task,
     all_is_back,
     assert_same,
     command,
@@ -144,6 +145,67 @@ def test_verbose_tells_the_reasons(probe: Path, before: State) -> None:
     all_is_back(before)
 
 
+def movable_there() -> dict[tuple[int, int], Task]:
+    """Threads that may run on the reserved CPU and could be kept off it."""
+    return {
+        key: task
+        for key, task in read_state().tasks.items()
+        if RESERVED in task.affinity
+        and not task.is_ending
+        and not (task.is_kernel and task.is_bound)
+    }
+
+
+def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before: State) -> None:
+    mount = cpuset_mount()
+    with shielded(command(probe, *FOREVER)) as process:
+        (shielded_command,) = children(process.pid) - {guard_of(process.pid)}
+        first = movable_there()
+        time.sleep(0.01)  # a thread of the kernel that is just made is not bound yet
+        there = {key: task for key, task in movable_there().items() if key in first}
+        assert set(there) == {key for key in there if key[0] == shielded_command}, there
+        for path in movable_interrupts():
+            assert str(RESERVED) not in path.read_text().strip().split(","), path
+        assert differences(before, read_state()) != []
+        if mount is not None and mount[0] == "v1":  # nor does a new group get the CPU
+            group = mount[1] / f"hardstone-test-{os.getpid()}"
+            group.mkdir()
+            try:
+                with pytest.raises(OSError, match="Invalid argument"):
+                    (group / "cpuset.cpus").write_text(f"0-{RESERVED}")
+            finally:
+                group.rmdir()
+        ended(process)
+    all_is_back(before)
+    assert odd.kernel_thread == 0 or os.sched_getaffinity(odd.kernel_thread) == {RESERVED}
+
+
+SET_THEM = """
+import time
+from tests.host.odd import odd_values
+with odd_values(int(__import__("sys").argv[1])) as odd:
+    print(odd.busy, odd.grouped, odd.pinned, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_odd_values_come_back_also_when_the_tests_are_killed(root: Path) -> None:
+    before = read_state()
+    with odd_values(RESERVED):
+        assert differences(before, read_state()) != []
+    assert_same(before)
+    words = [sys.executable, "-c", SET_THEM, str(RESERVED)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=root) as tests:
+        assert tests.stdout is not None
+        started = [int(word) for word in tests.stdout.readline().split()]
+        assert differences(before, read_state()) != []
+        tests.kill()
+    wait_until(lambda: all(map(has_ended, started)), "its processes go on")
+    wait_until(lambda: differences(before, read_state()) == [], "odd values are left")
+    mount = cpuset_mount()
+    assert mount is None or not list(mount[1].glob("hardstone-odd-*"))
+
+
 # ---- what is refused ----
 
 
@@ -165,6 +227,12 @@ PLAIN = "umask 077; printf '{text}' > $journal"
 PANIC = PLAIN.format(text=HEAD + r"file\t/proc/sys/kernel/panic\t1\t0\n")
 JOURNALS = {
     "a link": ("ln -s /etc/passwd $journal", "-- true", 70, "it is a link"),
+    "another user's": (
+        "install -m 600 -o 65534 /dev/null $journal",
+        "-- true",
+        70,
+        "another user owns it",
+    ),
     "damaged": (PLAIN.format(text="none"), "--restore", 2, "--restore --forget"),
     "damaged, forgotten": (PLAIN.format(text="none"), "--restore --forget", 0, "is deleted"),
     "of an earlier boot": (
@@ -174,7 +242,6 @@ JOURNALS = {
         "earlier boot",
     ),
     "with a file that no shield changes": (PANIC, "-- true", 70, "is not a file that a shield"),
-    "the same, restored": (PANIC, "--restore", 70, "is not a file that a shield"),
     "the same, forgotten": (PANIC, "--restore --forget", 0, "is deleted"),
     "none": ("true", "--restore", 0, "there is nothing to restore"),
 }
@@ -219,28 +286,46 @@ def test_without_right(open_probe: Path) -> None:
     assert "root" in (stream.result.remedy or "")
 
 
-def test_a_cpu_that_somebody_has_to_himself(probe: Path) -> None:
-    """Without the odd values, which have a group with that CPU."""
+@contextmanager
+def exclusive(cpu: int) -> Iterator[Path]:
     mount = cpuset_mount()
     if mount is None or mount[0] != "v1":
         pytest.skip("no cpusets of version 1")
-    before = read_state()
     group = mount[1] / f"hardstone-exclusive-{os.getpid()}"
     group.mkdir()
     try:
         (group / "cpuset.mems").write_text((mount[1] / "cpuset.mems").read_text())
-        (group / "cpuset.cpus").write_text(str(RESERVED))
-        with suppress(OSError):
+        (group / "cpuset.cpus").write_text(str(cpu))
+        try:
             (group / "cpuset.cpu_exclusive").write_text("1")
-        if (group / "cpuset.cpu_exclusive").read_text().strip() != "1":
+        except OSError:
             pytest.skip("groups of this machine share that CPU")
-        done = called(*command(probe, "true"))
+        yield group
     finally:
         group.rmdir()
-    assert done.returncode == 5, done.stderr
-    (line,) = done.stderr.decode().splitlines()
-    assert f"cpuset: {group} has the CPU to itself" in line
-    assert "choose another one with --cpu" in line
+
+
+@pytest.mark.parametrize(
+    ("cpu", "said"),
+    [
+        (RESERVED, "has the CPU to itself"),
+        (min(os.sched_getaffinity(0)), "has the only CPUs left for other tasks to itself"),
+    ],
+)
+def test_a_cpu_that_somebody_has_to_himself(probe: Path, cpu: int, said: str) -> None:
+    """Without the odd values, which have a group with that CPU."""
+    if len(os.sched_getaffinity(0)) != 2:
+        pytest.skip("with more CPUs some are left")
+    before = read_state()
+    with exclusive(cpu) as group:
+        done = called(*command(probe, "true"))
+        assert done.returncode == 5, done.stderr
+        (line,) = done.stderr.decode().splitlines()
+        assert f"cpuset: {group} {said}" in line
+        assert "choose another one with --cpu" in line or cpu != RESERVED
+        assert (group / "cpuset.cpus").read_text().strip() == str(cpu)
+        stream = run(probe, "TMR-P-LAT", *QUICK, "--cpu-config", "shielded")
+        assert stream.result.status == "denied" and str(group) in (stream.result.reason or "")
     all_is_back(before)
 
 
@@ -264,17 +349,22 @@ def has_another(owner: int, guard: int) -> bool:
     return guard not in children(owner) and len(children(owner)) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGUSR1])
-def test_the_guard_is_killed(probe: Path, before: State, number: signal.Signals) -> None:
-    """It is replaced at once, so that the next kill does no harm either; or the command ends."""
-    script = "trap 'exit 0' USR1; echo ready; while :; do sleep 0.1; done"
-    with shielded(command(probe, "sh", "-c", script)) as process:
+def test_the_guard_is_killed(probe: Path, before: State) -> None:
+    """It is replaced at once, so that the next kill does no harm either."""
+    with shielded(command(probe, *FOREVER)) as process:
         first = guard_of(process.pid)
         os.kill(first, signal.SIGKILL)
-        if number == signal.SIGKILL:
-            wait_until(lambda: has_another(process.pid, first), "there is no new guard")
-        ended(process, number)
-    assert process.returncode == (0 if number == signal.SIGUSR1 else -number)
+        wait_until(lambda: has_another(process.pid, first), "there is no new guard")
+        ended(process, signal.SIGKILL)
+    all_is_back(before)
+
+
+def test_the_guard_is_killed_and_the_command_ends(probe: Path, before: State) -> None:
+    script = "trap 'exit 0' USR1; echo ready; while :; do sleep 0.1; done"
+    with shielded(command(probe, "sh", "-c", script)) as process:
+        os.kill(guard_of(process.pid), signal.SIGKILL)
+        ended(process, signal.SIGUSR1)
+    assert process.returncode == 0
     all_is_back(before)
 
 
@@ -341,6 +431,10 @@ def test_both_are_killed_and_the_next_shield_restores(probe: Path, before: State
     all_is_back(before)
 
 
+def kill_the_tool(process: Shield) -> None:
+    process.kill()
+
+
 def kill_the_guard_too(process: Shield) -> None:
     """Where there is one by then."""
     process.send_signal(signal.SIGSTOP)
@@ -355,7 +449,7 @@ JOURNAL_MOMENTS = [-1, 0, 1, 5, 6, 8, 16, 40]
 BACK_MOMENTS_S = [0, 0.002, 0.006]  # after COMMAND, while it puts back
 
 
-@pytest.mark.parametrize("kill", [Shield.kill, kill_the_guard_too])
+@pytest.mark.parametrize("kill", [kill_the_tool, kill_the_guard_too])
 def test_a_kill_at_any_moment(probe: Path, before: State, kill: Callable[[Shield], None]) -> None:
     """While it applies, and while it puts back. A kill before there is a guard leaves an empty
     journal, which the next one removes. Between any two changes: probe/tests/test_shield_*.c."""
@@ -387,6 +481,35 @@ def has_lines(count: int) -> bool:
 # ---- what cannot be put back ----
 
 READ_ONLY = "mount --bind {0} {0} && mount -o remount,bind,ro {0} && "
+
+
+@with_unshare
+def test_what_cannot_be_put_back_is_kept_and_told(probe: Path, before: State) -> None:
+    """/proc/irq becomes read-only for the guard and for those who come after it."""
+    if not movable_interrupts():
+        pytest.skip("no interrupt can be moved here")
+    with subprocess.Popen(["unshare", "-m", "sleep", "60"]) as place:
+        mounts = Path(f"/proc/{place.pid}/ns/mnt")
+        wait_until(lambda: mounts.readlink() != Path("/proc/self/ns/mnt").readlink())
+        inside = ["nsenter", f"--mount={mounts}", "--"]
+        with shielded([*inside, *command(probe, *FOREVER)]) as process:
+            guard = guard_of(process.pid)
+            done = called(*inside, "sh", "-c", READ_ONLY.format("/proc/irq") + "true")
+            assert done.returncode == 0, done.stderr
+            ended(process, signal.SIGKILL)
+            wait_until(lambda: has_ended(guard), "the guard does not end")
+        for _ in range(2):
+            done = called(*inside, probe, "shield", "--restore")
+            assert done.returncode == 70 and b" 0 restored, " in done.stderr, done.stderr
+            assert b"could not be restored to CPUs" in done.stderr
+            assert b"Read-only file system" in done.stderr
+        again = called(*inside, *command(probe, "true"))
+        assert again.returncode == 70 and b"could not be restored: " in again.stderr, again.stderr
+        kinds = {line.split("\t")[0] for line in JOURNAL.read_text().splitlines()[5:]}
+        assert "irq" in kinds and kinds <= {"irq", "file"}
+        place.kill()
+    assert called(probe, "shield", "--restore").returncode == 0
+    all_is_back(before)
 
 
 @with_unshare
@@ -441,6 +564,16 @@ def test_a_shielded_run(probe: Path, before: State) -> None:
     all_is_back(before)
 
 
+@pytest.mark.parametrize("setting", ["dma_latency", "interrupts", "cpuset"])
+def test_one_setting_alone(probe: Path, before: State, setting: str) -> None:
+    stream = run(probe, "CLK-P-BIN", *QUICK, "--settings", setting)
+    if stream.result.status == "unsupported":
+        pytest.skip(stream.result.reason or "")
+    conditions = stream.result.conditions
+    assert (conditions.cpu_config, conditions.settings) == ("shared", [setting])
+    all_is_back(before)
+
+
 @with_unshare
 @pytest.mark.skipif(not Path(LATENCY).exists(), reason=f"no {LATENCY}")
 def test_the_latency_request_alone_needs_no_journal(probe: Path, before: State) -> None:
@@ -455,8 +588,6 @@ def test_the_latency_request_alone_needs_no_journal(probe: Path, before: State) 
         all_is_back(before)  # which reads the request that holds
     stream = run(probe, "CLK-P-BIN", *QUICK, "--settings", "dma_latency", prefix=prefix)
     assert stream.result.status == "measured", stream.result
-    conditions = stream.result.conditions
-    assert (conditions.cpu_config, conditions.settings) == ("shared", ["dma_latency"])
     all_is_back(before)
 
 

@@ -218,7 +218,7 @@ import pytest
 runs = []
 
 def burn():
-    end_s = time.process_time() + 0.15
+    end_s = time.process_time() + 0.9  # also on a machine that is eight times as slow
     while time.process_time() < end_s:
         pass
 
@@ -248,7 +248,7 @@ def test_a_quick_test_is_cheap_or_says_that_it_is_not(tmp_path: Path) -> None:
         check=False,
     )  # fmt: skip
     assert "1 failed, 3 passed" in found.stdout, found.stdout + found.stderr
-    assert "FAILED test_timed.py::test_that_is_dear - took 0." in found.stdout
+    assert "FAILED test_timed.py::test_that_is_dear - took " in found.stdout
 
 
 def test_one_check_runs_with_what_it_builds_on() -> None:
