@@ -133,7 +133,9 @@ static bool is_so(const struct part *part, const struct call *call)
 
 static void change(const struct part *part, struct call *call)
 {
-    long *word = &call->word[part->word < 0 ? 0 : part->word];
+    if (part->word < 0)
+        return; /* the priority of the caller is only looked at */
+    long *word = &call->word[part->word];
     *word = part->sign == ':'   ? part->value
             : part->sign == '-' ? *word & ~part->value
             : part->sign == '+' ? *word | part->value
@@ -194,6 +196,8 @@ static void read_word(struct shim_rule *rule, const char *word)
         part->sign = key[0];
         part->word--;
         part->value = part->sign == '~' ? 0 : value_of(part->text);
+        if (part->word < 0 && !strchr("=!><&", part->sign))
+            give_up(word);
         if (++rule->part_count > MOST_PARTS)
             abort();
         return;

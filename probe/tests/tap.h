@@ -73,7 +73,7 @@ void tap_near(double got, double wanted, double error, const char *what, const c
  * end is also the row's. */
 bool tap_row(const char *name); /* true */
 
-/* Each row of a table, named so. */
+/* Each row of a table, named so: an array, no pointer. */
 #define foreach(row, rows, name)                                                                   \
     for (__typeof__(&(rows)[0]) row = (rows);                                                      \
          row < (rows) + sizeof(rows) / sizeof(rows)[0] && tap_row(name); row++)

@@ -232,6 +232,19 @@ TEST(letters_among_noise)
     tap_row(NULL);
 }
 
+/* A terminal in line mode answers one read with nothing after Ctrl-D; an end never ends. */
+TEST(the_end_of_the_input)
+{
+    struct console console;
+    console_open(&console, "1a2b", input_of(""), -1);
+    CHECK(!console_is_asked_to_stop(&console));
+    CHECK(console_listens(&console));
+    for (int i = 0; i < 20; i++)
+        console_is_asked_to_stop(&console);
+    CHECK(!console_listens(&console));
+    close(console.input);
+}
+
 /* Nobody writes, and nobody has closed the line. */
 TEST(the_end_of_the_wait)
 {

@@ -108,6 +108,8 @@ TEST(each_write_must_be_counted)
     CHECK(synchronised_is_known(&one_less));
     CHECK(!synchronised_holds(&one_less));
     CHECK_SAME(one_less.unseen_count, 1);
+    struct synchronised back = TAKEN(100, 50);
+    CHECK(!synchronised_holds(&back));
 }
 
 TEST(a_count_that_cannot_be_read_gives_no_verdict)

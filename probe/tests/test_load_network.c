@@ -27,7 +27,8 @@ static int open_door(int family)
     }
     CHECK_SAME(getsockname(end, own, &length), 0);
     CHECK_SAME(listen(end, 8), 0);
-    snprintf(port, sizeof port, "%d", ntohs(address.sin_port + wide.sin6_port));
+    snprintf(port, sizeof port, "%d",
+             ntohs(family == AF_INET6 ? wide.sin6_port : address.sin_port));
     return end;
 }
 
@@ -100,7 +101,13 @@ static void close_service(void)
 TEST(what_comes_back_counts)
 {
     static const int families[] = {AF_INET, AF_INET6};
-    for (int i = 0; i < 2 && open_service(families[i], 0) && start(text); i++) {
+    for (int i = 0; i < 2; i++) {
+        if (!open_service(families[i], 0)) {
+            tap_skip(i == 0 ? "no IPv4 here" : "no IPv6 here");
+            return;
+        }
+        if (!CHECK(start(text)))
+            return;
         do { /* a service that gets no CPU for seconds is silent: then again */
             load_begin(&load);
             wait_for_packets(100);

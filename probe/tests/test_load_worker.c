@@ -114,7 +114,7 @@ TEST(it_is_ordinary)
     } from[] = {{SCHED_OTHER, 0}, {SCHED_OTHER, 5}, {SCHED_FIFO, 0}, {SCHED_RR, 0}};
     for (int i = 0; i < 4; i++) {
         if (!be(&usual, from[i].policy, from[i].nice))
-            return;
+            continue;
         CHECK_SAME(found(POLICY), SCHED_OTHER);
         CHECK_SAME(found(BLOCKED), 0);
         CHECK_SAME(found(IGNORED), 0);

@@ -27,7 +27,7 @@ from tests.host.loads import (
     lines_of,
     loading,
 )
-from tests.host.place import Marked, Place
+from tests.host.place import Marked, Place, group_of, within
 from tests.running import Stream, note_crash, run
 from tests.waiting import wait_until
 
@@ -304,6 +304,20 @@ def test_no_right_to_more_processes(open_probe: Path, tmp_path: Path) -> None:
     lines = once(open_probe, "kernel", tmp_path, "-D", "4", *ONE_CPU, prefix=prefix)
     assert any(" failed: " in text for text in limited(lines))
     assert events(lines)["load_short"].startswith("kernel: never ran: fork, exec, exit")
+
+
+@root_only
+def test_memory_keeps_within_its_group(probe: Path, tmp_path: Path) -> None:
+    """Whatever the machine has: half of the time at work, and nobody is killed."""
+    with group_of("memory", limit_in_bytes=str(16 * MIB)) as group:
+        words = ("-D", "1", *ONE_CPU)
+        lines = once(probe, "memory=50ms/100ms", tmp_path, *words, prefix=within(group))
+        kills = (group / "memory.oom_control").read_text().splitlines()
+        most = int((group / "memory.max_usage_in_bytes").read_text())
+    assert elements(lines)["memory"]["counters"]["allocated_bytes"] > 64 * MIB  # in turn
+    assert "load_ended_early" not in events(lines)
+    assert [line for line in kills if line.startswith("oom_kill ")] == ["oom_kill 0"]
+    assert most < 15 * MIB
 
 
 @other_user

@@ -12,7 +12,6 @@ DMI = "/sys/class/dmi/id"
 TREE = "/proc/device-tree"
 NOTHING = "no hypervisor was detected, but there may be one"
 MAY_BE = "runs in KVM or is emulated"
-INTEL = {"cpuid:0": "GenuineIntel"}
 QEMU = {f"{DMI}/sys_vendor": "QEMU\n"}
 VIRT = {f"{TREE}/compatible": "linux,dummy-virt"}
 EDK = {f"{TREE}/fw-cfg@9020000/compatible": "other,fw-cfg"}

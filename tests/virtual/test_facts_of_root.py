@@ -96,8 +96,9 @@ def made_up() -> dict[str, list[Step]]:
         elif line:
             if not steps or steps[-1][1]:
                 steps.append(({}, {}))
-            path, sign, text = re.split(r"(: ?| -> )", line, maxsplit=1)
+            path, sign, text = re.split(r"(: |:$| -> )", line, maxsplit=1)
             steps[-1][0][path] = sign.strip(": ") + text.encode().decode("unicode_escape")
+    assert all(facts for steps in machines.values() for _, facts in steps)
     return machines
 
 

@@ -35,7 +35,7 @@ struct kes_thread {
 };
 int kes_thread_info(int thread, struct kes_thread *info);
 
-/* Bytes of the heap. */
+/* The size of the heap, in bytes. */
 int64_t kes_mem_total(void);
 
 #endif

@@ -6,11 +6,13 @@ from __future__ import annotations
 import os
 import tempfile
 import unicodedata
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+import hardstone as package
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE
 from hardstone.store.documents import encode_document
 from tests.process.cli.bad_documents import (
@@ -153,6 +155,29 @@ def test_odd_names_and_counts_steer_nothing(
         check_words(done)
     assert not [name for name in kept(out) if name.endswith(".tmp")]
     check_words(hardstone("runs", "--store", store))
+
+
+@pytest.mark.parametrize("kind", [one for one in ODD if one not in LARGE])
+def test_python_shows_odd_runs_without_steering(store: Path, kind: str) -> None:
+    bad(store, ODD[kind]())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = package.load(BAD, store)
+    compared = package.compare(run.systems[0], "published:qnx")
+    pages = [html_of(run), html_of(compared)]
+    words = [repr(run), repr(compared)]
+    for test in run.tests:
+        words += [repr(run.test(test, nth=0)), *map(repr, run.test(test, nth=0).all_series)]
+    for text in (*pages, *words):
+        check_words(Done(0, text, ""))
+    assert not any("<script" in page or "<img" in page for page in pages)
+
+
+def html_of(one: object) -> str:
+    """What a notebook asks for."""
+    name = "_repr_html_"
+    found: str = getattr(one, name)()
+    return found
 
 
 @pytest.mark.slow

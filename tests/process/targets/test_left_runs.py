@@ -19,6 +19,7 @@ from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY
 from hardstone.memory import LEFT_NAME
 from hardstone.model import Plan
 from hardstone.plan.make import Request, make_plan
+from hardstone.store.place import StoreError
 from hardstone.store.store import Store
 from hardstone.targets.base import LeftAloneError, Notices, Stop, TargetAwayError
 from hardstone.targets.probe_target import ProbeTarget
@@ -115,6 +116,19 @@ def test_no_other_command_takes_a_run_that_is_left(board: MadeSsh, store: Store)
     assert again.recover(never, never) == []
     assert said == [] and again.runs() == []
     assert [one.target for one in again.left()] == ["board"]
+
+
+def test_one_process_waits_for_a_run(board: MadeSsh, store: Store) -> None:
+    leave(board, store)
+    target = opened(collected_transport(board, store))
+    run_id = store.left()[0].id
+    _, journal = store.collect(run_id, target)
+    assert store.left()[0].is_recorded
+    with pytest.raises(StoreError, match="another process waits"):
+        store.collect(run_id, target)
+    journal.discard()
+    assert store.left() == []
+    target.close()
 
 
 def test_a_collection_that_is_cut_off_goes_on(board: MadeSsh, store: Store) -> None:

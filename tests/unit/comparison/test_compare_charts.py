@@ -11,7 +11,7 @@ import pytest
 import vl_convert  # type: ignore[import-untyped,unused-ignore]
 
 from hardstone.comparison.charts import GREY, MOST_OVERLAID
-from hardstone.comparison.figures import LEAST_COST, CompareFigures, compare_figures
+from hardstone.comparison.figures import LEAST_COST, CompareFigures, compare_figures, shown_row
 from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.report import drawing
 from hardstone.report.chart_frame import interactive
@@ -283,6 +283,14 @@ def test_tests_of_one_series_name_are_told_apart() -> None:
     assert {one["h"] for one in rows(spread)} == {
         f"{row.address.split('/')[0]} acquire" for row in decisive
     }
+
+
+def test_the_row_that_is_drawn_is_a_decisive_one() -> None:
+    view = six_systems()
+    test = next(one for one in view.tests if one.test == "THR-P-SLS")
+    chosen = shown_row(test, [row_of(view, "THR-P-SLS/10/switch")])
+    assert chosen and chosen.address == "THR-P-SLS/10/switch"
+    assert shown_row(replace(test, rows=[]), view.decisive) is None
 
 
 def test_published_systems_alone_have_bars() -> None:

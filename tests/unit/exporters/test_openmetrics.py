@@ -120,6 +120,11 @@ def test_what_a_bucket_counts(document: RunDocument, counts: dict[str, int]) -> 
     assert buckets_of(document).items() >= counts.items()
 
 
+def test_the_largest_value_of_whole_microseconds_may_be_up_to_the_next() -> None:
+    document = imported_run(cyclictest([4000, 5000, 5000, 5000]))
+    assert values(document, "hardstone_duration_max_seconds") == {"": 5999e-9}
+
+
 def test_values_past_the_last_bucket_are_told() -> None:
     document = make.document(results=[make.result(series=[BOUNDED])])
     assert values(document, "hardstone_overflow_values") == {"": 1}

@@ -13,6 +13,7 @@ from hardstone.report.chart_frame import group
 from hardstone.report.lead import lead_of
 from hardstone.report.tables import table_of
 from hardstone.stats.histogram import bins_of
+from hardstone.stats.quantiles import upper_bound
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole
 from tests import imported
@@ -135,6 +136,13 @@ def test_only_charts_of_values_say_that_some_are_not_drawn() -> None:
     assert f"tick at the average. With cpu 0. {said}" not in page
     assert said in page
     assert "All figures are under Tests" in words(sketched(RUNS["means"]))
+
+
+def test_the_bound_stands_at_the_maximum() -> None:
+    series = imported.cyclictest(LATE, buckets=20)
+    spec = charts.exceedance_chart(group([series]), "ns")
+    (bound,) = [row for row in spec["data"]["values"] if "b" in row]
+    assert (bound["v"], bound["b"]) == (57_999.0, upper_bound(0, 3080))
 
 
 @pytest.mark.slow

@@ -221,6 +221,19 @@ def test_what_is_no_address(text: str) -> None:
         parse_address(text)
 
 
+@pytest.mark.parametrize(
+    ("values", "statistic", "expected"),
+    [
+        ([10, 20, 30], "min", 10),
+        ([10, 20, 30], "mean", 20),
+        ([10, 20, 30], "max", 30),
+        (range(1, 2001), "p99", pytest.approx(1980, rel=0.01)),
+    ],
+)
+def test_what_a_series_holds(values: list[int], statistic: str, expected: object) -> None:
+    assert value_of(make.series(values), statistic) == expected
+
+
 # ---- values ----
 
 

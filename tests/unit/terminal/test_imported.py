@@ -11,6 +11,7 @@ from hardstone.calling import as_typed
 from hardstone.model import Conditions, Loss, RunDocument
 from hardstone.present.answer import answer_of, screen_rows, title_of
 from hardstone.present.deadlines import misses_document
+from hardstone.systems.rating import rate_run
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_misses, print_whole
 from tests import imported
@@ -151,6 +152,13 @@ def test_a_judgement_needs_what_it_rests_on(document: RunDocument, said: str) ->
     assert answer.judgement.replace("\N{NO-BREAK SPACE}", " ") == said
     assert "measured by cyclictest 2.40: " in answer.sentence
     assert answer.steps == []
+
+
+def test_a_file_is_not_rated() -> None:
+    ((_, rating),) = rate_run(histogram())
+    assert rating.overall is None
+    assert "read from a file of another tool" in rating.why_none
+    assert all(one.stars is None for one in rating.categories)
 
 
 def test_an_own_run_whose_load_is_not_known_is_not_called_unloaded() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 import msgspec
+import numpy as np
 import pytest
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
@@ -34,12 +35,14 @@ from hardstone.present.overview import (
     status_text,
 )
 from hardstone.report.opening import head_of
+from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console, print_table, wrapped
 from hardstone.terminal.distribution import bar_rows, recording_lines
 from hardstone.terminal.explain import print_plan
 from hardstone.terminal.one_screen import not_realtime_lines, print_screen
-from hardstone.terminal.whole_run import note_rows, print_whole
+from hardstone.terminal.whole_run import cells_of, note_rows, print_whole
 from tests.unit.golden import assert_as_stored
+from tests.unit.report import sample
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
 
@@ -167,6 +170,12 @@ def test_a_part_of_a_latency_is_not_taken_for_the_whole(part: str, label: str) -
         for cpu in (0, 1)
     ]
     assert f"  {label}  " in shown(make.result("TMR-P-LAT", series=found))
+
+
+def test_of_a_throughput_the_least_is_shown_as_the_worst() -> None:
+    windows = sample.series("throughput", np.array([2_000_000, 3_000_000]), unit="bytes_per_s")
+    *_, worst = cells_of(summarise(windows), 1.0, "", "")
+    assert worst.plain == "2 MB/s"
 
 
 def test_short_loads_are_not_spelled_out() -> None:
