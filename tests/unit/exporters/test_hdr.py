@@ -63,6 +63,7 @@ def test_every_bucket_is_read_with_its_edge_and_count(most: int, tmp_path: Path)
     ]
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_document(tmp_path: Path) -> None:
     """By the values themselves: the library reads here what the library wrote."""
     values = np.sort((np.random.default_rng(5).pareto(2, 20_000) * 9000).astype(int) + 900)

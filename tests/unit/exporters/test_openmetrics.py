@@ -52,6 +52,7 @@ def of_values(*numbers: int, **changed: object) -> RunDocument:
     return make.document(results=[make.result(series=[series])])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS, ids=["openmetrics", "text"])
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("run-1*.json")), ids=lambda path: path.stem)
 def test_both_readers_take_every_run_and_agree(path: Path, reader: Reader) -> None:

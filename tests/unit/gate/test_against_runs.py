@@ -196,6 +196,7 @@ def test_what_differs_between_the_runs_is_told() -> None:
     assert "governor differs: powersave in the run, not known in the baselines" in notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("middle", "outcome"), [(2e7, "PASS"), (5e6, "FAIL")])
 def test_of_a_rate_less_is_worse(middle: float, outcome: str) -> None:
     held = [rate(spread(COUNT, 1e7, seed)) for seed in range(3, 13)]

@@ -161,6 +161,7 @@ def test_a_last_number_that_is_padded_is_whole() -> None:
     assert recognise.read(source(pair.rstrip(b"\n"))) == recognise.read(source(pair))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [

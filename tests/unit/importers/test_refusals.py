@@ -24,6 +24,7 @@ MADE_UP = {
 CHANGE = re.compile(r"^== (.+?): (['\"].+) -> (['\"].*)$", re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_each_change_is_refused_with_its_place(request: pytest.FixtureRequest) -> None:
     """The stored text is the table: add a change there, and let --write-golden answer it."""
     told, table = {}, request.path.parent / "golden" / "refusals.txt"

@@ -56,6 +56,7 @@ def test_console_that_twister_logged() -> None:
     assert read(logged).series == read(MEASURE).series
 
 
+@pytest.mark.slow
 def test_a_line_of_a_megabyte_is_no_row() -> None:
     reading = read(MEASURE + ":" * 2**20 + " : 1 cycles , 2 ns\n")
     assert len(reading.series) == 15

@@ -124,6 +124,7 @@ def test_a_row_of_a_comparison_is_drawn() -> None:
         found.plot("THR")
 
 
+@pytest.mark.slow
 def test_no_text_of_a_run_becomes_code_in_a_notebook() -> None:
     for test in run_of(hostile_document()).systems[0]:
         for one in run_of(hostile_document()).systems[0].test(test, nth=0).all_series:

@@ -168,6 +168,7 @@ def test_fewer_than_twenty_values_are_dots_and_no_distribution() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_result_of_few_values_has_a_chart_however_few_charts_there_are() -> None:
     result = msgspec.structs.replace(few_and_many(), series=few_and_many().series[:2])
     result.series[1].maxima_per_s = []

@@ -230,6 +230,7 @@ def test_a_run_that_is_not_trustworthy_has_no_figure_on_its_badge() -> None:
     assert badge(run_of(measured(wrong))) == ("run not trustworthy", palette()["quiet"])
 
 
+@pytest.mark.slow
 def test_no_text_of_a_run_becomes_code_in_what_is_shared() -> None:
     document = hostile.hostile_document()
     for drawn in (picture.picture(document), picture.badge(document)):

@@ -35,6 +35,7 @@ def static(document: RunDocument) -> str:
     return sketched(document, sample.SPECS.get)
 
 
+@pytest.mark.slow
 def test_only_linux_is_told_of_its_bound_of_idle_states(small: RunDocument) -> None:
     assert "--dma-latency 0" in static(small)
     nuttx = replace(small, system={**small.system, "kernel.name": "NuttX"})

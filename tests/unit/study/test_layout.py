@@ -394,6 +394,7 @@ def test_times_of_another_kind_are_shown_and_not_compared_and_behaviours_are(
     assert (cell.kind, cell.text) == ("measured", "fail: rotates")
 
 
+@pytest.mark.slow
 def test_lengths_of_kernel_sections_have_their_interval() -> None:
     view = view_of(HP, run(msgspec.structs.replace(kernel_result(), conditions=conditions())))
     cell = cell_at(view, "KRN-P-PRE/all/dispatch", statistic="time_90")

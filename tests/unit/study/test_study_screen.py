@@ -85,6 +85,7 @@ def test_a_study_alone(request: pytest.FixtureRequest, paper: str) -> None:
     assert_as_stored(request, f"{paper}.txt", printed(view_of(paper)))
 
 
+@pytest.mark.slow
 def test_a_study_with_runs(request: pytest.FixtureRequest) -> None:
     view, said = made_view(), ("not borne out", "a block took 1.2 s", "this machine, shared")
     answer = Answer(view.paper.conclusions[0], *said, needed="more blocks")
@@ -99,6 +100,7 @@ def test_the_list_of_studies_fits_one_screen(request: pytest.FixtureRequest) -> 
     assert len(out.splitlines()) <= 24 and all(name in out for name in PAPERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 132])
 @pytest.mark.parametrize("paper", PAPERS)
 def test_no_line_is_longer_than_the_terminal_and_no_word_is_broken(
@@ -124,6 +126,7 @@ def test_no_line_is_longer_than_the_terminal_and_no_word_is_broken(
     assert all(any(word in line for line in out.splitlines()) for word in lost), lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS)
 def test_on_a_narrow_terminal_lines_are_long_and_words_stay_whole(paper: str) -> None:
     view = view_of(paper)
