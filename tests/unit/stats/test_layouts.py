@@ -128,6 +128,7 @@ def test_arrays_agree_with_the_closed_form(values: list[int], width: int, first:
     assert bins.top == ranked_counts_of(histogram).top
 
 
+@pytest.mark.slow
 @given(VALUES, st.sampled_from([(1000, 0), (7, -3000), (50_000, -100)]), st.floats(0.01, 0.99))
 @settings(max_examples=40)
 def test_a_quantile_bounds_that_of_the_raw_values(

@@ -80,6 +80,7 @@ def made_view() -> StudyView:
     return view_of(OBENLAND, shown, later, guest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_study_alone(request: pytest.FixtureRequest, paper: str) -> None:
     assert_as_stored(request, f"{paper}.txt", printed(view_of(paper)))
