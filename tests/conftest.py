@@ -35,12 +35,12 @@ PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 pytest_plugins = ["tests.programs"]
 
 
-QUICK_S = 0.1  # of CPU, as tools/budget.toml: five times what a unit test should take
+QUICK_S = 0.2  # of CPU: 0.1, and machines of the same speed in a loop differ by two in tests
 QUICK_RUNS = 3
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    about = "fail a test that is not marked slow and takes more than 0.1 s of CPU"
+    about = "fail a test that is not marked slow and takes more than 0.2 s of CPU"
     parser.addoption("--quick", action="store_true", help=about)
     about = "kernels that tests/guest boots: all, or names of the lab with commas"
     parser.addoption("--kernels", default="debian", metavar="NAMES", help=about)

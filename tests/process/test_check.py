@@ -218,7 +218,7 @@ import pytest
 runs = []
 
 def burn():
-    end_s = time.process_time() + 0.9  # also on a machine that is eight times as slow
+    end_s = time.process_time() + 0.9  # also on a machine that is four times as slow
     while time.process_time() < end_s:
         pass
 
