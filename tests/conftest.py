@@ -35,7 +35,8 @@ PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 pytest_plugins = ["tests.programs"]
 
 
-QUICK_S = 0.2  # of CPU: 0.1, and machines of the same speed in a loop differ by two in tests
+# Of CPU. The aim is 0.02; two machines whose loops are equally fast may differ by two in tests.
+QUICK_S = 0.2
 QUICK_RUNS = 3
 
 

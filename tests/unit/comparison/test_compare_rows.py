@@ -337,11 +337,10 @@ def test_a_test_that_no_run_declares_has_no_title() -> None:
     assert view.tests and {one.title for one in view.tests} == {""}
 
 
+# What is said of a figure of a run that stands beside a published one
+
 TO_THREAD = Address("IRQ-P-TLT", ("to_thread",), {"source": "external"})
-
-
 DISPATCH = Address("IRQ-P-DLT", ("dispatch",), {"source": "external"})
-
 PAIR = Address("SEM-P-SIG", ("signal_wait",), {"kind": "unnamed", "scope": "thread"})
 
 

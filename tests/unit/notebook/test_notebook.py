@@ -195,6 +195,8 @@ def test_what_a_notebook_shows_is_escaped_and_short(tmp_path: Path) -> None:
     for text in (page, repr(run), repr(run.systems[0]), str(raised.value)):
         assert not set("\x00\x1b\u202e") & set(text)
     assert any(attack in run.name for attack in ATTACKS)
+    compared: str = getattr(hardstone.compare(run.systems[0], "published:qnx"), "_repr_html_")()  # noqa: B009
+    assert "<script" not in compared and "<img" not in compared and "&lt;img" in compared
 
 
 @pytest.mark.slow

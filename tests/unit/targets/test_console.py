@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -354,70 +354,100 @@ def logs_for_ever(board: Board) -> None:
     board.after(0.1, lambda: logs_for_ever(board))
 
 
+class Fault(NamedTuple):
+    happens: Happens
+    kind: type[HardstoneError]
+    cause: str
+    remedy: str
+
+
 READY = having("run", lambda board: lambda text: board.send(b"Ready.\n"))
 HIGH_BITS = having("damaged", lambda _: lambda data: bytes(byte | 0x80 for byte in data))
 TELNET = having("damaged", lambda _: lambda data: b"\xff\xfb\x01\xff\xfb\x03")
-REBOOTS = (ProbeError, "the board rebooted", "watchdog")
-FAULTS: dict[str, tuple[Happens, type[HardstoneError], str, str]] = {
-    "silent": (Board.fall_silent, TargetError, "comes from the port at all", "fuser /dev/pts/9"),
-    "wrong rate": (HIGH_BITS, TargetError, "the baud rate is wrong", "baud="),
-    "no prompt": (READY, TargetError, "no prompt was found; the last line was 'Ready.'", "prompt="),
-    "telnet": (TELNET, TargetError, "telnet", "raw"),
-    "only echo": (
+FAULTS = {
+    "silent": Fault(
+        Board.fall_silent, TargetError, "comes from the port at all", "fuser /dev/pts/9"
+    ),
+    "wrong rate": Fault(HIGH_BITS, TargetError, "the baud rate is wrong", "baud="),
+    "no prompt": Fault(
+        READY, TargetError, "no prompt was found; the last line was 'Ready.'", "prompt="
+    ),
+    "telnet": Fault(TELNET, TargetError, "telnet", "raw"),
+    "only echo": Fault(
         having("run", lambda _: lambda text: None),
-        *(TargetError, "only echoes", "end the program"),
+        TargetError,
+        "only echoes",
+        "end the program",
     ),
-    "not installed": (
+    "not installed": Fault(
         having("program", lambda _: "other"),
-        *(TargetError, "does not know the probe", "program="),
+        TargetError,
+        "does not know the probe",
+        "program=",
     ),
-    "many words": (
+    "many words": Fault(
         having("run", many_words),
-        *(ProbeError, "refuses the command line", "CONFIG_NSH_MAXARGUMENTS"),
+        ProbeError,
+        "refuses the command line",
+        "CONFIG_NSH_MAXARGUMENTS",
     ),
-    "short lines": (
+    "short lines": Fault(
         having("line_bytes", lambda _: 60),
-        *(ProbeError, "damaged", "CONFIG_NSH_LINELEN"),
+        ProbeError,
+        "damaged",
+        "CONFIG_NSH_LINELEN",
     ),
-    "other version": (
+    "other version": Fault(
         having("version", lambda _: b"2"),
-        *(TargetError, "speaks version 2 of the console protocol", "this version"),
+        TargetError,
+        "speaks version 2 of the console protocol",
+        "this version",
     ),
-    "crash": (
+    "crash": Fault(
         after_begin(1.5, crash),
-        *(ProbeError, "it crashed or was ended; the last line was 'up_assert", "stack"),
+        ProbeError,
+        "it crashed or was ended; the last line was 'up_assert",
+        "stack",
     ),
-    "panic": (
+    "panic": Fault(
         after_begin(1.5, panic),
-        *(ProbeError, "the system crashed: 'riscv_exception: EXCEPTION", "stacks"),
+        ProbeError,
+        "the system crashed: 'riscv_exception: EXCEPTION",
+        "stacks",
     ),
-    "reboot": (after_begin(1.5, Board.reboot), *REBOOTS),
-    "reboot without prompt": (after_begin(1.5, reboot_without_prompt), *REBOOTS),
-    "dies": (
+    "reboot": Fault(after_begin(1.5, Board.reboot), ProbeError, "the board rebooted", "watchdog"),
+    "reboot without prompt": Fault(
+        after_begin(1.5, reboot_without_prompt), ProbeError, "the board rebooted", "watchdog"
+    ),
+    "dies": Fault(
         after_begin(1.5, Board.fall_silent),
-        *(ProbeTimeoutError, "did not end within its deadline", "hangs"),
+        ProbeTimeoutError,
+        "did not end within its deadline",
+        "hangs",
     ),
-    "ends in the middle": (
+    "ends in the middle": Fault(
         after_begin(3.3, Board.fall_silent),
-        *(ProbeError, "stopped in the middle, and nothing came", "cable"),
+        ProbeError,
+        "stopped in the middle, and nothing came",
+        "cable",
     ),
-    "babbles": (after_begin(1.5, Board.babble), ProbeError, "not text any more", "restart it"),
-    "logs for ever": (
+    "babbles": Fault(after_begin(1.5, Board.babble), ProbeError, "not text any more", "restart it"),
+    "logs for ever": Fault(
         after_begin(1.5, logs_for_ever),
-        *(ProbeTimeoutError, "lines of others came between); the last line", "stopped"),
+        ProbeTimeoutError,
+        "lines of others came between); the last line",
+        "stopped",
     ),
 }
 
 
-@pytest.mark.parametrize(("happens", "kind", "cause", "remedy"), FAULTS.values(), ids=FAULTS)
-def test_each_fault_is_told_for_what_it_is(
-    happens: Happens, kind: type[HardstoneError], cause: str, remedy: str
-) -> None:
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_each_fault_is_told_for_what_it_is(fault: Fault) -> None:
     board = Board(answers)
-    happens(board)
+    fault.happens(board)
     error = refusal(board)
-    assert isinstance(error, kind), error
-    assert cause in error.cause and remedy in error.remedy, str(error)
+    assert isinstance(error, fault.kind), error
+    assert fault.cause in error.cause and fault.remedy in error.remedy, str(error)
     assert board.now < 300.0
 
 

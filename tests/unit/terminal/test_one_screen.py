@@ -336,6 +336,9 @@ def test_a_distribution_needs_values_and_a_histogram() -> None:
     assert spread_text(over, 70, is_plain=True)[-6] != " "  # what is past the last bucket
 
 
+# Conditions
+
+
 @pytest.mark.parametrize(
     ("changed", "said", "unsaid"),
     [
@@ -349,9 +352,6 @@ def test_a_distribution_needs_values_and_a_histogram() -> None:
 def test_what_a_condition_says(changed: dict[str, Any], said: str, unsaid: str) -> None:
     text = text_of(make.result(values=(1000, 2000), conditions=where(**changed)))
     assert said in text and unsaid not in text
-
-
-# Conditions
 
 
 def test_idle_states_that_only_some_results_were_kept_out_of_are_counted() -> None:
