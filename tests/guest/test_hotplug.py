@@ -35,6 +35,7 @@ SLEPT = "sed -n 's/^voluntary_ctxt_switches:.//p' $task/status"
 RAN = "cut -d ' ' -f 14 $task/stat"  # in hundredths of a second
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(
     ("words", "done", "least"),
     [

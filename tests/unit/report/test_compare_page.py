@@ -295,6 +295,13 @@ def test_each_text_is_shown() -> None:
     assert read.attributes["value"] == ["1.5", "2", "3"]
 
 
+def test_the_title_names_each_system_in_few_letters() -> None:
+    view = two_systems()
+    columns = [replace(one, label="board " + "x" * 90) for one in view.columns]
+    (title,) = re.findall(r"<title>(.*?)</title>", static(replace(view, columns=columns)))
+    assert title.count("board x") == 2 and len(title) < 120
+
+
 def test_a_heading_names_its_test_once() -> None:
     """Where no run declares a test its ID is all that is known of it."""
     page = static(compare_view([published_system("qnx"), published_system("ce7")]))

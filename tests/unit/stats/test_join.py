@@ -202,6 +202,11 @@ def test_a_third_part_is_joined_to_the_one_of_its_boot() -> None:
     assert [one.result for one in parts_of(whole)] == [0, 1, 0]
 
 
+def test_the_gap_before_a_third_part_begins_where_the_second_ended() -> None:
+    mark = mark_of(recording(0), recording(1), recording(2, begin_s=30))
+    assert (mark.data["ended_at_ns"], mark.data["gap_ns"]) == (23 * SECOND_NS, 7 * SECOND_NS)
+
+
 def test_what_recorded_nothing_leaves_the_figures_and_says_so() -> None:
     denied = recording(1, values=(), of_result={"status": "denied", "reason": "no right"})
     first = recording(0, complete=False)

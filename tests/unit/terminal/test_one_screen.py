@@ -18,6 +18,7 @@ from hardstone.present.notices import idle_remarks, timer_remark
 from hardstone.terminal.one_screen import MOST_LINES, print_screen, spread_text
 from tests.process.targets import sample
 from tests.unit.golden import assert_as_stored
+from tests.unit.posix import inventories
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
 from tests.unit.systems.rated_runs import full_run
@@ -291,6 +292,11 @@ def of_trust() -> Iterator[tuple[str, RunDocument]]:
     yield "counted instructions", make.document(results=results, system=counted)
     unrated = [make.result("FIO-P-STR", conditions=where())]
     yield "no stars", make.document(results=unrated)
+
+
+def test_a_test_with_a_table_of_its_own_has_its_line_wherever_it_ran() -> None:
+    lines = screen(inventories.document(make.result()))
+    assert [line for line in lines if line.startswith("POSIX ")]
 
 
 @pytest.mark.slow
