@@ -85,7 +85,8 @@ def test_tests_run_in_one_go_without_a_connection(board: MadeSsh) -> None:
     for test in ("A", "B", "C"):
         socket = f"$(sed -n 's/^-S \\([^ ]*\\) .*/\\1/p' {board.state}/log | sort -u)"
         look = f"echo $s >>$state/sockets; test -e $s && echo {test} >>$state/connected"
-        board.tell(f"{test}.sh", f"for s in {socket}; do {look}; done\n")
+        wait = "while test -e $s; do :; done; " if test == "A" else ""  # it is being closed
+        board.tell(f"{test}.sh", f"for s in {socket}; do {wait}{look}; done\n")
     transport = board.opened(patience=ENDED, clock=board.clock)
     transport.announce([(["run", "B"], LIMITS), (["run", "C"], LIMITS)])
     assert collected(transport, "A", 1) == b"A\n"
@@ -218,16 +219,19 @@ def _on_second_master(board: MadeSsh) -> OnIdle:
 def test_a_target_that_takes_longer_is_left_alone_again(board: MadeSsh) -> None:
     for test, sign in (("A", "seen"), ("B", "alone")):
         board.tell(f"{test}.sh", f"until test -e $state/{sign}; do :; done\n")
-    transport = board.opened(patience=replace(QUICK, attached_s=0.05))
-    expected = Limits(LONGEST_S, expected_s=0.1)
-    transport.announce([(["run", "B"], expected)])
+    now_s = 0  # goes on while the target is left alone
 
     def on_idle(said: str = "") -> None:
+        nonlocal now_s
+        now_s += 1
         if board.masters() > 1:
             board.tell("seen")
             if board.closed() == board.masters():
                 board.tell("alone")
 
+    transport = board.opened(patience=replace(QUICK, attached_s=0.5), clock=lambda: now_s)
+    expected = Limits(LONGEST_S, expected_s=1.0)
+    transport.announce([(["run", "B"], expected)])
     for number, test in enumerate("AB", 1):
         chunks = transport.chunks(words(transport, test, number), expected, Stop(), on_idle)
         assert b"".join(chunks) == f"{test}\n".encode()
