@@ -119,6 +119,7 @@ class Agent:
 
     def start(self, words: list[str]) -> tuple[int, dict[int, bytes]]:
         """Process and outputs of the probe, which ends with its guest."""
+        import contextlib
         import ctypes
 
         own, theirs = zip(*(os.pipe() for _ in range(3)), strict=True)
@@ -126,10 +127,12 @@ class Agent:
         child = os.fork()
         if child == 0:
             ctypes.CDLL(None).prctl(1, KILL)
-            os.setsid()
+            os.setpgid(0, 0)
             for number, end in enumerate(ends):
                 os.dup2(end, number)
             os.execv(self.play["probe"], [self.play["probe"], *words[1:]])  # noqa: S606
+        with contextlib.suppress(OSError):  # it has done that itself, or has ended
+            os.setpgid(child, child)  # before it can get a signal
         for end in ends:
             os.close(end)
         self.command_input = theirs[0]
