@@ -130,6 +130,18 @@ TEST(what_is_told_of_a_lost_burst)
     arena_free(run.arena);
 }
 
+TEST(what_to_do_about_a_lost_burst)
+{
+    begin(true, true, true);
+    lose(0, 1);
+    CHECK_HOLDS(run.outcome.remedy, "lift the limit on real-time threads");
+    arena_free(run.arena);
+    begin(true, false, true);
+    lose(0, 1);
+    CHECK_HOLDS(run.outcome.remedy, "a dedicated CPU");
+    arena_free(run.arena);
+}
+
 /* Nobody watches for stops any more: it was noted before. */
 TEST(a_stop_explains_a_loss)
 {

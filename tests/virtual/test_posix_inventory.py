@@ -162,6 +162,15 @@ def test_a_claim_of_sysconf_that_no_call_keeps_fails_and_is_named(
             assert option in evidence(lied, "claims_are_true")
 
 
+def test_the_verdict_is_on_every_claim(honest: Stream) -> None:
+    """A path that has a value of 0 has the option, sysconf says no with it."""
+    told = {key: (headers, sysconf) for key, (headers, sysconf, _) in answers(honest).items()}
+    paths = {"chown_restricted", "no_trunc", "vdisable"}
+    claims = {key for key in told if {*told[key]} - {"none", "unknown", "-1", "0"}}
+    claims |= {key for key in paths if told[key][1].isdecimal()}
+    assert f"none of the {len(claims)} options" in evidence(honest, "claims_are_true")
+
+
 def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(lied: Stream) -> None:
     """So do too few priorities."""
     assert not lied.verdicts["priorities_32/fifo"] and not lied.verdicts["priorities_32/rr"]
