@@ -41,7 +41,8 @@ SESSION = Session(
 )
 
 # Its master is a file in the place of the control socket. Files that a test makes: `down` refuses
-# every connection, `banner` is what a login writes first, `shell` the login shell.
+# every connection, `banner` is what a login writes first, `shell` the login shell; with `slow` a
+# connection is closed once a job has ended.
 _SSH = """#!/bin/sh
 state={state}
 printf '%s\\n' "$*" >>$state/log
@@ -55,7 +56,10 @@ while test $# -gt 1; do
   shift
 done
 case $order in
-exit) rm -f "$control"; exit ;;
+exit)
+  while test -e $state/slow && test ! -e $state/ended; do :; done
+  rm -f "$control"
+  exit ;;
 ?*) test -e "$control" || exit 255; exit ;;
 esac
 if test -e $state/down; then

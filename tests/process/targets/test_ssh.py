@@ -105,6 +105,13 @@ def test_tests_run_in_one_go_without_a_connection(board: MadeSsh) -> None:
     assert board.left() == []
 
 
+def test_a_job_that_ends_while_the_connection_is_closed_is_not_late(board: MadeSsh) -> None:
+    board.tell("slow")
+    transport = board.opened(patience=ENDED, clock=board.clock)
+    assert collected(transport, "A", 1) == b"A\n"
+    board.finish(transport)
+
+
 def test_the_exit_code_and_the_words_of_a_job(board: MadeSsh) -> None:
     board.tell("A", "out\n")
     board.tell("A.sh", "echo sorry >&2; cat $state/A; exit 5\n")
