@@ -7,6 +7,7 @@ import fcntl
 import os
 import re
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,10 +89,14 @@ def test_facts_come_from_the_system(kestrel: Path) -> None:
 
 
 def test_a_coarse_clock_bounds_the_rate_of_the_counter(kestrel: Path) -> None:
-    instrument = facts_of(kestrel).instrument
+    """A calibration that a busy host makes longer is the tighter for it."""
+    begin_s = time.monotonic()
+    instrument = facts_of.__wrapped__(kestrel).instrument
+    longest_s = time.monotonic() - begin_s
     if instrument.clock == "monotonic":
         pytest.skip(f"no counter here: {instrument.reason}")
-    assert instrument.calibration_ppb is not None and instrument.calibration_ppb > TICK_NS * 0.8
+    assert instrument.calibration_ppb is not None
+    assert instrument.calibration_ppb > TICK_NS * 0.8 / longest_s
 
 
 # ---- what it measures, and what it lacks ----
