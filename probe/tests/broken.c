@@ -27,6 +27,7 @@ const struct shim_script shim_scripts[] = {
     {"no_protocol,protocol_nothing", "pthread_mutexattr_setprotocol return=0"},
     {"protocol_nothing", "pthread_mutexattr_setprioceiling return=0"},
     {"lends", "pthread_mutexattr_setprotocol 2=PTHREAD_PRIO_NONE 2:PTHREAD_PRIO_INHERIT"},
+    {"ceiling_refused", "pthread_mutexattr_setprioceiling return=EPERM"},
     {"impatient", "pthread_mutex_timedlock return=ETIMEDOUT"},
     {"late_start", "sem_wait 0>0 0<50 after_ms=20"}, /* the others have the CPU meanwhile */
     {"cond_fails", "pthread_cond_wait each=100 return=EINVAL"},

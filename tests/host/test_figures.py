@@ -701,6 +701,12 @@ def test_cold_rounds_are_no_delays(
     assert len(requests) == 8 * (2 if medium_ms else 1) + 5
 
 
+def test_a_ceiling_that_is_refused_is_denied_and_not_missing(broken: Broken) -> None:
+    stream = broken("ceiling_refused", "MUT-P-ARN", "--samples", "3", "-p", "protocols=protect")
+    assert stream.result.status == "denied"
+    assert "protocol_denied" in stream.events and "protocol_unsupported" not in stream.events
+
+
 # ---- on musl, which has no priority ceilings ----
 
 ON_MUSL = {"avoided/inherit", "chain/inherit", "boost_goes/inherit"}
