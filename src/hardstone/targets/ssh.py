@@ -564,7 +564,6 @@ class SshTransport:
             backing = f"{folder}/{place - self._shift}.rec"
             jobs.append((place, [*words, "--backing", backing], own))
         self._ahead = []
-        sent_s = self._clock()  # the first begins while the others are sent
         for place, words, own in jobs:
             deadline_ms = round((own.deadline_s + own.end_s) * 1000)
             asked = [str(place), str(deadline_ms), *self._kept_in_memory(words)]
@@ -578,7 +577,7 @@ class SshTransport:
         expected_s = sum(own.expected_s or 0.0 for _, _, own in jobs)
         given = self._patience
         alone_s = expected_s * (1 + given.late) + given.start_s + given.job_s * len(jobs)
-        self._due = sent_s + alone_s
+        self._due = self._clock() + alone_s
         self._is_stopped = False
         self._states = {}
         self._expected_s = {place: own.expected_s or 0.0 for place, _, own in jobs}
