@@ -24,7 +24,7 @@ QUICK = Patience(away_s=LONGEST_S, again_s=0.05, start_s=0.0, job_s=0.0, late=0.
 AWAY = replace(QUICK, away_s=0.3)
 # With the clock of MadeSsh: it is time to connect when all jobs that were sent have ended.
 _JOB_S = 1e6
-ENDED = replace(QUICK, start_s=-_JOB_S / 2, job_s=_JOB_S)
+ENDED = replace(QUICK, start_s=-_JOB_S / 2, job_s=_JOB_S, attached_s=_JOB_S)
 ENDED_AWAY = replace(ENDED, away_s=0.3)
 
 SESSION = Session(

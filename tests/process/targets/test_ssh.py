@@ -37,6 +37,7 @@ from tests.waiting import LONGEST_S, wait_until
 
 pytestmark = pytest.mark.skipif(not PROBE.exists(), reason=f"there is no {PROBE}: make setup")
 LIMITS = Limits(LONGEST_S, expected_s=0.0)
+STEP_S = 1e6  # of a clock that a test sets
 
 
 @pytest.fixture
@@ -219,18 +220,18 @@ def _on_second_master(board: MadeSsh) -> OnIdle:
 def test_a_target_that_takes_longer_is_left_alone_again(board: MadeSsh) -> None:
     for test, sign in (("A", "seen"), ("B", "alone")):
         board.tell(f"{test}.sh", f"until test -e $state/{sign}; do :; done\n")
-    now_s = 0  # goes on while the target is left alone
+    now_s = 0.0  # goes on while the target is left alone
 
     def on_idle(said: str = "") -> None:
         nonlocal now_s
-        now_s += 1
+        now_s += STEP_S
         if board.masters() > 1:
             board.tell("seen")
             if board.closed() == board.masters():
                 board.tell("alone")
 
-    transport = board.opened(patience=replace(QUICK, attached_s=0.5), clock=lambda: now_s)
-    expected = Limits(LONGEST_S, expected_s=1.0)
+    transport = board.opened(patience=replace(QUICK, attached_s=STEP_S / 2), clock=lambda: now_s)
+    expected = Limits(LONGEST_S, expected_s=STEP_S)
     transport.announce([(["run", "B"], expected)])
     for number, test in enumerate("AB", 1):
         chunks = transport.chunks(words(transport, test, number), expected, Stop(), on_idle)
