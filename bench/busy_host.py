@@ -1,6 +1,7 @@
 """Runs `make test` many times on a host that is busy on purpose: no run may fail.
 
-    python -m bench.busy_host [--runs 20] [--at-once 1] [--share 0.25] [--folder F] [ARG...]
+    python -m bench.busy_host [--runs 20] [--at-once 1] [--share 0.25 | --delay-ms 600]
+                              [--folder F] [ARG...]
 
 On each CPU a hog of SCHED_FIFO 99 takes the CPU in bursts of 1 to 200 ms, with pauses so long that
 it has `--share` of the CPU; `stress-ng --cpu 4` runs beside. Each of `--at-once` clones of HEAD is
@@ -9,6 +10,10 @@ finds the C tests unchanged (with the ARG `--anew` each run repeats them). Print
 run and exits with 1 if one of them failed, or if a hog or stress-ng ended before. The runs disturb
 each other, too: their CPU time is not that of a quiet host. Needs root, and stress-ng. Hogs and
 stress-ng have a deadline, and end with this program.
+
+With `--delay-ms` there are no hogs: a library put before the C library (bench/delays.c) delays some
+programs, forks, threads and signals by up to that. Where a test holds one of them to be immediate,
+this finds in minutes what hogs find in hours.
 """
 
 from __future__ import annotations
@@ -25,8 +30,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,8 +100,11 @@ def busy_host(share: float, most_s: float) -> Iterator[Callable[[], bool]]:
 class Runs:
     """`count` runs in clones of HEAD, each clone with a thread of its own."""
 
-    def __init__(self, folder: Path, count: int, options: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, count: int, options: Sequence[str], variables: Mapping[str, str] = {}
+    ) -> None:
         self._folder = folder
+        self._environment = {**os.environ, **variables}
         self._left = list(range(1, count + 1))
         self._options = options
         self._lock = threading.Lock()
@@ -135,6 +143,7 @@ class Runs:
             process = subprocess.Popen(
                 words,
                 cwd=clone,
+                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -167,13 +176,25 @@ def cloned(folder: Path, count: int) -> list[Path]:
     return clones
 
 
+def delaying(folder: Path, most_ms: int) -> Mapping[str, str]:
+    """The environment variables with which a program is delayed, and its children."""
+    library = folder / "delays.so"
+    # Without the C library it is of use to programs of musl, too.
+    words = ["cc", "-O1", "-nostdlib", "-shared", "-fPIC", "-o", library]
+    subprocess.run([*words, ROOT / "bench" / "delays.c"], check=True)
+    sanitizer = "verify_asan_link_order=0"  # it would have to be the first library
+    return {"LD_PRELOAD": str(library), "DELAY_MS": str(most_ms), "ASAN_OPTIONS": sanitizer}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--at-once", type=int, default=1)
-    parser.add_argument("--share", type=float, default=0.25)
+    disturbance = parser.add_mutually_exclusive_group()
+    disturbance.add_argument("--share", type=float, default=0.25)
+    disturbance.add_argument("--delay-ms", type=int)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "busy")
     parser.add_argument("--most-hours", type=float, default=24.0)
     asked, for_make = parser.parse_known_args()
@@ -181,17 +202,25 @@ def main() -> int:
         parser.error(f"--share: above 0, at most {LONGEST_SHARE}")
     if min(asked.runs, asked.at_once) < 1:
         parser.error("--runs and --at-once: at least 1")
-    if os.geteuid() or not shutil.which("stress-ng"):
+    if asked.delay_ms is not None and asked.delay_ms < 1:
+        parser.error("--delay-ms: at least 1")
+    if asked.delay_ms is None and (os.geteuid() or not shutil.which("stress-ng")):
         print("busy_host: needs root (SCHED_FIFO) and stress-ng", file=sys.stderr)
         return 5
     # Also where it was started in the background, which ignores Ctrl-C, as its children would.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     asked.folder.mkdir(parents=True, exist_ok=True)
-    clones = cloned(asked.folder, min(asked.at_once, asked.runs))
-    runs = Runs(asked.folder, asked.runs, for_make)
+    folder = asked.folder.resolve()
+    clones = cloned(folder, min(asked.at_once, asked.runs))
+    if asked.delay_ms is None:
+        runs = Runs(folder, asked.runs, for_make)
+        disturbed = busy_host(asked.share, asked.most_hours * 3600)
+    else:
+        runs = Runs(folder, asked.runs, for_make, delaying(folder, asked.delay_ms))
+        disturbed = nullcontext(lambda: True)
     was_busy = False
-    with busy_host(asked.share, asked.most_hours * 3600) as is_busy:
+    with disturbed as is_busy:
         threads = [threading.Thread(target=runs.work, args=(clone,)) for clone in clones]
         try:
             for thread in threads:
