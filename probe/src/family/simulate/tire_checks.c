@@ -34,6 +34,7 @@ bool tire_trial_open(struct tire_trial *trial, tire_advancer *advance, int64_t s
     *trial = (struct tire_trial){.advance = advance,
                                  .step_ns = step_ns,
                                  .stiffness_per_s2 = stiffness_per_s2,
+                                 .threads_ns = 1000000000,
                                  .code = tire_best_code()};
     size_t bytes = TIRE_TRIAL_STATES * tire_state_bytes(TIRE_TRIAL_MASSES) + CACHE_LINE;
     trial->memory = calloc(1, bytes);
@@ -430,8 +431,6 @@ void tire_find_fall(struct tire_trial *trial, struct finding found[TIRE_FALL_FIN
  * even: the first state of the two has the result. */
 enum { BITS_MASSES = TIRE_TRIAL_MASSES, TURN_STEPS = 300, THREAD_STEPS = 120, MOST_THREADS = 7 };
 
-#define THREADS_NS INT64_C(1000000000) /* that all steps of some threads may take */
-
 /* ---- blocks in turn ---- */
 
 /* Ends of blocks are multiples of TIRE_PAD, and the last one. */
@@ -567,7 +566,7 @@ static int run_workers(struct crew *crew, struct barrier_worker *workers, int th
 static int64_t try_threads(const struct tire_trial *trial, int threads, enum tire_code code,
                            const char **why)
 {
-    struct crew crew = {.end_ns = clock_monotonic_ns() + THREADS_NS};
+    struct crew crew = {.end_ns = clock_monotonic_ns() + trial->threads_ns};
     struct barrier_worker workers[MOST_THREADS];
     void *memory = trial->states[2].x - TIRE_PAD;
     int error = solver_barrier_open(&crew.solver, &trial->tire, threads, 0, code, memory);

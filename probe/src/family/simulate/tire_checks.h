@@ -34,6 +34,7 @@ enum { TIRE_TRIAL_LEAD = 100 }; /* steps until contact, at most */
 struct tire_trial {
     tire_advancer *advance;
     int64_t step_ns, stiffness_per_s2; /* as in tire_init */
+    int64_t threads_ns;                /* that all steps of some threads may take: a second */
     enum tire_code code;
     void *memory;
     struct tire tire;
