@@ -401,7 +401,8 @@ def test_a_run_beside_hogs_that_fails_is_told(
 ) -> None:
     """Each of two clones has its turn; `make test` fails in the second run of one."""
     (tmp_path / "Makefile").write_text(
-        "test:\n\t@echo 'tests: 3 passed, 0 failed' $(ARGS) $$DELAY_MS\n\t@mkdir ran || test ! -d ran\n"
+        "test:\n\t@echo 'tests: 3 passed, 0 failed' $(ARGS) $$DELAY_MS\n"
+        "\t@mkdir ran || test ! -d ran\n"
     )
     runs = busy_host.Runs(tmp_path, 2, ["--only", "process  cli"], {"DELAY_MS": "600"})
     runs.work(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -314,6 +315,7 @@ def test_who_measures_unlocked_is_told(
 ) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(tmp_path / "link"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # of the lock of this user alone
     facts, stream = (sample.GOLDEN / "facts.json").read_text(), sample.stream(FIRST)
     body = f"if sys.argv[1] == 'facts': lines({facts!r})\nelse: lines(*{stream!r})"
     events: list[CampaignEvent] = []
