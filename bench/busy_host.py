@@ -179,7 +179,7 @@ def cloned(folder: Path, count: int) -> list[Path]:
 def delaying(folder: Path, most_ms: int) -> Mapping[str, str]:
     """The environment variables with which a program is delayed, and its children."""
     library = folder / "delays.so"
-    # Without the C library it is of use to programs of musl, too.
+    # Not linked with the C library, so that programs of musl load it, too.
     words = ["cc", "-O1", "-nostdlib", "-shared", "-fPIC", "-o", library]
     subprocess.run([*words, ROOT / "bench" / "delays.c"], check=True)
     sanitizer = "verify_asan_link_order=0"  # it would have to be the first library

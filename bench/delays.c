@@ -45,7 +45,7 @@ static void delay(unsigned of_1000)
     long us = (long)(drawn() % ((unsigned long)atol(most_ms) * 1000 + 1));
     struct timespec length = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
     int error = errno;
-    syscall(SYS_ppoll, NULL, 0, &length, NULL, 0); /* tests refuse to sleep */
+    syscall(SYS_ppoll, NULL, 0, &length, NULL, 0); /* a test may refuse nanosleep */
     errno = error;
 }
 
@@ -65,8 +65,7 @@ pid_t fork(void)
     return child;
 }
 
-/* A parent that waits for its child to execute could not be delayed before it; POSIX let it be a
- * fork. */
+/* A fork: the parent of a vfork goes on only when the child has executed its program. */
 pid_t vfork(void)
 {
     return fork();

@@ -32,6 +32,7 @@ static void find_bits_within(tire_advancer *advance, int64_t step_ns, int64_t th
     steps = 0;
     if (!CHECK(tire_trial_open(&trial, advance, step_ns, 0)))
         return;
+    CHECK(trial.threads_ns == 1000000000);
     trial.threads_ns = threads_ns;
     tire_find_same_bits(&trial, &found[BITS]);
     tire_trial_close(&trial);
