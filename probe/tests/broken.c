@@ -141,7 +141,8 @@ struct shared {
     _Atomic int64_t lead_ns;
 };
 static struct shared *shared;
-static bool waits_in_vain; /* this process */
+static bool waits_in_vain;   /* this process */
+static bool has_early_timer; /* this process */
 static pid_t first_process;
 static pid_t call_process; /* this one, or the one that has started it; 0: above all calls */
 
@@ -182,8 +183,23 @@ BREACH("timers_silent,timers_early", "timer_settime")
     if (when.it_value.tv_sec != 0 || when.it_value.tv_nsec != 5000000)
         return pass(call);
     waits_in_vain = breaks("timers_silent");
+    has_early_timer = !waits_in_vain;
     when.it_value.tv_nsec = 1000;
     return waits_in_vain ? 0 : pass(call);
+}
+
+/* timers_early: no time passes from before that timer on, however late its signal is taken */
+BREACH("timers_early", "clock_gettime")
+{
+    static int64_t last_ns;
+    long answer = pass(call);
+    struct timespec *time = at(call, 1);
+    if (int_at(call, 0) != CLOCK_MONOTONIC)
+        return answer;
+    if (has_early_timer)
+        *time = timespec_of(last_ns);
+    last_ns = ns_of(time);
+    return answer;
 }
 
 /* semaphores_lose, signal_nothing */
