@@ -152,6 +152,11 @@ def command(probe: Path, test: str, options: Sequence[str]) -> list[str]:
     return [str(probe), "run", test, "--json", *([] if is_told else rate_of_counter()), *options]
 
 
+def preloaded(library: Path) -> str:
+    """For LD_PRELOAD: it stands before what all programs have, as the delays of a busy host."""
+    return ":".join(filter(None, (str(library), os.environ.get("LD_PRELOAD"))))
+
+
 def run(
     probe: Path,
     test: str,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hardstone.model import StreamSeries
 from tests import machine
-from tests.running import Stream, run
+from tests.running import Stream, preloaded, run
 
 READ_NS = 1  # of the clock: what spins until a time sees each ns
 DAY_NS = 86_400_000_000_000  # waits for the host pass at once, each in virtual time
@@ -74,7 +74,11 @@ def measure(
     """A run on virtual time; nothing that happens on the machine can change its figures."""
     words = ("--clock", "monotonic", "--deadline-ns", str(DAY_NS), *words)
     words = ("--cpu", str(machine.cpu_beside()), *words)
-    variables = {"LD_PRELOAD": str(libc), "HARDSTONE_COSTS": in_words(COST, read_ns), **variables}
+    variables = {
+        "LD_PRELOAD": preloaded(libc),
+        "HARDSTONE_COSTS": in_words(COST, read_ns),
+        **variables,
+    }
     # Two probes with the same id, in two name spaces, read the same time: their files' names, too.
     with tempfile.TemporaryDirectory() as own:
         stream = run(probe, test, *words, variables={"TMPDIR": own, **variables})

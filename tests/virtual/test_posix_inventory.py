@@ -17,7 +17,7 @@ import pytest
 from hardstone.model import Event, StreamEvent, StreamVerdict
 from hardstone.posix.analysis import inventory_of, posix_data
 from tests import machine
-from tests.running import Stream, command, run
+from tests.running import Stream, command, preloaded, run
 from tests.unit.posix import inventories
 from tests.virtual.calls import DAY_NS
 from tests.waiting import soon
@@ -111,7 +111,7 @@ def lying(shared_probe: Path, broken_libc: Path) -> Lying:
 
     def lying(*breaches: str) -> Stream:
         variables = {"HARDSTONE_BROKEN": ",".join(("patient", *breaches))}
-        variables["LD_PRELOAD"] = str(broken_libc)
+        variables["LD_PRELOAD"] = preloaded(broken_libc)
         return run(shared_probe, TEST, *NO_CALL_HANGS, variables=variables)
 
     return lying
@@ -189,7 +189,7 @@ def test_what_is_refused_is_denied_and_fails_no_claim(lying: Lying) -> None:
     stream = lying("refused")
     assert answers(stream)["memlock"][2] == "denied"
     assert "ulimit -l" in whys(stream)["memlock"]
-    assert stream.verdicts["claims_are_true"]
+    assert stream.verdicts["claims_are_true"], evidence(stream, "claims_are_true")
     assert "memlock" in evidence(stream, "claims_are_true")
     minimal = stream.told("posix_profile")[0]
     assert "memlock" in str(minimal.data["missing"]).split(",")
@@ -314,7 +314,7 @@ def test_a_kill_after_a_call_that_leaves_something_leaves_nothing(
     monkeypatch.setenv("HARDSTONE_SCRIPT", f"{moment} kill")
     words = command(shared_probe, TEST, NO_CALL_HANGS)
     with monkeypatch.context() as with_libc:
-        with_libc.setenv("LD_PRELOAD", str(broken_libc))
+        with_libc.setenv("LD_PRELOAD", preloaded(broken_libc))
         probe = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     assert probe.wait() == -signal.SIGKILL
     assert soon(lambda: not list(tmp_path.iterdir())), list(tmp_path.iterdir())

@@ -15,7 +15,7 @@ from hardstone.model import StreamSeries
 from hardstone.stats.consistency import series_contradictions
 from hardstone.stats.trust import grade_run
 from tests import machine
-from tests.running import Stream, run
+from tests.running import Stream, preloaded, run
 from tests.unit.stats import make
 from tests.virtual.calls import DAY_NS
 
@@ -42,7 +42,7 @@ NANOSLEEP = (*JIT, "-p", "mechanisms=nanosleep")
 def run_on(probe: Path, libc: Path, late_ns: list[int], *words: str, **told: object) -> Stream:
     """On one CPU; what is told sets the libc up."""
     variables = {f"HARDSTONE_{name.upper()}": str(value) for name, value in told.items()}
-    variables |= {"LD_PRELOAD": str(libc), "HARDSTONE_LATE_NS": ",".join(map(str, late_ns))}
+    variables |= {"LD_PRELOAD": preloaded(libc), "HARDSTONE_LATE_NS": ",".join(map(str, late_ns))}
     words = (*words, "--clock", "monotonic", "--deadline-ns", str(DAY_NS), "--policy", "other")
     return run(probe, *words, prefix=("taskset", "-c", str(machine.cpu())), variables=variables)
 
