@@ -707,7 +707,7 @@ def test_a_ceiling_that_is_refused_is_denied_and_not_missing(broken: Broken) -> 
     assert "protocol_denied" in stream.events and "protocol_unsupported" not in stream.events
 
 
-# ---- on musl, which has no priority ceilings ----
+# ---- on musl ----
 
 ON_MUSL = {"avoided/inherit", "chain/inherit", "boost_goes/inherit"}
 
@@ -744,6 +744,14 @@ def test_a_test_of_ceilings_alone_is_unsupported_with_the_library_as_the_reason(
     assert stream.result.reason == "unsupported by this libc (musl)"
     assert all(series.count == 0 for series in stream.of(StreamSeries))
     assert stream.verdicts == {}
+
+
+def test_threads_of_the_kernel_are_found_without_the_library(musl_probe: Path) -> None:
+    """musl's own functions of a process's scheduling find none."""
+    stream = run(musl_probe, "THR-B-PRI", "--samples", "1", "--cpu", "0")
+    (told,) = [line for line in stream.raw.splitlines() if b"system_processes" in line]
+    assert b"of 0 time-shared processes" not in told
+    assert b"does not report" not in told
 
 
 @pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])

@@ -107,16 +107,6 @@ def test_the_kernel_is_asked_the_time_without_the_library(probe: list[str]) -> N
     assert counts["vdso"] > 10 and counts["syscall"] > 10
 
 
-def test_threads_of_the_kernel_are_found_without_the_library(arch: Arch, probe: list[str]) -> None:
-    """musl's own functions of a process's scheduling find none."""
-    if arch.name != own_arch() or os.geteuid() != 0:
-        pytest.skip("real-time priorities need root, and the emulator has none")
-    done = said(probe, "run", "THR-B-PRI", "--samples", "1", "--cpu", "0")
-    (told,) = [line for line in done.splitlines() if b"system_processes" in line]
-    assert b"of 0 time-shared processes" not in told
-    assert b"does not report" not in told
-
-
 def test_what_a_killed_one_recorded_is_read_here(probe: list[str], tmp_path: Path) -> None:
     file = tmp_path / "recording"
     options = ["TMR-P-LAT", "-D", "1h", "--policy", "other", "--cpu", "0", "--backing", str(file)]
