@@ -255,7 +255,7 @@ def test_other_commands_are_carried_out_again(probe: Path, words: tuple[str, ...
         opened.send("q")
         assert opened.code() == 0
     assert all(answer.code == 0 and answer.output for answer in answers)
-    if words[0] != "facts":
+    if words[0] in ("help", "--version"):  # facts have times, a selftest tells late threads
         assert all(one == other for one, other in pairwise(answers))
 
 
