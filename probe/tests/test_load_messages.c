@@ -17,6 +17,7 @@ static struct refused {
     bool signals;  /* the kernel does not kill a process with its parent; nobody adopts orphans */
     int64_t room;  /* 0: what the system leaves */
 } refused;
+static bool is_late; /* the supervisor returns from no fork before the load has begun */
 
 WRAP(pid_t, port_fork, void)
 {
@@ -27,6 +28,9 @@ WRAP(pid_t, port_fork, void)
     forks += generation == HEAD ? 1 : 0;
     pid_t child = __real_port_fork();
     generation += child == 0 ? 1 : 0;
+    while (is_late && generation == HEAD - 1 && child > 0 &&
+           atomic_load(&load.map->window_begin_ns) == 0)
+        pass_ms(1);
     return child;
 }
 
@@ -266,6 +270,18 @@ TEST_IN(start_refusing((struct refused){.room = LOAD_GROUP_MEMBERS}, "messages=2
     if (!start("messages=2"))
         return;
     CHECK_SAME(load.map->slot_count, 0);
+    load_begin(&load);
+    end();
+}
+
+/* ---- any element ---- */
+
+/* Else the CPU time that it used before the load has begun would be counted, too. */
+TEST_IN((is_late = true) && start("storm=1"), load_free(&load),
+        who_works_is_known_before_its_supervisor_goes_on)
+{
+    is_late = false;
+    CHECK(head_of(0) > 0);
     load_begin(&load);
     end();
 }

@@ -208,8 +208,9 @@ TEST(tests)
     char line[PATH_BYTES];
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
         snprintf(line, sizeof line,
-                 "run %s --json --policy other --clock monotonic --samples 2 --dir %s", tests[i],
-                 tap_folder());
+                 "run %s --json --policy other --clock monotonic --samples 2 --deadline-ns %s "
+                 "--dir %s",
+                 tests[i], "86400000000000", tap_folder());
         check_command(line, 0, false);
     }
 }

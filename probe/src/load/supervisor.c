@@ -146,6 +146,8 @@ void worker_be(struct worker *worker, int gate)
 {
     keep_only(&gate, 1);
     set_up(worker);
+    /* Its CPU time may be read from then on, however late its supervisor returns from the fork. */
+    atomic_store(&worker->slot->process, getpid());
     atomic_store(&worker->slot->state, WORKER_READY);
     wait_for_start(gate);
     if (worker->element->kind == LOAD_SHARE)
